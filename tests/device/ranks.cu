@@ -42,7 +42,7 @@ namespace {
 constexpr std::size_t steps = 9;  // two epochs, each of which ends with a short batch
 const std::string folder = std::filesystem::temp_directory_path() / ("regimen_nccl_" + std::to_string(::getpid()));
 
-const Fake& data() {
+const Fake& fake_data() {
   static const Fake fake({.samples = 15, .classes = 7, .seed = 2});
   return fake;
 }
@@ -52,7 +52,7 @@ template <class Train, class Ranks>
 std::vector<double> losses(Ranks& ranks) {
   Train trainer(ranks);
   std::vector<double> all;
-  trainer.fit(data(), {.steps = steps, .progress = false}, [&](Train&, const StepResult& result) {
+  trainer.fit(fake_data(), {.steps = steps, .progress = false}, [&](Train&, const StepResult& result) {
     all.push_back(result.loss);
     all.push_back(result.gradient_norm);
   });
@@ -158,7 +158,7 @@ bool a_killed_rank_is_named() {
         [&](comm::Tcp& tcp) {
           be_a_host(tcp.rank());
           Train trainer(tcp);
-          trainer.fit(data(), {.steps = 3, .progress = false});
+          trainer.fit(fake_data(), {.steps = 3, .progress = false});
           trainer.save(state);
           std::thread timer;
           if (tcp.rank() == 2)
@@ -168,7 +168,7 @@ bool a_killed_rank_is_named() {
             });
           const auto from = std::chrono::steady_clock::now();
           try {
-            trainer.fit(data(), {.steps = 1'000'000, .progress = false});
+            trainer.fit(fake_data(), {.steps = 1'000'000, .progress = false});
           } catch (const std::exception& error) {
             const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
             std::ofstream(folder + "/survivor" + std::to_string(tcp.rank())) << took << ' ' << error.what();
@@ -195,7 +195,7 @@ bool a_killed_rank_is_named() {
     Train trainer(tcp);
     trainer.load(state);
     if (trainer.steps_done() != 3) throw Error("ranks", "a state of 3 steps", std::to_string(trainer.steps_done()));
-    trainer.fit(data(), {.steps = 5, .progress = false});
+    trainer.fit(fake_data(), {.steps = 5, .progress = false});
   });
   return holds;
 }

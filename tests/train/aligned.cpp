@@ -38,7 +38,7 @@ void begins_at_16_bytes(const char* what) {
   const Asked asked({.alignment = 16});
   const ::test::Directory folder;
   Train trainer;
-  trainer.fit(data(), {.steps = 3, .progress = false});
+  trainer.fit(fake_data(), {.steps = 3, .progress = false});
   trainer.save(folder / "state");
   Inference<Network, Precision<typename Train::Recipe::Roles::computed>, Batch<2>, Device<Emulated>> model(folder /
                                                                                                            "state");

@@ -31,11 +31,11 @@ std::vector<std::vector<double>> on_uneven_ranks(std::size_t ranks, const std::s
   launch(ranks, [&](comm::Threads& communicator) {
     Trainer<Network, Batch<2>, Communicator<Threads>, Policies...> trainer(communicator);
     trainer.poison_dead_memory();
-    trainer.fit(data(), {.steps = 4, .progress = false});
+    trainer.fit(fake_data(), {.steps = 4, .progress = false});
     trainer.save(file);
-    const double loss = trainer.evaluate(data()).loss;
+    const double loss = trainer.evaluate(fake_data()).loss;
     trainer.load(file);
-    const double last = trainer.fit(data(), {.steps = 8, .progress = false}).loss;
+    const double last = trainer.fit(fake_data(), {.steps = 8, .progress = false}).loss;
     trainer.save_whole(file + ".whole");
     trainer.save(file);
     std::vector<double>& own = found[communicator.rank()];

@@ -19,7 +19,7 @@ using support::weights_of;
 
 namespace {
 
-const Fake& data() {
+const Fake& fake_data() {
   static const Fake fake({.samples = 43, .classes = 11, .seed = 3});
   return fake;
 }
@@ -42,10 +42,10 @@ std::size_t files_in(const std::string& folder) {
 TEST_CASE("the file is that of save, whatever training does meanwhile") {
   const ::test::Directory folder;
   Alone trainer;
-  trainer.fit(data(), {.steps = 5, .progress = false});
+  trainer.fit(fake_data(), {.steps = 5, .progress = false});
   trainer.save(folder / "now");
   trainer.save_in_background(folder / "later");
-  trainer.fit(data(), {.steps = 9, .progress = false});
+  trainer.fit(fake_data(), {.steps = 9, .progress = false});
   trainer.finish_saving();
   trainer.finish_saving();  // nothing is left to do
   CHECK(bytes_of(folder / "later").size() > 1000);
@@ -57,14 +57,14 @@ TEST_CASE("a Trainer that ends has saved, and so has one that loads") {
   std::vector<float> saved;
   {
     Alone trainer;
-    trainer.fit(data(), {.steps = 3, .progress = false});
+    trainer.fit(fake_data(), {.steps = 3, .progress = false});
     saved = weights_of(trainer);
     trainer.save_in_background(folder / "state");
   }
   Alone trainer;
   trainer.load(folder / "state");
   CHECK(weights_of(trainer) == saved);
-  trainer.fit(data(), {.steps = 6, .progress = false});
+  trainer.fit(fake_data(), {.steps = 6, .progress = false});
   const std::vector<float> later = weights_of(trainer);
   trainer.save_in_background(folder / "state");
   trainer.load(folder / "state");
@@ -90,12 +90,12 @@ TEST_CASE("ranks save in parts and go on; the older state holds until all parts 
   std::vector<float> saved;
   launch(4, [&](comm::Threads& communicator) {
     Sharded<Hybrid<2>> trainer(communicator);
-    trainer.fit(data(), {.steps = 2, .progress = false});
+    trainer.fit(fake_data(), {.steps = 2, .progress = false});
     trainer.save_in_background(path);
-    trainer.fit(data(), {.steps = 5, .progress = false});
+    trainer.fit(fake_data(), {.steps = 5, .progress = false});
     const std::vector<float> now = weights_of(trainer);
     trainer.save_in_background(path);
-    trainer.fit(data(), {.steps = 8, .progress = false});
+    trainer.fit(fake_data(), {.steps = 8, .progress = false});
     if (communicator.rank() == 0) saved = now;
   });
   CHECK(files_in(folder / "") == 5);  // the index and four parts: the first save's are gone
@@ -122,7 +122,7 @@ TEST_CASE("a rank that does not save leaves the older state") {
   try {
     launch(2, [&](comm::Threads& communicator) {
       Sharded<ZeRO3> trainer(communicator);
-      trainer.fit(data(), {.steps = 2, .progress = false});
+      trainer.fit(fake_data(), {.steps = 2, .progress = false});
       // Its part goes where nobody finds it.
       trainer.save_in_background(communicator.rank() == 0 ? path : folder / "elsewhere", std::chrono::seconds(1));
       trainer.finish_saving();
@@ -152,7 +152,7 @@ TEST_CASE("a kill while a state is being written leaves one that loads") {
         Alone trainer(Alone::Options{.threads = 1});
         if (std::filesystem::exists(path)) trainer.load(path);
         for (std::uint64_t step = trainer.steps_done();;) {
-          trainer.fit(data(), {.steps = ++step, .progress = false});
+          trainer.fit(fake_data(), {.steps = ++step, .progress = false});
           trainer.save_in_background(path);  // waits for the one before, which holds step - 1
           shared.saved = step - 1;
         }

@@ -30,11 +30,11 @@ using Pieces = Net<BatchNorm<PerMicroBatch>>;
 /// The statistics of the input alone.
 struct First final : Model<Input<Vector<3>>, BatchNorm<Momentum<Ratio<1, 4>>, Epsilon<Ratio<1, 1000>>>, Linear<5>> {};
 
-const Fake& data() {
+const Fake& fake_data() {
   static const Fake fake({.samples = 24, .classes = 5, .seed = 4});
   return fake;
 }
-std::vector<double> numbers(auto& trainer) { return support::trained(trainer, data(), 6); }
+std::vector<double> numbers(auto& trainer) { return support::trained(trainer, fake_data(), 6); }
 template <class Network, class... Policies>
 std::vector<double> trained() {
   Trainer<Network, Policies...> trainer;
@@ -130,8 +130,8 @@ TEST_CASE("a bias before BatchNorm has no effect") {
   without.parameters_changed();
   for (double& value : parameter(biased, "0.bias").values) value = 3;
   with.parameters_changed();
-  const double a = with.fit(data(), {.steps = 4, .progress = false}).loss,
-               b = without.fit(data(), {.steps = 4, .progress = false}).loss;
+  const double a = with.fit(fake_data(), {.steps = 4, .progress = false}).loss,
+               b = without.fit(fake_data(), {.steps = 4, .progress = false}).loss;
   // Sums of a hundred numbers near 3, which the mean takes off: 2^-53 each, in four steps.
   CHECK(std::abs(a - b) <= 1e-12);
   for (const double value : parameter(biased, "0.bias").values) CHECK(std::abs(value - 3) <= 1e-14);
@@ -161,7 +161,7 @@ TEST_CASE("running statistics are saved with the weights, by any number of ranks
   const ::test::Directory folder;
   const std::string whole = folder / "whole", parts = folder / "parts";
   Trainer<Pieces, Batch<4>> trainer;
-  trainer.fit(data(), {.steps = 3, .progress = false});
+  trainer.fit(fake_data(), {.steps = 3, .progress = false});
   trainer.save(whole);
   const std::vector<double> saved = support::weights_of<double>(trainer);
   const auto on_ranks = [&]<class Stage>(Stage) {

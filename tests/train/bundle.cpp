@@ -40,7 +40,7 @@ struct Tagger final : Model<Input<Bundle<Vector<1>, Tokens<3>, Image<2, 2, 1>>>,
 using Three =
     Loss<SumOf<Weighted<CrossEntropy, Ratio<3>>, Huber<>, Weighted<SmoothedCrossEntropy<Ratio<1, 10>>, Ratio<1, 4>>>>;
 
-const Fake& data() {
+const Fake& fake_data() {
   static const Fake fake({.samples = 22, .classes = 4, .seed = 4});  // a last batch of two
   return fake;
 }
@@ -71,11 +71,11 @@ double total_of(const std::vector<float>& outputs, const std::vector<Out>& targe
 
 std::vector<double> numbers(auto& trainer) {
   trainer.poison_dead_memory();
-  const double loss = trainer.fit(data(), {.steps = 8, .progress = false}).loss;
+  const double loss = trainer.fit(fake_data(), {.steps = 8, .progress = false}).loss;
   CHECK(trainer.used().peak == trainer.planned().peak);
   std::vector<double> all = support::weights_of<double>(trainer);
   all.push_back(loss);
-  all.push_back(trainer.evaluate(data()).loss);
+  all.push_back(trainer.evaluate(fake_data()).loss);
   return all;
 }
 template <class... Policies>
@@ -143,9 +143,9 @@ TEST_CASE("a bundle's values lie where they are said to") {
 TEST_CASE("a model of several inputs and losses learns, and is saved") {
   Train trainer{{.optimizer = {.learning_rate = 1e-2}}};
   trainer.poison_dead_memory();
-  const double first = trainer.evaluate(data()).loss;
-  trainer.fit(data(), data(), {.epochs = 20, .progress = false});
-  const Evaluation last = trainer.evaluate(data());
+  const double first = trainer.evaluate(fake_data()).loss;
+  trainer.fit(fake_data(), fake_data(), {.epochs = 20, .progress = false});
+  const Evaluation last = trainer.evaluate(fake_data());
   CHECK(last.loss < 0.5 * first);
   CHECK(last.accuracy > 0.8);
   CHECK(last.targets == 22);

@@ -8,7 +8,7 @@
 #include <string>
 
 using namespace regimen;
-using regimen::test::data;
+using regimen::test::fake_data;
 using regimen::test::DeferredOutcome;
 
 namespace {
@@ -49,7 +49,7 @@ TEST_CASE(
   CHECK(dropped(boost::mp11::mp_list<Accumulate<2>, Checkpoint<Every<2>>>{}) == accumulated);
   Train trainer;
   const std::size_t before = trainer.used().operations;
-  trainer.fit(data(), {.steps = 4, .progress = false});
+  trainer.fit(fake_data(), {.steps = 4, .progress = false});
   CHECK(trainer.used().operations - before == 4 * Train::plan().operations());
   CHECK(trainer.used().peak == Train::plan().peak);
 }

@@ -47,7 +47,7 @@ TEST_CASE("every member of a Trainer works from a thread of another device") {
   auto trainer = made_on_another<Train>();
   std::vector<std::int32_t> tokens(8 * 4), targets(8 * 4);
   for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = targets[i] = static_cast<std::int32_t>(i % 11);
-  CHECK(elsewhere([&] { trainer->fit(data(), {.steps = 3, .progress = false}); }) == "");
+  CHECK(elsewhere([&] { trainer->fit(fake_data(), {.steps = 3, .progress = false}); }) == "");
   CHECK(elsewhere([&] { (void)trainer->step(tokens, targets); }) == "");
   CHECK(elsewhere([&] {
           const auto loss = trainer->forward(tokens, targets);
@@ -56,14 +56,14 @@ TEST_CASE("every member of a Trainer works from a thread of another device") {
           (void)trainer->gradients();
           (void)trainer->apply(std::move(gradients));
         }) == "");
-  CHECK(elsewhere([&] { (void)trainer->evaluate(data()); }) == "");
+  CHECK(elsewhere([&] { (void)trainer->evaluate(fake_data()); }) == "");
   CHECK(elsewhere([&] { (void)trainer->predict(tokens); }) == "");
   CHECK(elsewhere([&] { (void)trainer->parameters(); }) == "");
   CHECK(elsewhere([&] { trainer->parameters_changed(); }) == "");
   CHECK(elsewhere([&] { trainer->save(folder / "state"); }) == "");
   CHECK(elsewhere([&] { trainer->save_whole(folder / "whole"); }) == "");
   CHECK(elsewhere([&] { trainer->save_in_background(folder / "later"); }) == "");
-  CHECK(elsewhere([&] { trainer->fit(data(), {.steps = 6, .progress = false}); }) == "");
+  CHECK(elsewhere([&] { trainer->fit(fake_data(), {.steps = 6, .progress = false}); }) == "");
   CHECK(elsewhere([&] { trainer->load(folder / "state"); }) == "");
   CHECK(elsewhere([&] { trainer->load_weights(folder / "whole"); }) == "");
   CHECK(elsewhere([&] { (void)trainer->used(); }) == "");

@@ -25,7 +25,7 @@ TEST_CASE("what is recorded is carried out again, and late") {
   Train trainer;
   const std::size_t before = DeferredEngine::replayed;
   DeferredEngine::late = 0;
-  trainer.fit(data(), {.steps = 12, .progress = false});
+  trainer.fit(fake_data(), {.steps = 12, .progress = false});
   CHECK(DeferredEngine::replayed - before == 10);  // of two recordings: of whole batches, and of the last of an epoch
   CHECK(DeferredEngine::late > Train::plan().operations());
 }

@@ -28,7 +28,7 @@ struct DeferredOutcome {
   bool operator==(const DeferredOutcome&) const = default;
 };
 
-inline const Fake& data() {
+inline const Fake& fake_data() {
   static const Fake fake(
       {.samples = 22, .classes = 5, .seed = 3});  // no multiple of a batch: the last of an epoch is short
   return fake;
@@ -54,14 +54,14 @@ DeferredOutcome train(Train& trainer, const std::string& file, bool listens = tr
   };
   const auto fit = [&](std::uint64_t steps) {
     if (listens)
-      trainer.fit(data(), {.steps = steps, .progress = false},
+      trainer.fit(fake_data(), {.steps = steps, .progress = false},
                   [&](Train&, train::TrainingEvent<Train> event) { for_each_result(event, add); });
-    else outcome.numbers.push_back(trainer.fit(data(), {.steps = steps, .progress = false}).loss);
+    else outcome.numbers.push_back(trainer.fit(fake_data(), {.steps = steps, .progress = false}).loss);
   };
   trainer.poison_dead_memory();
   fit(5);
   trainer.save(file);
-  const Evaluation evaluation = trainer.evaluate(data());
+  const Evaluation evaluation = trainer.evaluate(fake_data());
   outcome.numbers.insert(outcome.numbers.end(), {evaluation.loss, evaluation.accuracy});
   fit(8);
   trainer.load(file);
@@ -77,7 +77,7 @@ DeferredOutcome trained_as_planned() {
   const ::test::Directory folder;
   Train trainer;
   const std::size_t before = trainer.used().operations;  // copies of the weights
-  trainer.fit(data(), {.steps = 2, .progress = false});
+  trainer.fit(fake_data(), {.steps = 2, .progress = false});
   CHECK(trainer.used().operations - before == 2 * Train::plan().operations());
   Train again;
   return train(again, folder / "state");
@@ -112,11 +112,11 @@ void ranks_train_the_same(std::size_t ranks, const char* what) {
     launch(ranks, [&](comm::Threads& communicator) {
       Trainer<Gpt<3>, Batch<2>, Communicator<Threads>, Policies..., More...> trainer(communicator);
       trainer.poison_dead_memory();
-      trainer.fit(data(), {.steps = 4, .progress = false});
+      trainer.fit(fake_data(), {.steps = 4, .progress = false});
       trainer.save(file);
-      outcomes[communicator.rank()].numbers.push_back(trainer.evaluate(data()).loss);
+      outcomes[communicator.rank()].numbers.push_back(trainer.evaluate(fake_data()).loss);
       trainer.load(file);
-      trainer.fit(data(), {.steps = 8, .progress = false});
+      trainer.fit(fake_data(), {.steps = 8, .progress = false});
       outcomes[communicator.rank()].weights = support::weights_of<double>(trainer);
     });
     return outcomes;
@@ -133,7 +133,7 @@ void names_the_first_layer_that_is_not_finite() {
   for (const auto& parameter : trainer.parameters())
     if (parameter.name == "4.weight") parameter.values[0] = std::numeric_limits<float>::quiet_NaN();
   trainer.parameters_changed();
-  const std::string error = ::test::error_of([&] { trainer.fit(data(), {.steps = 3, .progress = false}); });
+  const std::string error = ::test::error_of([&] { trainer.fit(fake_data(), {.steps = 3, .progress = false}); });
   INFO(error);
   CHECK(::test::says(error, "step 1, output of layer 4 (layer_norm)"));
 }

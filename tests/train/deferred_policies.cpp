@@ -44,7 +44,7 @@ TEST_CASE("fit with validation, patience, an early end and batches across epochs
       outcome.numbers.insert(outcome.numbers.end(), {found.loss, found.accuracy, double(found.targets)});
       if (self.steps_done() == 4) self.save_in_background(folder / "before");
     };
-    const Fitted fitted = trainer.fit(data(), held_out,
+    const Fitted fitted = trainer.fit(fake_data(), held_out,
                                       {.epochs = 6,
                                        .validate_every = 2,
                                        .patience = 6,
@@ -64,7 +64,7 @@ TEST_CASE("fit with validation, patience, an early end and batches across epochs
     Train other;
     other.load(folder / "before");
     outcome.numbers.push_back(double(other.steps_done()));
-    outcome.numbers.push_back(other.fit(data(), {.steps = 7, .progress = false}).loss);
+    outcome.numbers.push_back(other.fit(fake_data(), {.steps = 7, .progress = false}).loss);
     other.load_weights(folder / "whole");
     outcome.numbers.push_back(other.evaluate(held_out).loss);
     const std::vector<double> loaded = support::weights_of<double>(other);
@@ -76,7 +76,7 @@ TEST_CASE("fit with validation, patience, an early end and batches across epochs
 TEST_CASE("an Inference that keeps keys and values writes the same text") {
   const ::test::Directory folder;
   Trainer<Gpt<3>, Batch<4>> trainer;
-  trainer.fit(data(), {.steps = 10, .progress = false});
+  trainer.fit(fake_data(), {.steps = 10, .progress = false});
   trainer.save(folder / "state");
   const auto written = [&](auto model_of) {
     typename decltype(model_of)::type model(folder / "state");
@@ -97,7 +97,7 @@ TEST_CASE("groups of ranks, and files that pass from one engine and number of ra
   const auto save = [&]<class... Where>(boost::mp11::mp_list<Where...>, const std::string& file) {
     launch(2, [&](comm::Threads& communicator) {
       Trainer<Gpt<3>, Batch<2>, Communicator<Threads>, Shard<ZeRO3>, Where...> trainer(communicator);
-      trainer.fit(data(), {.steps = 3, .progress = false});
+      trainer.fit(fake_data(), {.steps = 3, .progress = false});
       trainer.save(file);
     });
   };
@@ -105,7 +105,7 @@ TEST_CASE("groups of ranks, and files that pass from one engine and number of ra
     Trainer<Gpt<3>, Batch<4>, Where...> trainer;
     trainer.load(file);
     DeferredOutcome outcome;
-    outcome.numbers.push_back(trainer.fit(data(), {.steps = 5, .progress = false}).loss);
+    outcome.numbers.push_back(trainer.fit(fake_data(), {.steps = 5, .progress = false}).loss);
     outcome.weights = support::weights_of<double>(trainer);
     return outcome;
   };

@@ -76,7 +76,7 @@ void trains_in_form(const char* what) {
   using Policies = Trainer<Gpt<3>, Batch<4>, Attention<Form>, Device<Emulated>>;
   trains_like_the_cpu<Gpt<3>, Attention<Form>, Batch<4>>(what);
   Policies trainer;
-  trainer.fit(data(), {.steps = 4, .progress = false});
+  trainer.fit(fake_data(), {.steps = 4, .progress = false});
   CHECK(trainer.used().operations == 4 * Policies::plan().operations());
   CHECK(trainer.used().peak == Policies::plan().peak);
 }
@@ -137,7 +137,7 @@ TEST_CASE("a GPT trains in cuDNN's form, in 16 bits, as far from fp64 as the CPU
     CHECK(there.weights != trained<Trainer<PlainGpt, Batch<4>, Format..., Device<Emulated>>>().weights);
     Fused trainer;
     const std::size_t before = trainer.used().operations;  // copies of the weights in 16 bits
-    trainer.fit(data(), {.steps = 4, .progress = false});
+    trainer.fit(fake_data(), {.steps = 4, .progress = false});
     CHECK(trainer.used().operations - before == 4 * Fused::plan().operations());
     CHECK(trainer.used().peak == Fused::plan().peak);
   };
@@ -158,7 +158,7 @@ TEST_CASE("the plan has the bytes of scores, and Inference predicts the same in 
   static_assert(std::is_same_v<Trainer<LongAttention, Device<Emulated>>::Recipe::Device::Traits::attention, Composed>);
   const ::test::Directory folder;
   InTiles trainer;
-  trainer.fit(data(), {.steps = 4, .progress = false});
+  trainer.fit(fake_data(), {.steps = 4, .progress = false});
   trainer.save(folder / "state");
   const auto predicted = [&]<class Form>(std::type_identity<Form>) {
     Inference<LongAttention, Batch<1>, Precision<fp64>, Attention<Form>, Device<Emulated>> model(folder / "state");
@@ -222,7 +222,7 @@ TEST_CASE("the device runs the planned operations, and the state moves between d
   using Here = Trainer<Gpt<2>, Batch<4>>;
   const ::test::Directory folder;
   There there;
-  there.fit(data(), {.steps = 4, .progress = false});
+  there.fit(fake_data(), {.steps = 4, .progress = false});
   CHECK(there.used().operations == 4 * There::plan().operations());
   CHECK(there.used().peak == There::plan().peak);
   there.save(folder / "state");

@@ -39,7 +39,7 @@ std::vector<Record> recorded() {
   launch(ranks, [&](comm::Threads& threads) {
     Trainer<Gpt<blocks>, Batch<2>, Communicator<Who>, Shard<ZeRO3>, Device<Emulated>, More...> trainer(threads);
     if constexpr (sizeof...(More) > 0) trainer.profile().clear();
-    trainer.fit(data(), {.steps = steps, .progress = false});
+    trainer.fit(fake_data(), {.steps = steps, .progress = false});
     if constexpr (sizeof...(More) > 0) found[threads.rank()].times = trainer.profile();
     found[threads.rank()].weights = support::weights_of<double>(trainer);
   });
@@ -119,7 +119,7 @@ std::pair<std::size_t, std::vector<double>> beside() {
     Around<comm::Threads> communicator(threads);
     Trainer<Gpt<blocks>, Batch<2>, Communicator<Nccl>, Shard<ZeRO3>, Device<OnRuntime<Noting>>> trainer(communicator);
     Noting::beside = 0;
-    trainer.fit(data(), {.steps = steps, .progress = false});
+    trainer.fit(fake_data(), {.steps = steps, .progress = false});
     const std::size_t count = Noting::beside;
     const std::vector<double> weights = support::weights_of<double>(trainer);  // of all ranks
     if (threads.rank() == 1) found = {count, weights};

@@ -24,11 +24,11 @@ std::vector<std::vector<double>> on_ranks(std::size_t ranks, std::uint64_t seed 
   launch(ranks, [&](comm::Threads& communicator) {
     Trainer<Gpt<3>, Batch<2>, Communicator<Who>, Policies...> trainer(communicator);
     trainer.poison_dead_memory();
-    trainer.fit(data(), {.steps = 4, .progress = false});
+    trainer.fit(fake_data(), {.steps = 4, .progress = false});
     trainer.save(folder / "state");
-    const double loss = trainer.evaluate(data()).loss;
+    const double loss = trainer.evaluate(fake_data()).loss;
     trainer.load(folder / "state");
-    const double last = trainer.fit(data(), {.steps = 8, .progress = false}).loss;
+    const double last = trainer.fit(fake_data(), {.steps = 8, .progress = false}).loss;
     std::vector<double>& own = found[communicator.rank()];
     own = support::weights_of<double>(trainer);
     own.insert(own.end(), {loss, last});
@@ -42,11 +42,11 @@ std::vector<std::vector<double>> on_ranks(std::size_t ranks, std::uint64_t seed 
 struct Fails {
   std::size_t rank;
   std::string name() const { return "Fails"; }
-  std::size_t size(const SampleShape& shape) const { return data().size(shape); }
+  std::size_t size(const SampleShape& shape) const { return fake_data().size(shape); }
   template <class Sample>
   void read(std::size_t index, Sample sample) const {
     if (rank == 1 && index == 14) throw Error("Fails", "a sample", "none");
-    data().read(index, sample);
+    fake_data().read(index, sample);
   }
 };
 

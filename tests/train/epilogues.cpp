@@ -98,7 +98,7 @@ std::vector<double> on_ranks() {
   launch(2, [&](comm::Threads& communicator) {
     Trainer<GeluMlp, Batch<2>, Communicator<Threads>, Device<Emulated>, Policies...> trainer(communicator);
     trainer.poison_dead_memory();
-    const double loss = trainer.fit(data(), {.steps = 4, .progress = false}).loss;
+    const double loss = trainer.fit(fake_data(), {.steps = 4, .progress = false}).loss;
     std::vector<double> own = support::weights_of<double>(trainer);
     own.push_back(loss);
     if (trainer.used().peak != trainer.planned().peak) throw std::logic_error("used is not what was planned");
@@ -160,7 +160,7 @@ TEST_CASE("names of parameters do not depend on epilogues, and Inference predict
   using Apart = There<NormedGpt, Epilogue<Separate>>;
   const ::test::Directory folder;
   Together trainer;
-  trainer.fit(data(), {.steps = 3, .progress = false});
+  trainer.fit(fake_data(), {.steps = 3, .progress = false});
   trainer.save(folder / "state");
   Apart other;
   other.load(folder / "state");

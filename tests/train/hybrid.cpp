@@ -15,7 +15,7 @@ namespace {
 template <class Stage, class... Policies>
 using Sharded = Trainer<Tied<3>, Batch<2>, Communicator<Threads>, Shard<Stage>, Policies...>;
 
-const Fake& data() {
+const Fake& fake_data() {
   static const Fake fake({.samples = 43, .classes = 11, .seed = 3});
   return fake;
 }
@@ -42,9 +42,9 @@ TEST_CASE("weights travel within a group, sums within it and over the groups") {
     launch(ranks, [&](comm::Threads& communicator) {
       comm::Counting<comm::Threads> counting(communicator);
       Train trainer(counting);
-      trainer.fit(data(), {.steps = 1, .progress = false});
+      trainer.fit(fake_data(), {.steps = 1, .progress = false});
       counting.reset();
-      trainer.fit(data(), {.steps = 2, .progress = false});
+      trainer.fit(fake_data(), {.steps = 2, .progress = false});
       gathered[communicator.rank()] = counting.count(comm::CollectiveKind::AllGather).bytes;
       reduced[communicator.rank()] = counting.count(comm::CollectiveKind::ReduceScatter).bytes;
       planned[communicator.rank()] = trainer.planned().wire();
@@ -83,11 +83,11 @@ TEST_CASE("saved by groups, loaded by any ranks, and the other way round") {
   std::vector<float> saved, later;
   launch(4, [&](comm::Threads& communicator) {
     Sharded<Hybrid<2>> trainer(communicator);
-    trainer.fit(data(), {.steps = 5, .progress = false});
+    trainer.fit(fake_data(), {.steps = 5, .progress = false});
     trainer.save(path);
     trainer.save_whole(whole);
     const std::vector<float> now = weights_of(trainer);
-    trainer.fit(data(), {.steps = 8, .progress = false});
+    trainer.fit(fake_data(), {.steps = 8, .progress = false});
     const std::vector<float> then = weights_of(trainer);
     if (communicator.rank() == 0) saved = now, later = then;
   });
@@ -97,7 +97,7 @@ TEST_CASE("saved by groups, loaded by any ranks, and the other way round") {
       Train trainer(communicator, {.seed = 77});
       trainer.load(file);
       const std::vector<float> loaded = weights_of(trainer);
-      trainer.fit(data(), {.steps = 8, .progress = false});
+      trainer.fit(fake_data(), {.steps = 8, .progress = false});
       const std::vector<float> trained = weights_of(trainer);
       if (communicator.rank() == 0) now = loaded, then = trained;
     });

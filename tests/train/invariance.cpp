@@ -21,7 +21,7 @@ struct Outcome {
   bool operator==(const Outcome& other) const = default;
 };
 
-const Fake& data() {
+const Fake& fake_data() {
   static const Fake fake(
       {.samples = 22, .classes = 11, .seed = 3});  // no multiple of a batch: the last of an epoch is short
   return fake;
@@ -30,7 +30,7 @@ const Fake& data() {
 template <class Train>
 Outcome continue_to(Train& trainer, std::uint64_t steps, std::size_t workers = 1) {
   Outcome outcome;
-  trainer.fit(data(), {.steps = steps, .workers = workers, .progress = false},
+  trainer.fit(fake_data(), {.steps = steps, .workers = workers, .progress = false},
               [&](Train&, const StepResult& result) { outcome.losses.push_back(result.loss); });
   outcome.weights = weights_of(trainer);
   return outcome;

@@ -43,7 +43,7 @@ std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
-const Fake& data() {
+const Fake& fake_data() {
   static const Fake fake({.samples = 43, .classes = 5, .seed = 3});
   return fake;
 }
@@ -63,7 +63,7 @@ void train(comm::Tcp& world, const std::string& path, bool is_victim, Common& sh
     if (is_victim) shared.state = state;
   };
   enter(training);
-  trainer.fit(data(), {.steps = ~std::uint64_t{0}, .progress = false}, [&](Train<Tcp>& self, const StepResult& result) {
+  trainer.fit(fake_data(), {.steps = ~std::uint64_t{0}, .progress = false}, [&](Train<Tcp>& self, const StepResult& result) {
     if (result.step % every != 0) return;
     enter(saving);
     self.save(path);
@@ -113,7 +113,7 @@ std::string resume(std::size_t count, const std::string& path, std::atomic<std::
       Train<Tcp> trainer(world, options<Tcp>());
       trainer.load(path);
       if (world.rank() == 0) first = trainer.steps_done();
-      trainer.fit(data(), {.steps = trainer.steps_done() + 3, .progress = false});
+      trainer.fit(fake_data(), {.steps = trainer.steps_done() + 3, .progress = false});
     });
   } catch (const Error& error) { return error.what(); }
   return "";
@@ -177,7 +177,7 @@ TEST_CASE("a rank that is killed at any moment ends all, and what was saved is l
   CHECK(steps >= saved);
   launch(ranks, [&](comm::Threads& world) {
     Train<Threads> trainer(world, options<Threads>());
-    trainer.fit(data(), {.steps = steps, .progress = false});
+    trainer.fit(fake_data(), {.steps = steps, .progress = false});
     const std::vector<float> weights = weights_of(trainer);
     if (world.rank() == 0) whole = weights;
   });

@@ -155,13 +155,13 @@ void check_gradients(const std::string& name) {
 }
 
 using Numbers = std::vector<double>;
-const Fake& data() {
+const Fake& fake_data() {
   static const Fake fake({.samples = 24, .classes = 17, .seed = 4});
   return fake;
 }
 Numbers numbers(auto& trainer) {
   trainer.poison_dead_memory();
-  const double loss = trainer.fit(data(), {.steps = 6, .progress = false}).loss;
+  const double loss = trainer.fit(fake_data(), {.steps = 6, .progress = false}).loss;
   CHECK(trainer.used().peak == trainer.planned().peak);
   Numbers all = support::weights_of<double>(trainer);
   all.push_back(loss);

@@ -49,11 +49,11 @@ struct AtTheStart final
   using Recomputed = Selective<Keep<Early>, Read<Early>, Silu>;
 };
 
-const Fake& data() {
+const Fake& fake_data() {
   static const Fake fake({.samples = 24, .classes = 5, .seed = 4});
   return fake;
 }
-std::vector<double> numbers(auto& trainer) { return support::trained(trainer, data(), 6); }
+std::vector<double> numbers(auto& trainer) { return support::trained(trainer, fake_data(), 6); }
 template <class Network, class... Policies>
 std::vector<double> trained() {
   Trainer<Network, Batch<4>, Policies...> trainer;

@@ -111,7 +111,7 @@ void has_the_bits_of_one_dense_row(const char* what) {
   const auto one_row = [&]<class Where>(std::type_identity<Where>) {
     Trainer<Network, Batch<1>, Policies..., Device<Where>> trainer;
     trainer.poison_dead_memory();
-    trainer.fit(data(), {.steps = 5, .progress = false});
+    trainer.fit(fake_data(), {.steps = 5, .progress = false});
     return support::weights_of<double>(trainer);
   };
   CHECK(one_row(std::type_identity<Emulated>{}) == one_row(std::type_identity<Dense>{}));
@@ -150,7 +150,7 @@ TEST_CASE("debugging leaves the bits, and finds a NaN in a padded row, but none 
   for (const auto& parameter : trainer.parameters())
     if (parameter.name == "3.bias") parameter.values[52] = std::numeric_limits<float>::quiet_NaN();
   trainer.parameters_changed();
-  const std::string error = ::test::error_of([&] { trainer.fit(data(), {.steps = 3, .progress = false}); });
+  const std::string error = ::test::error_of([&] { trainer.fit(fake_data(), {.steps = 3, .progress = false}); });
   INFO(error);
   CHECK(::test::says(error, "output of layer 3 (linear)"));
 }
@@ -158,7 +158,7 @@ TEST_CASE("debugging leaves the bits, and finds a NaN in a padded row, but none 
 TEST_CASE("what a model predicts has no gaps, in a Trainer and in an Inference, and is decoded from the right row") {
   const ::test::Directory folder;
   Trainer<BiasedGpt, Batch<4>, Device<Emulated>> there;
-  there.fit(data(), {.steps = 3, .progress = false});
+  there.fit(fake_data(), {.steps = 3, .progress = false});
   there.save(folder / "state");
   Trainer<BiasedGpt, Batch<4>> here;
   here.load(folder / "state");
@@ -196,7 +196,7 @@ TEST_CASE("ranks on devices train the same bits in padded rows under every shard
       Trainer<TiedGpt, Batch<2>, Communicator<Threads>, Device<Emulated>, Accumulate<2, ReduceEach>, Policies...>
           trainer(communicator);
       trainer.poison_dead_memory();
-      trainer.fit(data(), {.steps = 4, .progress = false});
+      trainer.fit(fake_data(), {.steps = 4, .progress = false});
       const std::vector<double> own = support::weights_of<double>(trainer);
       if (communicator.rank() == 0) found = own;
     });

@@ -63,7 +63,7 @@ bool has(const std::vector<std::string>& texts, const std::string& text) {
 TEST_CASE("ranges have the names of phases and layers, around the operations that a graph holds") {
   Train<> trainer;
   Ranged::begin_notes();
-  trainer.fit(data(), three_steps);
+  trainer.fit(fake_data(), three_steps);
   CHECK(Ranged::open.empty());
   CHECK(Ranged::unbalanced == 0);
   CHECK(Ranged::opened_by_replay == 0);
@@ -81,20 +81,20 @@ TEST_CASE("ranges have the names of phases and layers, around the operations tha
   // The first step ran by calls, the second was captured; the others open nothing.
   CHECK(std::count(Ranged::all.begin(), Ranged::all.end(), "update") == 2);
   const std::size_t opened = Ranged::all.size();
-  trainer.fit(data(), {.steps = 9, .remainder = Remainder::Wrap, .progress = false});
+  trainer.fit(fake_data(), {.steps = 9, .remainder = Remainder::Wrap, .progress = false});
   CHECK(Ranged::all.size() == opened);
 }
 
 TEST_CASE("without graphs each step has the same ranges") {
   Train<> captured;
   Ranged::begin_notes();
-  captured.fit(data(), three_steps);
+  captured.fit(fake_data(), three_steps);
   const std::vector<std::string> twice = Ranged::all,
                                  once(twice.begin(), twice.begin() + static_cast<std::ptrdiff_t>(twice.size() / 2));
   std::vector<std::string> three;
   Train<Graph<Off>> trainer;
   Ranged::begin_notes();
-  trainer.fit(data(), three_steps);
+  trainer.fit(fake_data(), three_steps);
   for (int i = 0; i < 3; ++i) three.insert(three.end(), once.begin(), once.end());
   CHECK(Ranged::all == three);
   CHECK(twice.size() == 2 * once.size());
@@ -108,7 +108,7 @@ TEST_CASE("the start of a collective is a range of its own, with its unit") {
   launch(2, [&](comm::Threads& threads) {
     Trainer<Gpt<2>, Batch<2>, Communicator<Nccl>, Shard<ZeRO3>, Device<OnRuntime<Ranged>>> trainer(threads);
     Ranged::begin_notes();
-    trainer.fit(data(), three_steps);
+    trainer.fit(fake_data(), three_steps);
     if (threads.rank() > 0) return;
     all = Ranged::all;
     unbalanced = Ranged::unbalanced;
@@ -131,7 +131,7 @@ TEST_CASE("ranges are closed when an operation throws, in a capture or not") {
     Trainer trainer;
     Ranged::begin_notes();
     Ranged::fails_at = 20;
-    CHECK_FALSE(::test::error_of([&] { trainer.fit(data(), three_steps); }).empty());
+    CHECK_FALSE(::test::error_of([&] { trainer.fit(fake_data(), three_steps); }).empty());
     Ranged::fails_at = ~std::size_t{0};
     CHECK(Ranged::around.size() == 20);
     CHECK(Ranged::open.empty());

@@ -67,7 +67,7 @@ std::size_t adds_of() {
   Train trainer;
   CountsAdds::adds = 0;
   const std::size_t before = trainer.used().operations;
-  trainer.fit(data(), {.steps = 2, .progress = false});
+  trainer.fit(fake_data(), {.steps = 2, .progress = false});
   CHECK(trainer.used().operations - before == 2 * Train::plan().operations());
   CHECK(CountsAdds::adds % 2 == 0);
   return CountsAdds::adds / 2;

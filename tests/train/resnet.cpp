@@ -49,11 +49,11 @@ static_assert(inference<Cifar>.forward.flops > 2 * 0.55e9 && inference<Cifar>.fo
 struct ByTiles final : Model<Input<Image<4, 4, 3>>, Conv2d<32, 3, Padding<1>>,
                              Repeat<2, Sequential<Conv2d<32, 3, Padding<1>>, Relu>>, GlobalAveragePool, Linear<5>> {};
 
-const Fake& data() {
+const Fake& fake_data() {
   static const Fake fake({.samples = 24, .classes = 5, .seed = 4});
   return fake;
 }
-std::vector<double> numbers(auto& trainer) { return support::trained(trainer, data(), 4); }
+std::vector<double> numbers(auto& trainer) { return support::trained(trainer, fake_data(), 4); }
 template <class Model, class... Policies>
 std::vector<double> trained_by(int threads) {
   Trainer<Model, Batch<4>, Policies...> trainer({.threads = threads});

@@ -16,7 +16,7 @@
 #include <vector>
 
 using namespace regimen;
-using regimen::test::data;
+using regimen::test::fake_data;
 using regimen::test::DeferredOutcome;
 using support::as_far_as;
 using support::distance;
@@ -76,7 +76,7 @@ void a_skipped_step_changes_nothing(const char* what) {
   const auto weights_after = [](bool with_overflow) {
     Train trainer;
     trainer.poison_dead_memory();
-    auto loader = trainer.batches(data(), {.epochs = 1});
+    auto loader = trainer.batches(fake_data(), {.epochs = 1});
     std::size_t skipped = 0;
     const auto step = [&](auto inputs, auto targets) {
       skipped += trainer.apply(trainer.backward(trainer.forward(inputs, targets))).applied ? 0 : 1;
@@ -130,7 +130,7 @@ TEST_CASE("a learning rate that changes from step to step is in no graph") {
   using There = Trainer<OddMatrices, Batch<4>, Optimizer<Muon>, Precision<fp64>, Device<Emulated>>;
   const auto weights = []<class T>(std::type_identity<T>, const Schedule& schedule) {
     T trainer{{.schedule = schedule}};
-    trainer.fit(data(), {.steps = 10, .progress = false});
+    trainer.fit(fake_data(), {.steps = 10, .progress = false});
     return support::weights_of<double>(trainer);
   };
   const Schedule falls = Schedule::warmup_cosine(3, 10, 0.1);
@@ -171,7 +171,7 @@ TEST_CASE("the plan has the operations, products and bytes of a rule by operatio
     T trainer;
     trainer.poison_dead_memory();
     const std::size_t before = trainer.used().operations;
-    trainer.fit(data(), {.steps = 5, .progress = false});
+    trainer.fit(fake_data(), {.steps = 5, .progress = false});
     CHECK(trainer.used().operations - before == 5 * T::plan().operations());
     CHECK(trainer.used().peak == T::plan().peak);
   };
@@ -195,7 +195,7 @@ TEST_CASE("the plan has the operations, products and bytes of a rule by operatio
 TEST_CASE("LARS by operations takes steps whose length is a share of the weights'") {
   const auto first_step = []<class Train>(std::type_identity<Train>) {
     Train trainer{{.optimizer = {.learning_rate = 0.5, .weight_decay = 0.1, .trust = 0.02}}};
-    auto loader = trainer.batches(data(), {.epochs = 1});
+    auto loader = trainer.batches(fake_data(), {.epochs = 1});
     const auto next = loader.next();
     std::vector<std::vector<double>> before, gradients;
     for (const auto& parameter : trainer.parameters())
@@ -241,7 +241,7 @@ TEST_CASE("ranks agree on the options of a rule by operations, and train what on
   CHECK(words(0.95).empty());
   CHECK(::test::says(words(0.9), "program, seed and options"));
   const auto weights = [](auto& trainer) {
-    trainer.fit(data(), {.steps = 5, .progress = false});
+    trainer.fit(fake_data(), {.steps = 5, .progress = false});
     return support::weights_of<double>(trainer);
   };
   Trainer<OddMatrices, Batch<4>, Optimizer<Muon>, Precision<fp64>> one;

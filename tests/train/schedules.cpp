@@ -24,11 +24,11 @@ struct Net final
 struct Mixed final : Model<Input<Tokens<6>>, Embedding<Vocabulary<9>, 12>, LayerNorm,
                            Repeat<4, Fork<Multiply, Sequential<Linear<12>, Gelu>, LayerNorm>>, Gelu, Linear<9>> {};
 
-const Fake& data() {
+const Fake& fake_data() {
   static const Fake fake({.samples = 24, .classes = 9, .seed = 4});
   return fake;
 }
-std::vector<double> numbers(auto& trainer) { return support::trained(trainer, data(), 5); }
+std::vector<double> numbers(auto& trainer) { return support::trained(trainer, fake_data(), 5); }
 template <class Network, class... Policies>
 std::vector<double> trained() {
   Trainer<Network, Batch<4>, Policies...> trainer;

@@ -12,7 +12,7 @@ namespace {
 template <class Stage>
 using Sharded = Trainer<Tied<3>, Batch<2>, Communicator<Threads>, Shard<Stage>>;
 
-const Fake& data() {
+const Fake& fake_data() {
   static const Fake fake({.samples = 43, .classes = 11, .seed = 3});
   return fake;
 }
@@ -28,11 +28,11 @@ Kept save_on(std::size_t ranks, const std::string& path, const std::string& whol
   Kept kept;
   launch(ranks, [&](comm::Threads& communicator) {
     Sharded<Stage> trainer(communicator);
-    trainer.fit(data(), {.steps = 5, .progress = false});
+    trainer.fit(fake_data(), {.steps = 5, .progress = false});
     trainer.save(path);
     trainer.save_whole(whole);
     const std::vector<float> weights = weights_of(trainer);
-    trainer.fit(data(), {.steps = 8, .progress = false});
+    trainer.fit(fake_data(), {.steps = 8, .progress = false});
     const std::vector<float> later = weights_of(trainer);
     if (communicator.rank() == 0) kept = {weights, later, 5};
   });
@@ -48,7 +48,7 @@ Kept load_on(std::size_t ranks, const std::string& path) {
     trainer.load(path);
     const std::uint64_t steps = trainer.steps_done();
     const std::vector<float> weights = weights_of(trainer);
-    trainer.fit(data(), {.steps = 8, .progress = false});
+    trainer.fit(fake_data(), {.steps = 8, .progress = false});
     const std::vector<float> later = weights_of(trainer);
     if (communicator.rank() == 0) kept = {weights, later, steps};
   });

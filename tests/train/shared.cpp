@@ -160,19 +160,19 @@ TEST_CASE("the gradient of a set is the sum over its places: Adam by hand, of a 
 }
 
 TEST_CASE("a set is frozen by its layers' names, saved once, and goes on as it was") {
-  const auto data = [] { return Fake({.samples = 30, .classes = 11, .seed = 3}); };
+  const auto fake_data = [] { return Fake({.samples = 30, .classes = 11, .seed = 3}); };
   using Train = Trainer<All, Batch<4>, Freeze<Linear<12>>>;
   Train trainer;
   const std::vector<float> before = support::weights_of(trainer);
-  trainer.fit(data(), {.steps = 4, .progress = false});
+  trainer.fit(fake_data(), {.steps = 4, .progress = false});
   const auto frozen = parameter(trainer.parameters(), "2.0.0.0.1.weight");
   const ::test::Directory folder;
   trainer.save(folder / "set.safetensors");
   Trainer<All, Batch<4>, Freeze<Linear<12>>> other({.seed = 9});
   other.load(folder / "set.safetensors");
   CHECK(support::weights_of(other) == support::weights_of(trainer));
-  trainer.fit(data(), {.steps = 8, .progress = false});
-  other.fit(data(), {.steps = 8, .progress = false});
+  trainer.fit(fake_data(), {.steps = 8, .progress = false});
+  other.fit(fake_data(), {.steps = 8, .progress = false});
   CHECK(support::weights_of(other) == support::weights_of(trainer));
   Train fresh;
   CHECK(std::equal(frozen.values.begin(), frozen.values.end(),

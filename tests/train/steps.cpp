@@ -37,7 +37,7 @@ void launches_train_the_same(const char* what) {
 
 /// Samples that cannot be read from a given moment on, until somebody mends them.
 struct Breaks {
-  Fake fake = data();
+  Fake fake = fake_data();
   bool* broken;
   std::string name() const { return "Breaks"; }
   std::size_t size(const SampleShape& shape) const { return fake.size(shape); }
@@ -63,7 +63,7 @@ TEST_CASE("several steps in a launch train the bits of single steps, among ranks
     launch(2, [&](comm::Threads& communicator) {
       Trainer<Gpt<2>, Batch<2>, Communicator<Threads>, Shard<ZeRO1>, More...> trainer(communicator,
                                                                                       {.compare_weights_every = 3});
-      trainer.fit(data(), {.steps = 14, .progress = false});
+      trainer.fit(fake_data(), {.steps = 14, .progress = false});
       outcomes[communicator.rank()] = support::weights_of<double>(trainer);
     });
     return outcomes;
@@ -77,7 +77,7 @@ TEST_CASE("a callback of launches hears every step once, and evaluations come wh
   std::vector<std::size_t> launches;
   std::vector<std::uint64_t> steps, evaluated;
   trainer.fit(
-      data(), data(), {.steps = 17, .validate_every = 6, .remainder = Remainder::Wrap, .progress = false},
+      fake_data(), fake_data(), {.steps = 17, .validate_every = 6, .remainder = Remainder::Wrap, .progress = false},
       [&](Train& of, std::span<const StepResult> results) {
         launches.push_back(results.size());
         for (const StepResult& result : results) {
@@ -98,7 +98,7 @@ TEST_CASE("a launch counts the operations of its steps, and its batches are in t
   using Train = Trainer<Gpt<2>, Batch<4>, Accumulate<2>, Steps<3>, Device<Emulated>>;
   using Alone = Trainer<Gpt<2>, Batch<4>, Accumulate<2>, Device<Emulated>>;
   Train trainer;
-  trainer.fit(data(), {.steps = 6, .remainder = Remainder::Wrap, .progress = false});
+  trainer.fit(fake_data(), {.steps = 6, .remainder = Remainder::Wrap, .progress = false});
   CHECK(trainer.used().operations == 6 * Train::plan().operations());
   constexpr std::size_t slots = 2 * 3 * 2, slot = 256 + 256 + 256;  // 64 bytes, 4 * 8 tokens, and as many targets
   CHECK(Train::plan().bytes(MemoryKind::input) == Alone::plan().bytes(MemoryKind::input) + (slots - 2) * slot);
@@ -108,7 +108,7 @@ TEST_CASE("a step with fewer micro-batches than others takes no more from the ri
   const auto weights = []<class... More>(boost::mp11::mp_list<More...>) {
     Trainer<Gpt<2>, Batch<3>, Precision<fp64>, Accumulate<3>, More...> trainer;
     for (const std::uint64_t epochs : {1u, 2u, 3u})  // 8 micro-batches in an epoch, the last of them short
-      trainer.fit(data(), {.epochs = epochs, .progress = false});
+      trainer.fit(fake_data(), {.epochs = epochs, .progress = false});
     return support::weights_of<double>(trainer);
   };
   const auto one = weights(boost::mp11::mp_list<Device<Emulated>>{});

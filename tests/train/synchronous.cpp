@@ -59,8 +59,8 @@ TEST_CASE("a run that waits for each operation has the same bits, and a profile 
   Quick quick;
   Slow slow;
   const FitOptions run{.steps = 4, .remainder = Remainder::Wrap, .progress = false};
-  quick.fit(data(), run);
-  slow.fit(data(), run);
+  quick.fit(fake_data(), run);
+  slow.fit(fake_data(), run);
   CHECK(support::weights_of<double>(quick) == support::weights_of<double>(slow));
   CHECK(slow.profile().operations() == 4 * Slow::plan().operations());
 }

@@ -32,11 +32,11 @@ constexpr bool is_named =
         .misfit == names::Misfit::none;
 static_assert(is_named<Usual> && is_named<Between>);
 
-const Fake& data() {
+const Fake& fake_data() {
   static const Fake fake({.samples = 24, .classes = 3, .seed = 4});
   return fake;
 }
-std::vector<double> numbers(auto& trainer) { return support::trained(trainer, data(), 4); }
+std::vector<double> numbers(auto& trainer) { return support::trained(trainer, fake_data(), 4); }
 template <class... Policies>
 std::vector<double> trained() {
   Trainer<Whole, Batch<4>, Policies...> trainer;

@@ -20,7 +20,7 @@ namespace {
 
 using Tiny = own_vit::Vit<4, 12, 32, 3, 4, 10>;
 
-const Fake& data() {
+const Fake& fake_data() {
   static const Fake images({.samples = 160, .classes = 10, .seed = 5});
   return images;
 }
@@ -29,7 +29,7 @@ std::vector<float> trained(double& loss) {
   using Train = Trainer<Tiny, Batch<16>, Policies...>;
   Train trainer;
   trainer.poison_dead_memory();
-  loss = trainer.fit(data(), {.steps = 60, .progress = false}).loss;
+  loss = trainer.fit(fake_data(), {.steps = 60, .progress = false}).loss;
   CHECK(trainer.used().peak == Train::plan().peak);
   return weights_of(trainer);
 }
@@ -61,15 +61,15 @@ TEST_CASE("a vision transformer of them goes on from a file to the bits of the u
   const ::test::Directory directory;
   using Train = Trainer<Tiny, Batch<16>>;
   Train whole;
-  whole.fit(data(), {.steps = 20, .progress = false});
+  whole.fit(fake_data(), {.steps = 20, .progress = false});
   {
     Train first;
-    first.fit(data(), {.steps = 7, .progress = false});
+    first.fit(fake_data(), {.steps = 7, .progress = false});
     first.save(directory / "vit.safetensors");
   }
   Train second;
   second.load(directory / "vit.safetensors");
-  second.fit(data(), {.steps = 20, .progress = false});
+  second.fit(fake_data(), {.steps = 20, .progress = false});
   CHECK(weights_of(second) == weights_of(whole));
   bool has_token = false;
   for (const auto& parameter : second.parameters())

@@ -62,11 +62,11 @@ struct OfVolumes final : Model<Input<Volume<4, 5, 4, 3>>, Conv3d<4, Window<1, 3,
   using Recomputed = Selective<Gelu, Conv3d<6, 3, Padding<1>, Groups<2>>>;
 };
 
-const Fake& data() {
+const Fake& fake_data() {
   static const Fake fake({.samples = 24, .classes = 5, .seed = 4});
   return fake;
 }
-std::vector<double> numbers(auto& trainer) { return support::trained(trainer, data(), 6); }
+std::vector<double> numbers(auto& trainer) { return support::trained(trainer, fake_data(), 6); }
 template <class Network, class... Policies>
 std::vector<double> trained() {
   Trainer<Network, Batch<4>, Policies...> trainer;

@@ -16,7 +16,7 @@ struct Net : Model<Input<Vector<6>>, Linear<12>, Gelu, Linear<8>, Gelu, Linear<5
 template <class Rule, std::size_t samples, class... Policies>
 using Train = Trainer<Net, Precision<fp64>, Batch<samples>, Optimizer<Rule>, Policies...>;
 
-const Fake& data() {
+const Fake& fake_data() {
   static const Fake fake({.samples = 40, .classes = 5, .seed = 9});
   return fake;
 }
@@ -29,7 +29,7 @@ struct Moved {
   std::vector<bool> decays;
   std::vector<std::vector<double>> before, gradient, after;
   explicit Moved(T& trainer) {
-    auto loader = trainer.batches(data(), {.epochs = 1});
+    auto loader = trainer.batches(fake_data(), {.epochs = 1});
     const auto next = loader.next();
     for (const auto& parameter : trainer.parameters()) {
       names.push_back(parameter.name);
@@ -119,7 +119,7 @@ TEST_CASE("a rule that needs matrices gets matrices") {
 
 TEST_CASE("ranks that keep everything make the step of one rank on all samples") {
   const auto weights = [](auto& trainer) {
-    trainer.fit(data(), {.steps = 5, .progress = false});
+    trainer.fit(fake_data(), {.steps = 5, .progress = false});
     std::vector<double> all;
     for (const auto& parameter : trainer.parameters())
       all.insert(all.end(), parameter.values.begin(), parameter.values.end());
@@ -152,7 +152,7 @@ TEST_CASE("ranks that keep everything make the step of one rank on all samples")
 TEST_CASE("the scratch of such a rule is planned, and taken") {
   Train<rules::Orthogonal, 8> trainer;
   trainer.poison_dead_memory();
-  trainer.fit(data(), {.steps = 2, .progress = false});
+  trainer.fit(fake_data(), {.steps = 2, .progress = false});
   CHECK(trainer.used().peak == trainer.planned().peak);
   // 12x8 and a copy of the gradient, beside what stays.
   CHECK(trainer.plan().peak >= trainer.plan().kept + (2 * 12 * 8 + 12 * 12) * sizeof(double));
