@@ -150,6 +150,14 @@ struct Uneven : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>, Repeat<6,
 static_assert(Composable<Uneven, Precision<bf16, fp32>, Communicator<Threads>>);
 static_assert(std::is_same_v<detail::broken_rules<Uneven, Precision<bf16, fp32>, Communicator<Threads>, Shard<ZeRO1>>,
                              boost::mp11::mp_list<rule::shard_cuts_even_units<Shard<ZeRO1>, Repeat<6, Norms>, false>>>);
+// An error finds its owner at a Repeat, and in a branch of its block, moved to the host or not.
+template <std::uint64_t digits, class... Policies>
+using owner_in_uneven =
+    typename decltype(train::owner_at<typename train::Recipe<Uneven, Configured<Policies...>>::Bound, digits>())::type;
+constexpr std::uint64_t in_branch = (2 * 256 + 1) * 256;  // the second child, the block's first, and one of its branch
+static_assert(std::is_same_v<owner_in_uneven<2>, Repeat<6, Norms>> &&
+              std::is_same_v<owner_in_uneven<in_branch + 2>, Linear<16>> &&
+              std::is_same_v<owner_in_uneven<in_branch + 2, Checkpoint<Offload>>, Linear<16>>);
 
 }  // namespace
 // SPDX-License-Identifier: Apache-2.0

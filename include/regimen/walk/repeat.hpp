@@ -52,15 +52,15 @@ template <std::size_t Count, class Block, class X, class Context, bool flows>
 struct Node<Repeat<Count, Block>, X, Context, flows> {
   /// Whether blocks may be moved to the host's memory: all but the last two.
   static constexpr bool may_offload = Context::offloads && Count > 2;
-  using Inside = typename std::conditional_t<may_offload, moved_as_one<Context>,
-                                             Context>::inner;  // the context of a block's layers
-  static constexpr bool trains = BlockOf<Block, X, Inside, true>::type::layout.trained > 0;
+  /// The context of a block's layers.
+  using BlockContext = typename std::conditional_t<may_offload, moved_as_one<Context>, Context>::inner;
+  static constexpr bool trains = BlockOf<Block, X, BlockContext, true>::type::layout.trained > 0;
   // If the block has a backward, every iteration but the first passes a gradient on; one instantiation serves all of them.
   static constexpr bool active = [] {
     if constexpr (flows || trains) return true;
-    else return BlockOf<Block, X, Inside, false>::type::active;
+    else return BlockOf<Block, X, BlockContext, false>::type::active;
   }();
-  using Body = typename BlockOf<Block, X, Inside, active>::type;
+  using Body = typename BlockOf<Block, X, BlockContext, active>::type;
   using UnitOfIteration = Unit<Body, Context>;
   using Output = X;
   using Checkpoint = typename Context::Checkpoint;
