@@ -65,7 +65,11 @@ def mixed(data, size, seed=1):
             piece = bytes(byte if draw.random() > 0.01 else draw.randrange(256) for byte in piece)
         parts.append(piece)
     draw.shuffle(parts)
-    return b"".join(parts)[:size]
+    raw = b"".join(parts)[:size]
+    # Wrong bytes make characters by chance; those that Unicode gained since this Python's version are in no class of PCRE2's.
+    for character in {one for one in raw.decode("utf-8", "replace") if unicodedata.category(one) == "Cn"}:
+        raw = raw.replace(character.encode(), b"?")
+    return raw
 
 
 def tokens_of(path):

@@ -68,28 +68,27 @@ class Tokenizer final {
   using Sink = std::function<void(std::span<const std::int32_t>)>;
 
   explicit Tokenizer(const std::string& path, const TokenizerOptions& options = {})
-      : Tokenizer(from_string(detail::text_of(MappedFile(path), path), options, path)) {}
+      : Tokenizer(from_string(bpe::text_of(MappedFile(path), path), options, path)) {}
 
   /// tokenizer.json from memory; errors show `name` in place of the path.
   static Tokenizer from_string(std::string_view text, const TokenizerOptions& options = {},
                                const std::string& name = "tokenizer.json") {
-    return Tokenizer(detail::JsonReader(name).tokenizer(text, options.text_is_nfc));
+    return Tokenizer(bpe::JsonReader(name).tokenizer(text, options.text_is_nfc));
   }
-  static Tokenizer tiktoken(const std::string& path, const std::string& pattern,
-                            const detail::SpecialIds& specials = {}) {
+  static Tokenizer tiktoken(const std::string& path, const std::string& pattern, const bpe::SpecialIds& specials = {}) {
     const MappedFile file(path);
-    return Tokenizer(detail::read_tiktoken(detail::text_of(file, path), path, pattern, specials));
+    return Tokenizer(bpe::read_tiktoken(bpe::text_of(file, path), path, pattern, specials));
   }
   /// `specials` are tokens of the vocabulary.
   static Tokenizer gpt2(const std::string& vocabulary, const std::string& merges,
                         const std::vector<std::string>& specials = {"<|endoftext|>"}) {
     const MappedFile first(vocabulary), second(merges);
-    detail::Parts parts =
-        detail::JsonReader(vocabulary)
-            .vocabulary_and_merges(detail::text_of(first, vocabulary), detail::text_of(second, merges), merges);
+    bpe::Parts parts =
+        bpe::JsonReader(vocabulary)
+            .vocabulary_and_merges(bpe::text_of(first, vocabulary), bpe::text_of(second, merges), merges);
     for (const std::string& special : specials) {
-      const auto found = std::find_if(parts.tokens.begin(), parts.tokens.end(), [&](const detail::Token& token) {
-        return token.kind != detail::Token::Absent && token.bytes == special;
+      const auto found = std::find_if(parts.tokens.begin(), parts.tokens.end(), [&](const bpe::Token& token) {
+        return token.kind != bpe::Token::Absent && token.bytes == special;
       });
       if (special.empty() || found == parts.tokens.end())
         throw Error(vocabulary, "the special token '" + special + "'", "none", "name those that the vocabulary has");
@@ -98,7 +97,7 @@ class Tokenizer final {
     }
     return Tokenizer(std::move(parts));
   }
-  explicit Tokenizer(detail::Parts parts) : state_(std::make_shared<State>(std::move(parts))) {}
+  explicit Tokenizer(bpe::Parts parts) : state_(std::make_shared<State>(std::move(parts))) {}
 
   const std::string& name() const { return parts().name; }
   /// One more than the largest id.
@@ -108,7 +107,7 @@ class Tokenizer final {
   bool is_special(std::int32_t id) const { return known(id).special; }
   /// The id of a special or other added token by its text, or of a token by its bytes.
   std::optional<std::int32_t> find(std::string_view token) const {
-    for (const detail::AddedToken& added : parts().added)
+    for (const bpe::AddedToken& added : parts().added)
       if (added.content == token) return added.id;
     const std::int32_t id = state_->model.merges.find(token);
     return id < 0 ? std::nullopt : std::optional(id);
@@ -136,7 +135,7 @@ class Tokenizer final {
     std::vector<std::vector<std::int32_t>> all(texts.size());
     const std::size_t threads = count_of(options);
     options.threads = 1;
-    detail::on_threads(texts.size(), threads, [&](std::size_t, std::size_t i) { all[i] = encode(texts[i], options); });
+    bpe::on_threads(texts.size(), threads, [&](std::size_t, std::size_t i) { all[i] = encode(texts[i], options); });
     return all;
   }
 
@@ -145,13 +144,13 @@ class Tokenizer final {
   std::string decode(std::span<const std::int32_t> ids, bool specials = true) const {
     std::string text;
     for (const std::int32_t id : ids)
-      if (const detail::Token& token = known(id); specials || !token.special) text += token.bytes;
+      if (const bpe::Token& token = known(id); specials || !token.special) text += token.bytes;
     return text;
   }
 
   /// Writes tokenizer.json; a vocabulary that came from tiktoken has no merges to write, and is refused.
   void save(const std::string& path) const {
-    const std::string text = detail::write_json(parts());
+    const std::string text = bpe::write_json(parts());
     regimen::detail::AtomicFile file(path);
     file.write(std::as_bytes(std::span(text.data(), text.size())));
     file.commit();
@@ -159,9 +158,9 @@ class Tokenizer final {
 
  private:
   struct State {
-    explicit State(detail::Parts parts) : model(std::move(parts)), encoders(model) {}
-    detail::Model model;
-    detail::Encoders encoders;
+    explicit State(bpe::Parts parts) : model(std::move(parts)), encoders(model) {}
+    bpe::Model model;
+    bpe::Encoders encoders;
   };
 
   static std::size_t count_of(const EncodeOptions& options) {
@@ -185,14 +184,14 @@ class Tokenizer final {
     }
 
    private:
-    detail::Encoder& encoder() { return **encoders_[0]; }
-    void lease() { encoders_.push_back(std::make_unique<detail::Encoders::Lease>(state_.encoders)); }
+    bpe::Encoder& encoder() { return **encoders_[0]; }
+    void lease() { encoders_.push_back(std::make_unique<bpe::Encoders::Lease>(state_.encoders)); }
 
     /// Calls plain(part) for what lies between added tokens.
     template <class Plain>
-    void between(const detail::AddedTokens& tokens, std::string_view text, const Plain& plain) {
+    void between(const bpe::AddedTokens& tokens, std::string_view text, const Plain& plain) {
       std::size_t at = 0, begin = 0, end = 0;
-      while (const detail::AddedToken* const token = tokens.find(text, end, begin)) {
+      while (const bpe::AddedToken* const token = tokens.find(text, end, begin)) {
         end = begin + token->content.size();
         if (token->special && options_.specials == Specials::Refuse)
           throw Error("text", "no text of a special token", "'" + token->content + "'",
@@ -211,9 +210,9 @@ class Tokenizer final {
     }
     void runs(std::string_view text) {
       for (std::size_t at = 0; at < text.size();) {
-        const std::size_t until = detail::utf8_until(text, at);
+        const std::size_t until = bpe::utf8_until(text, at);
         if (until > at) run(text.substr(at, until - at));
-        at = detail::Cutter::invalid_until(text, until);
+        at = bpe::Cutter::invalid_until(text, until);
         if (at > until) encoder().word(text.substr(until, at - until), ids_);
       }
     }
@@ -221,7 +220,7 @@ class Tokenizer final {
     void run(std::string_view text) {
       if (count_of(options_) > 1 && text.size() > options_.block && encoder().cutter().cuts()) {
         while (encoders_.size() < count_of(options_) && encoders_.size() * options_.block < text.size()) lease();
-        detail::ParallelCut cut(encoders_, text, options_.block);
+        bpe::ParallelCut cut(encoders_, text, options_.block);
         for (std::size_t at = 0; at < text.size();)
           at = cut.round(at, [&](const std::vector<std::int32_t>& some) {
             ids_.insert(ids_.end(), some.begin(), some.end());
@@ -239,18 +238,18 @@ class Tokenizer final {
     }
 
     State& state_;
-    const detail::Model& model_;
+    const bpe::Model& model_;
     const EncodeOptions& options_;
     std::vector<std::int32_t>& ids_;
     const Sink* sink_;
-    std::vector<std::unique_ptr<detail::Encoders::Lease>> encoders_{};
+    std::vector<std::unique_ptr<bpe::Encoders::Lease>> encoders_{};
   };
 
-  const detail::Parts& parts() const { return state_->model.parts; }
-  const detail::Token& known(std::int32_t id) const {
+  const bpe::Parts& parts() const { return state_->model.parts; }
+  const bpe::Token& known(std::int32_t id) const {
     const auto& tokens = parts().tokens;
     if (id < 0 || static_cast<std::size_t>(id) >= tokens.size() ||
-        tokens[static_cast<std::size_t>(id)].kind == detail::Token::Absent)
+        tokens[static_cast<std::size_t>(id)].kind == bpe::Token::Absent)
       throw Error(name() + ", token to decode", "an id with a token, below " + std::to_string(tokens.size()),
                   std::to_string(id));
     return tokens[static_cast<std::size_t>(id)];

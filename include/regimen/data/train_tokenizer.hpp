@@ -24,7 +24,7 @@ struct TokenizerTraining {
   Report report{};                       // "words": bytes of text; "merges": tokens of the vocabulary
 };
 
-namespace detail {
+namespace bpe {
 
 /// The pairs of neighbours in all words, and the next one to merge.
 class PairCounts final {
@@ -127,7 +127,7 @@ inline std::unordered_map<std::string, std::int64_t> count_words(std::span<const
   return words;
 }
 
-}  // namespace detail
+}  // namespace bpe
 
 /// Learns a vocabulary: of the texts' bytes the most frequent pair of neighbours in a word becomes a token, again and
 /// again. The merges are those of tokenizers' BpeTrainer with initial_alphabet=ByteLevel.alphabet(), the specials, and the
@@ -138,28 +138,28 @@ inline std::unordered_map<std::string, std::int64_t> count_words(std::span<const
 ///          empty, a single byte's, no UTF-8, or given twice; for a pattern, as Tokenizer
 /// cost     the distinct words of the texts and their pairs in memory; one thread
 inline Tokenizer train_tokenizer(std::span<const std::string_view> texts, const TokenizerTraining& options) {
-  using detail::PairCounts;
+  using bpe::PairCounts;
   const std::string where = "TokenizerTraining";
-  if (options.vocabulary < options.specials.size() + 256 || options.vocabulary >= detail::most_tokens)
+  if (options.vocabulary < options.specials.size() + 256 || options.vocabulary >= bpe::most_tokens)
     throw Error(where + ", vocabulary",
-                std::to_string(options.specials.size() + 256) + " to " + std::to_string(detail::most_tokens - 1),
+                std::to_string(options.specials.size() + 256) + " to " + std::to_string(bpe::most_tokens - 1),
                 std::to_string(options.vocabulary), "specials and bytes are tokens, too");
 
-  detail::Parts parts;
+  bpe::Parts parts;
   parts.name = "trained vocabulary";
   parts.cuts.push_back({.pattern = options.pattern});
   std::unordered_map<std::string, std::uint32_t>
       ids;  // by the text in a file, in which a special may equal merged bytes
-  const auto put = [&](const std::string& text, detail::Token token) {
+  const auto put = [&](const std::string& text, bpe::Token token) {
     const auto id = static_cast<std::uint32_t>(parts.tokens.size());
     const bool is_new = ids.emplace(text, id).second;
     if (is_new) parts.tokens.push_back(std::move(token));
     return is_new;
   };
   for (const std::string& special : options.specials) {
-    detail::Token token{.kind = detail::Token::Bytes, .special = true};
-    if (!detail::from_characters(special, token.bytes)) token.bytes = special, token.kind = detail::Token::Text;
-    const bool is_right = token.bytes.size() > 1 && detail::is_utf8(special);
+    bpe::Token token{.kind = bpe::Token::Bytes, .special = true};
+    if (!bpe::from_characters(special, token.bytes)) token.bytes = special, token.kind = bpe::Token::Text;
+    const bool is_right = token.bytes.size() > 1 && bpe::is_utf8(special);
     if (!is_right || !put(special, token))
       throw Error(where + ", specials", "different texts of two characters and more", "'" + special + "'");
     parts.added.push_back({.content = special, .id = static_cast<std::int32_t>(parts.tokens.size() - 1)});
@@ -167,21 +167,21 @@ inline Tokenizer train_tokenizer(std::span<const std::string_view> texts, const 
   std::vector<unsigned> bytes(256);  // in the order of the characters that stand for them
   for (unsigned byte = 0; byte < 256; ++byte) bytes[byte] = byte;
   std::sort(bytes.begin(), bytes.end(),
-            [](unsigned a, unsigned b) { return detail::byte_characters[a] < detail::byte_characters[b]; });
+            [](unsigned a, unsigned b) { return bpe::byte_characters[a] < bpe::byte_characters[b]; });
   std::vector<std::uint32_t> id_of_byte(256);
   for (const unsigned byte : bytes) {
     const std::string text(1, static_cast<char>(byte));
     id_of_byte[byte] = static_cast<std::uint32_t>(parts.tokens.size());
-    put(detail::to_characters(text), {.bytes = text, .kind = detail::Token::Bytes});
+    put(bpe::to_characters(text), {.bytes = text, .kind = bpe::Token::Bytes});
   }
 
-  std::vector<detail::CountedWord> words;
+  std::vector<bpe::CountedWord> words;
   PairCounts pairs;
-  for (const auto& [text, count] : detail::count_words(texts, options)) {
+  for (const auto& [text, count] : bpe::count_words(texts, options)) {
     if (words.size() >= ~std::uint32_t{0})
       throw Error(where, "fewer than 2^32 different words", "more", "give fewer texts");
     const auto index = static_cast<std::uint32_t>(words.size());
-    detail::CountedWord word{.count = count};
+    bpe::CountedWord word{.count = count};
     for (const char byte : text) word.tokens.push_back(id_of_byte[static_cast<unsigned char>(byte)]);
     for (std::size_t i = 0; i + 1 < word.tokens.size(); ++i)
       pairs.add(PairCounts::pair_of(word.tokens[i], word.tokens[i + 1]), count, index);
@@ -193,8 +193,8 @@ inline Tokenizer train_tokenizer(std::span<const std::string_view> texts, const 
   while (parts.tokens.size() < options.vocabulary && pairs.take(options.least_count, best)) {
     const auto first = static_cast<std::uint32_t>(best.pair >> 32), second = static_cast<std::uint32_t>(best.pair);
     const std::string merged = parts.tokens[first].bytes + parts.tokens[second].bytes;
-    const std::string text = detail::to_characters(merged);
-    put(text, {.bytes = merged, .kind = detail::Token::Bytes});  // or the token is there: by other merges, or a special
+    const std::string text = bpe::to_characters(merged);
+    put(text, {.bytes = merged, .kind = bpe::Token::Bytes});  // or the token is there: by other merges, or a special
     const std::uint32_t whole = ids.at(text);
     parts.merges.push_back({first, second, whole});
     for (const std::uint32_t word : best.words) words[word].merge(first, second, whole, word, pairs);

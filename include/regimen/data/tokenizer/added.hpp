@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace regimen::data::detail {
+namespace regimen::data::bpe {
 
 /// Finds the leftmost of some texts, and of those that begin at one place the longest.
 ///
@@ -58,5 +58,5 @@ class AddedTokens final {
   bool is_empty_ = true;
 };
 
-}  // namespace regimen::data::detail
+}  // namespace regimen::data::bpe
 // SPDX-License-Identifier: Apache-2.0

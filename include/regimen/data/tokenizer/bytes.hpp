@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace regimen::data::detail {
+namespace regimen::data::bpe {
 
 /// The character that stands for each byte in the files of byte-level vocabularies, so that these are text: the byte's own
 /// code where Latin-1 has a visible character, else 256, 257, ... in the order of the bytes.
@@ -109,7 +109,7 @@ inline std::size_t character_begin(std::string_view text, std::size_t at) {
   return at;
 }
 
-}  // namespace regimen::data::detail
+}  // namespace regimen::data::bpe
 
 namespace regimen::data {
 
@@ -120,11 +120,11 @@ inline std::string replace_invalid_utf8(std::string_view text) {
   std::string result;
   result.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t until = detail::utf8_until(text, at);
+    const std::size_t until = bpe::utf8_until(text, at);
     result.append(text.substr(at, until - at));
     if (until == text.size()) break;
     result.append("\xEF\xBF\xBD");
-    at = until + detail::utf8_at(text, until).length;
+    at = until + bpe::utf8_at(text, until).length;
   }
   return result;
 }

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace regimen::data::detail {
+namespace regimen::data::bpe {
 
 /// The rank of a pair of tokens. Open addressing; a slot is first (21 bits), second (21), rank (22).
 class PairTable final {
@@ -236,5 +236,5 @@ class Merges final {
   std::unordered_map<std::string_view, std::int32_t> ids_{};
 };
 
-}  // namespace regimen::data::detail
+}  // namespace regimen::data::bpe
 // SPDX-License-Identifier: Apache-2.0

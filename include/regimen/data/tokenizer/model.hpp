@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace regimen::data::detail {
+namespace regimen::data::bpe {
 
 /// Everything that threads share; does not change.
 struct Model final {
@@ -248,5 +248,5 @@ class Encoders final {
   std::vector<std::unique_ptr<Encoder>> idle_{};
 };
 
-}  // namespace regimen::data::detail
+}  // namespace regimen::data::bpe
 // SPDX-License-Identifier: Apache-2.0

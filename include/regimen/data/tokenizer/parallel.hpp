@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace regimen::data::detail {
+namespace regimen::data::bpe {
 
 /// Calls body(thread, i) for all i below `count` on at most `threads` threads, this one among them; the first failure by
 /// index is thrown when all have ended.
@@ -113,5 +113,5 @@ class ParallelCut final {
   std::vector<Part> parts_;
 };
 
-}  // namespace regimen::data::detail
+}  // namespace regimen::data::bpe
 // SPDX-License-Identifier: Apache-2.0

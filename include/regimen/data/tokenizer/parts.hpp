@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace regimen::data::detail {
+namespace regimen::data::bpe {
 
 /// One token of the vocabulary.
 struct Token final {
@@ -69,5 +69,5 @@ inline void put_token(Parts& parts, std::uint64_t id, Token token, std::size_t e
   parts.tokens[index] = std::move(token);
 }
 
-}  // namespace regimen::data::detail
+}  // namespace regimen::data::bpe
 // SPDX-License-Identifier: Apache-2.0

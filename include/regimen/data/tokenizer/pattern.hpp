@@ -26,7 +26,7 @@ inline constexpr const char* cl100k =  // GPT-4's
 inline constexpr const char* llama3 = cl100k;
 }  // namespace patterns
 
-namespace detail {
+namespace bpe {
 
 /// The two peers' regular expressions: Oniguruma in Ruby's syntax, and Rust's with look-around.
 enum class Dialect { Tokenizers, Tiktoken };
@@ -278,6 +278,6 @@ class Matcher final {
 
 #endif
 
-}  // namespace detail
+}  // namespace bpe
 }  // namespace regimen::data
 // SPDX-License-Identifier: Apache-2.0

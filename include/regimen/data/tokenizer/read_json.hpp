@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace regimen::data::detail {
+namespace regimen::data::bpe {
 
 inline std::string_view text_of(const MappedFile& file, const std::string& path) {
   const auto bytes = file.bytes();
@@ -317,5 +317,5 @@ class JsonReader final {
   bool has_bytes_ = false, has_frame_ = false;
 };
 
-}  // namespace regimen::data::detail
+}  // namespace regimen::data::bpe
 // SPDX-License-Identifier: Apache-2.0

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace regimen::data::detail {
+namespace regimen::data::bpe {
 
 /// False: it is no base64 (RFC 4648, with its padding).
 inline bool from_base64(std::string_view text, std::string& bytes) {
@@ -46,7 +46,7 @@ using SpecialIds = std::vector<std::pair<std::string, std::int32_t>>;
 
 inline Parts read_tiktoken(std::string_view text, const std::string& name, const std::string& pattern,
                            const SpecialIds& specials) {
-  constexpr std::size_t longest = 1024;  // every cut of a token is looked for
+  constexpr std::size_t longest = 4096;  // every cut of a token is looked for
   Parts parts;
   parts.name = name;
   parts.by_rank = parts.whole_words = true;
@@ -88,5 +88,5 @@ inline Parts read_tiktoken(std::string_view text, const std::string& name, const
   return parts;
 }
 
-}  // namespace regimen::data::detail
+}  // namespace regimen::data::bpe
 // SPDX-License-Identifier: Apache-2.0

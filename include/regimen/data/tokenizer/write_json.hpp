@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace regimen::data::detail {
+namespace regimen::data::bpe {
 
 inline std::string write_json(const Parts& parts) {
   using Json = nlohmann::ordered_json;
@@ -97,5 +97,5 @@ inline std::string write_json(const Parts& parts) {
   return root.dump(2) + "\n";
 }
 
-}  // namespace regimen::data::detail
+}  // namespace regimen::data::bpe
 // SPDX-License-Identifier: Apache-2.0
