@@ -61,7 +61,7 @@ void idx_goes_both_ways() {
 test::Bytes with_header(std::string dictionary, std::uint8_t version = 1) {
   dictionary.append(128 - 10 - dictionary.size(), ' ');
   test::Bytes bytes{0x93, 'N', 'U', 'M', 'P', 'Y', version, 0, static_cast<std::uint8_t>(dictionary.size()), 0};
-  bytes.insert(bytes.end(), dictionary.begin(), dictionary.end());
+  for (const char letter : dictionary) bytes.push_back(static_cast<std::uint8_t>(letter));
   bytes.resize(bytes.size() + 48);
   return bytes;
 }

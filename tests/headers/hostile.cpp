@@ -106,6 +106,8 @@
 #define ERROR this_is_the_macro_ERROR
 #define IN this_is_the_macro_IN
 #define OUT this_is_the_macro_OUT
+#undef TRUE
+#undef FALSE
 #define TRUE this_is_the_macro_TRUE
 #define FALSE this_is_the_macro_FALSE
 #define I this_is_the_macro_I
