@@ -50,8 +50,8 @@ double processor_seconds() {
 }
 
 int measure(const data::ImageFolder& folder, bool at_random, std::uint64_t rounds) {
-  const images::Source<side> source(folder, at_random);
-  Loader<float, std::int32_t, images::Source<side>> loader(
+  auto source = images::source<side>(folder, at_random);
+  Loader<float, std::int32_t, decltype(source)> loader(
       source, {.input = side * side * 3, .target = 1, .vocabulary_or_classes = 0, .classes = 2},
       {.batch = batch, .epochs = rounds + 1, .workers = 0});
   std::uint64_t images = 0;

@@ -6,13 +6,14 @@
 
 #include <regimen/data/augment.hpp>
 #include <regimen/data/image_folder.hpp>
+#include <regimen/data/samples.hpp>
+#include <regimen/data/stage.hpp>
 
 #include "session.hpp"
 
 #include <cstdint>
 #include <cstdio>
 #include <string>
-#include <utility>
 
 namespace images {
 
@@ -35,29 +36,19 @@ struct Decoded {
   }
 };
 
-/// A folder as a source for a model of Image<Side, Side, 3>.
-template <std::size_t Side>
-class Source final {
- public:
-  Source(data::ImageFolder folder, bool at_random) : folder_(std::move(folder)), decoded_{at_random} {}
-
-  const std::string& name() const { return folder_.name(); }
-  std::size_t size(const SampleShape& shape) const {
-    regimen::detail::expect_extents(name(), shape, Side * Side * 3, 1);
-    regimen::detail::expect_classes(name(), shape.classes != 0 ? shape.classes : shape.vocabulary_or_classes, folder_.classes().size());
-    return folder_.size();
-  }
-  void read(const data::Key& key, Sample<float, std::int32_t> sample) const {
-    const data::LabelledImage value = decoded_(folder_.at(key), key);
+/// Writes an image and its class for a model of Image<Side, Side, 3>.
+struct Written {
+  void operator()(const data::LabelledImage& value, Sample<float, std::int32_t> sample) const {
     data::Normalise{}(value.image, sample.input);
     sample.target[0] = value.label;
   }
-  void read(std::size_t index, Sample<float, std::int32_t> sample) const { read(data::Key{.index = index}, sample); }
-
- private:
-  data::ImageFolder folder_;
-  Decoded<Side> decoded_;
 };
+
+/// A folder as a source.
+template <std::size_t Side>
+auto source(const data::ImageFolder& folder, bool at_random) {
+  return folder | data::map(Decoded<Side>{at_random}, at_random ? "a part at random" : "the middle") | data::samples(Written{});
+}
 
 /// Trains Model, whose input is Image<Side, Side, 3>, on --images, with Policies; the policies below are the defaults.
 template <class Model, std::size_t Side, std::size_t Classes, class... Policies>
@@ -95,7 +86,7 @@ int train(int argc, char** argv) {
     std::fprintf(session.out(), "\n");
     FitOptions run = options.run();
     run.workers = workers;
-    trainer.fit(Source<Side>(training, true), Source<Side>(validation, false), run, session);
+    trainer.fit(source<Side>(training, true), source<Side>(validation, false), run, session);
     std::fprintf(session.out(), "accuracy %.4f on %zu images\n", session.validation().accuracy, session.validation().targets);
     return session.finish();
   });

@@ -33,7 +33,7 @@ def tfrecord(path):
     from tfrecord.reader import tfrecord_loader
 
     for record in tfrecord_loader(path, None, {"image": "byte", "class": "int", "one_hot": "float"}):
-        yield 0, record["image"].tobytes(), int(record["class"][0]), record["one_hot"]
+        yield 0, bytes(record["image"]), int(record["class"][0]), record["one_hot"]
 
 
 def main():

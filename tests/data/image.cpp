@@ -38,19 +38,19 @@ data::Image recorded(const std::string& name, const Decode& decode = {}) {
 }
 
 /// Rows [top, top + height).
-data::Image rows(const data::Image& image, std::size_t top, std::size_t height) {
+[[maybe_unused]] data::Image rows(const data::Image& image, std::size_t top, std::size_t height) {
   return data::crop(image, {top, 0, height, image.width()});
 }
 
 /// The largest difference of two images of one size.
-int difference(const data::Image& a, const data::Image& b) {
+[[maybe_unused]] int difference(const data::Image& a, const data::Image& b) {
   if (a.height() != b.height() || a.width() != b.width() || a.channels() != b.channels()) return 999;
   int most = 0;
   for (std::size_t i = 0; i < a.pixels().size(); ++i) most = (std::max)(most, std::abs(a.pixels()[i] - b.pixels()[i]));
   return most;
 }
 /// The share of bytes that differ.
-double share(const data::Image& a, const data::Image& b) {
+[[maybe_unused]] double share(const data::Image& a, const data::Image& b) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < a.pixels().size(); ++i) count += a.pixels()[i] != b.pixels()[i];
   return double(count) / double(a.pixels().size());
@@ -364,4 +364,44 @@ TEST_CASE("shares are of the distribution that is asked for") {
     CHECK(mean == Approx(0.5).margin(5 * std::sqrt(expected / count)));
     CHECK(variance == Approx(expected).epsilon(0.1));
   }
+}
+
+namespace {
+/// Ten even images, of two classes.
+struct Even {
+  std::size_t size() const { return 10; }
+  data::LabelledImage at(const Key& key) const {
+    data::LabelledImage value{data::Image(4, 6, 1), std::int32_t(key.index % 2)};
+    for (std::uint8_t& pixel : value.image.pixels()) pixel = std::uint8_t(20 * key.index);
+    return value;
+  }
+  std::string name() const { return "even"; }
+};
+}  // namespace
+
+TEST_CASE("a stage mixes each image with another one, drawn anew in each epoch") {
+  const auto blended = Even{} | data::mixed(data::Mixup{.classes = 2, .alpha = 1});
+  const auto pasted = Even{} | data::mixed(data::CutMix{.classes = 2});
+  static_assert(data::varies<decltype(blended)> && data::Dataset<decltype(pasted)>);
+  std::size_t others = 0;
+  for (std::size_t i = 0; i < 10; ++i) {
+    const Key key{i, 0, 5};
+    const data::MixedImage found = blended.at(key), cut = pasted.at(key);
+    CHECK(found.image == blended.at(key).image);
+    CHECK(found.target == blended.at(key).target);
+    others += found.image != blended.at({i, 1, 5}).image;
+    CHECK(found.target[0] + found.target[1] == Approx(1));
+    CHECK(cut.target[0] + cut.target[1] == Approx(1));
+    std::size_t own = 0;  // pixels of the image itself, and of one other
+    std::size_t pixels[10] = {};
+    for (const std::uint8_t pixel : cut.image.pixels()) ++pixels[pixel / 20];
+    for (std::size_t j = 0; j < 10; ++j) own += pixels[j] != 0;
+    CHECK(own <= 2);
+    std::size_t first = 0;
+    for (std::size_t j = 0; j < 10; j += 2) first += pixels[j];
+    CHECK(double(cut.target[0]) == Approx(double(first) / 24).margin(1e-6));
+  }
+  CHECK(others >= 6);
+  refuses([] { (void)(Even{} | data::mixed(data::Mixup{.classes = 1})).at({1, 0, 5}); },
+          "even | mixed, value 1: expected");
 }

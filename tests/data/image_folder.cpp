@@ -107,7 +107,8 @@ TEST_CASE("a split has the same share of each class, and does not depend on the 
     for (std::size_t i = 0; i < part.size(); ++i) all.insert(part.path(i).substr(of.path().size()));
     return all;
   };
-  const auto [training, validation] = data::ImageFolder(root.path()).split(0.2, 5);
+  const auto parts = data::ImageFolder(root.path()).split(0.2, 5);
+  const data::ImageFolder &training = parts.first, &validation = parts.second;
   CHECK((training.size() == 41 && validation.size() == 10));
   CHECK(std::count_if(names.begin(), names.end(), [&](const std::string& name) {
           return (files(training, root).count("/" + name) + files(validation, root).count("/" + name)) == 1;

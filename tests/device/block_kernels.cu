@@ -23,6 +23,7 @@
 #include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/nt_xent.hpp>
 #include <regimen/kernel/pad_rows.hpp>
+#include <regimen/kernel/padding.hpp>
 #include <regimen/kernel/positions.hpp>
 #include <regimen/kernel/recurrent.hpp>
 #include <regimen/kernel/rotary.hpp>
@@ -456,6 +457,17 @@ void softmax(std::size_t length, bool causal) {
   b.d_scores = c.put<T>(all, 0, 6), b.shape = o.shape, b.run = o.run, b.drop = o.drop;
   agree(c, b, b.d_scores, all, tolerance);
   agree(c, b, b.weights, all, tolerance);
+  // With a number for each distance.
+  const std::size_t distances = o.shape.distances();
+  kernel::AttentionWeights<T, true> more{o.scores, o.weights, o.log_sum, o.shape, o.drop, o.run};
+  more.bias = c.put<S>(3 * distances, 1, 7);
+  agree(c, more, o.weights, all, tolerance);
+  kernel::AttentionWeightsBackward<T, true> more_back{b.scores,   b.d_weights, b.log_sum, b.weights,
+                                                      b.d_scores, b.shape,     b.drop,    b.run};
+  more_back.bias = more.bias;
+  agree(c, more_back, b.d_scores, all, tolerance);
+  kernel::AttentionBiasBackward<T> of_bias{b.d_scores, c.put<S>(3 * distances, 0, 8), o.shape, o.run};
+  agree(c, of_bias, of_bias.d_bias, 3 * distances, 3 * double(length) * 0x1p-24);
 }
 
 /// The members of Scalars from loss_sum on, up to the counters.
@@ -687,6 +699,27 @@ void attends() {
         across.log_sum, 3 * 29, 256 * 0x1p-24);
   agree(c, across, across.d_q, 29 * 3 * (columns / 5), tolerance);
   agree(c, across, across.d_kv, rows * 2 * (columns / 5), 3 * tolerance);
+  // The same to keys that end, and of a text among its own positions, with and without a number for each distance.
+  const auto ends = c.put<std::int32_t>(1, 0, 12);
+  reinterpret_cast<std::int32_t*>(c.here.data() + ends.offset)[0] = 23;
+  const op::CrossAttention<T> whole{across.q, across.kv, across.y, across.log_sum, across.shape, across.drop};
+  agree(c, op::WithinLengths<op::CrossAttention<T>>{whole, ends}, across.y, 29 * 3 * (columns / 5), tolerance);
+  const op::WithinLengths<op::CrossAttentionBackward<T>> ended{across, ends};
+  agree(c, ended, across.d_q, 29 * 3 * (columns / 5), tolerance);
+  agree(c, ended, across.d_kv, rows * 2 * (columns / 5), 3 * tolerance);
+  op::AttentionBackward<T> among = shared;
+  among.shape = {1, rows, 3, columns / 5, false, 1};
+  const op::Attention<T> all{among.qkv, among.y, among.log_sum, among.shape, among.drop};
+  const auto apart = c.put<statistic_t<T>>(6 * rows, 1, 13), d_apart = c.put<statistic_t<T>>(6 * rows, 0, 14);
+  agree(c, op::WithinLengths<op::Attention<T>>{all, ends}, among.y, shared_count, tolerance);
+  agree(c, op::WithinLengths<op::SharedAttentionBackward<T>>{{among}, ends}, among.d_qkv, rows * 5 * (columns / 5),
+        3 * tolerance);
+  agree(c, op::WithinLengths<op::AttentionBackward<T>>{among, ends}, among.d_qkv, rows * 5 * (columns / 5),
+        3 * tolerance);
+  agree(c, op::WithinLengths<op::BiasedAttention<T>>{{all, apart}, ends}, among.y, shared_count, tolerance);
+  const op::WithinLengths<op::BiasedAttentionBackward<T>> both{{among, apart, d_apart}, ends};
+  agree(c, both, among.d_qkv, rows * 5 * (columns / 5), 3 * tolerance);
+  agree(c, both, d_apart, 3 * (2 * rows - 1), 37 * tolerance);
   const auto keys = c.put<T>(count, 0, 8), values = c.put<T>(count, 0, 9);
   agree(c, op::KeepKeys<T>{back.qkv, keys, values, back.shape, 0, rows}, keys, count, 0);
   agree(c, op::KeepKeys<T>{back.qkv, keys, values, back.shape, 0, rows}, values, count, 0);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace test {
 
@@ -28,6 +29,8 @@ struct Case {
   std::function<bool(std::size_t)> keeps{};
   /// What distances add to scores, (H,distances); empty: nothing.
   Values bias{};
+  /// Where the keys of each sample end; empty: nowhere.
+  std::vector<std::int32_t> lengths{};
 
   std::size_t tokens() const { return shape.batch * shape.length; }
   std::size_t channels() const { return shape.heads * shape.width; }
@@ -69,7 +72,10 @@ struct Definition {
                      ((b * s.key_length + i) * 2 * s.of_keys() + s.place(h, part) - s.heads) * s.width;
             return ((b * s.length + i) * s.all_heads() + s.place(h, part)) * s.width;
           };
-          const std::size_t seen = s.causal ? t + 1 : s.keys(), to = ((b * s.length + t) * s.heads + h) * s.width;
+          const std::size_t seen = s.causal            ? t + 1
+                                   : c.lengths.empty() ? s.keys()
+                                                       : static_cast<std::size_t>(c.lengths[b]);
+          const std::size_t to = ((b * s.length + t) * s.heads + h) * s.width;
           const std::size_t from = s.begin(t);
           Values p(seen);
           double total = 0, dot = 0;

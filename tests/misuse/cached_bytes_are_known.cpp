@@ -5,13 +5,18 @@
 
 using namespace regimen;
 
+#ifndef REGIMEN_MISUSE
 struct Picture {
   std::vector<unsigned char> pixels;
   int label = 0;
-#ifndef REGIMEN_MISUSE
   std::size_t bytes() const { return pixels.capacity(); }
-#endif
 };
+#else
+struct Picture {
+  std::vector<unsigned char> pixels;
+  int label = 0;
+};
+#endif
 struct Pictures {
   std::size_t size() const { return 100; }
   Picture at(const data::Key&) const { return {std::vector<unsigned char>(27), 3}; }

@@ -1,5 +1,5 @@
-// Attention within a window, in the form of attention that a GPU has by default.
-// expect: on a GPU SlidingWindow has one form, Attention<Tiled>; add that policy
+// Attention within a window, by cuDNN.
+// expect: Attention<Cudnn> has no SlidingWindow; write Attention<Composed> or Attention<Tiled>
 // names: HeadLayout<4
 #include <regimen/engine/cuda/plan.hpp>
 #include "../support/gpu_recipe.hpp"
@@ -9,9 +9,9 @@ using namespace regimen;
 using Attend = SelfAttention<Heads<4>, Causal, SlidingWindow<3>>;
 struct Words : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 16>, Attend, Linear<16>> {};
 #ifndef REGIMEN_MISUSE
-using Train = Trainer<Words, Attention<Tiled>, Device<Gpu<true>>>;
+using Train = Trainer<Words, Precision<bf16, fp32>, Device<Gpu<true>>>;
 #else
-using Train = Trainer<Words, Device<Gpu<true>>>;
+using Train = Trainer<Words, Precision<bf16, fp32>, Attention<Cudnn>, Device<Gpu<true>>>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

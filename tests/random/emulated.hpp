@@ -25,6 +25,26 @@ struct on_one_device {
   using type = std::conditional_t<composable<Network, Alone>, Alone, without<Alone, axis::accumulate>>;
 };
 
+/// Policies with Offload, beside layers that are recomputed; without it where the model has no block that moves.
+template <class Schedules>
+struct offloading {
+  using type = Checkpoint<Offload>;
+};
+template <class... Layers>
+struct offloading<Checkpoint<Selective<Layers...>>> {
+  using type = Checkpoint<Offload, Selective<Layers...>>;
+};
+template <class P, class Policies, class Where>
+constexpr auto offloaded() {
+  if constexpr (P::Drawn::depth > 2) {
+    using All = changed<Policies, typename offloading<policy_in<Policies, axis::checkpoint>>::type>;
+    if constexpr (composable<typename P::Net, mp::mp_append<All, Where>>) return All{};
+    else return Policies{};
+  } else {
+    return Policies{};
+  }
+}
+
 /// Whether layers of a model compute in another type than the program.
 template <class Layer>
 inline constexpr bool mixes_types = false;
@@ -106,6 +126,13 @@ std::string check_emulated() {
     emulated::Runtime::defaults.seed = Seed + 1;
     findings.expect(clean == Training{.poison = true, .file = file, .at = at}(own, findings),
                     "what was resumed after step " + std::to_string(at) + " computes other bits");
+    if constexpr (drawn.offloads) {
+      using Moved = decltype(offloaded<P, Own, There>());
+      if constexpr (!std::is_same_v<Moved, Own>)
+        findings.expect(clean == Training{.poison = true}(
+                                     case_of<typename P::Net, mp::mp_append<Moved, There>, nothing>(), findings),
+                        "blocks that wait in the host's memory change bits");
+    }
     if constexpr (drawn.ranks &&
                   !std::is_same_v<typename policy_in<typename P::Policies, axis::communicator>::ranks, Solo>)
       check_ranks<P, There>(findings);

@@ -1,4 +1,5 @@
-// Random networks on the emulated device: several steps in one launch train the bits of single steps.
+// Random networks on the emulated device: several steps in one launch train the bits of single steps, also where blocks
+// wait in the host's memory meanwhile.
 #include "random/emulated.hpp"
 
 #include "support/catch.hpp"
@@ -17,9 +18,9 @@ void launches_of_program() {
   // On a GPU one form of attention lets heads share keys.
   using There = std::conditional_t<network_shares_keys<typename P::Net>,
                                    mp::mp_list<Device<Emulated>, Attention<Tiled>>, mp::mp_list<Device<Emulated>>>;
-  const auto trained = []<class... More>(mp::mp_list<More...>) {
+  const auto trained = []<class Policies, class... More>(Policies, mp::mp_list<More...>) {
     using Train =
-        mp::mp_apply<Trainer, mp::mp_push_front<mp::mp_append<Own, There, mp::mp_list<More...>>, typename P::Net>>;
+        mp::mp_apply<Trainer, mp::mp_push_front<mp::mp_append<Policies, There, mp::mp_list<More...>>, typename P::Net>>;
     Train trainer;
     trainer.poison_dead_memory();
     const Fake data({.samples = 3 * Train::batch + 1, .classes = 2, .seed = Seed});
@@ -28,9 +29,10 @@ void launches_of_program() {
     return support::weights_of<double>(trainer);
   };
   emulated::Runtime::defaults = {.seed = Seed};
-  const auto one = trained(mp::mp_list<>{}), three = trained(mp::mp_list<Steps<3>>{});
+  const auto one = trained(Own{}, mp::mp_list<>{}),
+             three = trained(offloaded<P, Own, There>(), mp::mp_list<Steps<3>>{});
   emulated::Runtime::defaults = {.seed = Seed + 1};
-  const auto unrecorded = trained(mp::mp_list<Steps<3>, Graph<Off>>{});
+  const auto unrecorded = trained(Own{}, mp::mp_list<Steps<3>, Graph<Off>>{});
   emulated::Runtime::defaults = {};
   INFO("seed " << Seed << "\n  " << name_of_type<typename P::Drawn::type>() << "\n  " << name_of_type<Own>());
   CHECK(one == three);
@@ -52,5 +54,5 @@ TEST_CASE("launches of several steps train random networks as single steps do") 
   regimen::random::launches_hold<7001>();
   regimen::random::launches_hold<7002>();
   regimen::random::launches_hold<7003>();
-  regimen::random::launches_hold<7004>();
+  regimen::random::launches_hold<7005>();
 }

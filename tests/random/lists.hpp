@@ -659,16 +659,15 @@ struct HeadByHead final {
   using option_of = axis::attention;
   static constexpr std::size_t score_bytes = 1;
 };
-/// Heads that share keys have one form, and so have windows, biases of distances and keys of another text.
+/// Heads that share keys have one form.
 template <class Layer>
 struct shares_keys : std::false_type {};
 template <class HeadCount, class... Options>
 struct shares_keys<SelfAttention<HeadCount, Options...>>
-    : std::bool_constant<(SelfAttention<HeadCount, Options...>::Layout::key_heads < HeadCount::count ||
-                          SelfAttention<HeadCount, Options...>::Layout::window > 0 ||
-                          !std::is_void_v<typename SelfAttention<HeadCount, Options...>::Chosen::distances>)> {};
+    : std::bool_constant<(SelfAttention<HeadCount, Options...>::Layout::key_heads < HeadCount::count)> {};
 template <class Name, class HeadCount, class... Options>
-struct shares_keys<CrossAttention<Name, HeadCount, Options...>> : std::true_type {};
+struct shares_keys<CrossAttention<Name, HeadCount, Options...>>
+    : std::bool_constant<(CrossAttention<Name, HeadCount, Options...>::Layout::key_heads < HeadCount::count)> {};
 template <class Network>
 inline constexpr bool network_shares_keys =
     mp::mp_any_of<typename detail::all_in<typename train::parts_t<Network>::Layers>::type, shares_keys>::value;
@@ -677,13 +676,14 @@ using Forms = mp::mp_list<Attention<>, Attention<Tiled>, Attention<HeadByHead>>;
 /// separate   products leave biases and activations to kernels, if the program fuses at all
 /// fibers     blocks have as many threads as on a GPU, and checked barriers
 /// ranks      a program of ranks has a device for each of them, which NCCL connects; compiled for one program of four
+/// offloads   blocks wait in the host's memory, if there are three; compiled for one program of two
 struct OnDevice {
   std::size_t form = 0;
-  bool separate = false, fibers = false, ranks = false;
+  bool separate = false, fibers = false, ranks = false, offloads = false;
 };
 constexpr OnDevice drawn_on_device(std::uint64_t seed) {
   return {static_cast<std::size_t>(mix(seed, 9) % mp::mp_size<Forms>::value), mix(seed, 10) % 2 == 0,
-          mix(seed, 11) % 3 == 0, mix(seed, 12) % 4 == 0};
+          mix(seed, 11) % 3 == 0, mix(seed, 12) % 4 == 0, mix(seed, 13) % 2 == 0};
 }
 
 // ---- neighbours: what changes no bit, and what changes rounding alone

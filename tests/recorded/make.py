@@ -925,6 +925,15 @@ def set_at_random(model):
                 tensor.normal_(mean=1.0 if "norm.weight" in key else 0.0, std=0.2)
 
 
+def with_exact_sines(stacks):
+    for part in (stacks.encoder, stacks.decoder):
+        positions, width = part.embed_positions.weight.shape
+        angle = torch.arange(positions).double()[:, None] / 10000 ** (2 * torch.arange(width // 2).double() / width)
+        exact = torch.cat([angle.sin(), angle.cos()], dim=1)
+        assert (part.embed_positions.weight - exact).abs().max() < 1e-7
+        part.embed_positions.weight = nn.Parameter(exact, requires_grad=False)
+
+
 def marian():
     """A small translator as transformers writes it, and its logits. Every position of the source is attended to."""
     import transformers
@@ -944,18 +953,37 @@ def marian():
     def compute(dtype):
         model.to(dtype)
         if dtype == torch.float64:  # transformers rounds the sines to fp32
-            width = config.d_model
-            angle = torch.arange(9).double()[:, None] / 10000 ** (2 * torch.arange(width // 2).double() / width)
-            for part in (model.model.encoder, model.model.decoder):
-                exact = torch.cat([angle.sin(), angle.cos()], dim=1)
-                assert (part.embed_positions.weight - exact).abs().max() < 1e-7
-                part.embed_positions.weight = nn.Parameter(exact, requires_grad=False)
+            with_exact_sines(model.model)
         return {"logits": model(input_ids=source, attention_mask=torch.ones_like(source), decoder_input_ids=target).logits}
 
     fp32 = compute(torch.float32)  # first: it is exactly what the file holds
     truth = compute(torch.float64)
     write("marian/logits", "logits of marian/model.safetensors", {"source": whole(source), "target": whole(target), **results(truth, fp32)},
           transformers=transformers.__version__)
+
+
+def padded():
+    """Logits of the models of marian() and t5() for sources that end with padding, which a mask hides."""
+    import copy
+    import transformers
+
+    torch.manual_seed(21)
+    source, target = torch.randint(10, (4, 7)), torch.randint(10, (4, 5))
+    mask = (torch.arange(7) < torch.tensor([4, 7, 1, 6])[:, None]).long()
+    source = torch.where(mask == 1, source, 10)
+
+    def compute(model):
+        return {"logits": model(input_ids=source, attention_mask=mask, decoder_input_ids=target).logits}
+
+    for name, kind in (("marian", transformers.MarianMTModel), ("t5", transformers.T5ForConditionalGeneration)):
+        model = kind.from_pretrained(HERE / name, attn_implementation="eager").eval()
+        wide = with_norms_in_own_precision(copy.deepcopy(model))
+        if name == "marian":
+            with_exact_sines(wide.model)
+        fp32, truth = compute(model), compute(wide)
+        assert (fp32["logits"].double() - truth["logits"]).abs().max() < 1e-5 * truth["logits"].abs().max()
+        write(f"{name}/padded", f"logits of {name}/model.safetensors; sources end with padding, 10, and are masked",
+              {"source": whole(source), "target": whole(target), **results(truth, fp32)}, transformers=transformers.__version__)
 
 
 def t5():
@@ -1216,7 +1244,7 @@ def main():
     for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions, losses,
                  more_losses, masked_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
                  cross_attention_normalised, transposed_convolution, pools, window_attention, distance_attention,
-                 optimizers, whole_tensor_optimizers, loss_scales, curves, gpt2, llama, vit, marian, t5, models_of_texts,
+                 optimizers, whole_tensor_optimizers, loss_scales, curves, gpt2, llama, vit, marian, t5, padded, models_of_texts,
                  other_convolutions):
         part()
     files = sorted(HERE.rglob("*.safetensors"))

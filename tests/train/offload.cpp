@@ -155,7 +155,7 @@ TEST_CASE("ranks that shard weights and accumulate move their blocks, and no bit
       Trainer<Gpt<3>, Batch<2>, Accumulate<2>, Communicator<Threads>, Shard<ZeRO3>, Policies..., Device<Emulated>>
           trainer(threads);
       trainer.poison_dead_memory();
-      trainer.fit(data(), {.steps = 4, .progress = false});
+      trainer.fit(regimen::test::data(), {.steps = 4, .progress = false});
       CHECK(trainer.used().peak == trainer.planned().peak);
       CHECK(trainer.used().host == trainer.planned().host);
       const std::vector<double> all = support::weights_of<double>(trainer);

@@ -20,6 +20,7 @@ namespace {
 struct Sizes : T5Sizes {
   static constexpr std::size_t words = 11, width = 8, heads = 2, head_width = 3, inner = 10, encoder_depth = 2,
                                decoder_depth = 2, buckets = 8, most_distance = 7;
+  static constexpr std::int32_t padding = -1;  // tests/train/padding.cpp has some
 };
 struct GatedSizes final : Sizes {
   static constexpr std::size_t encoder_depth = 1, decoder_depth = 1;

@@ -21,6 +21,7 @@ constexpr std::size_t source = 7, target = 6, words = 11;
 
 struct MarianSizes : OpusMt {
   static constexpr std::size_t words = 11, width = 8, heads = 2, inner = 12, encoder_depth = 2, decoder_depth = 3;
+  static constexpr std::int32_t padding = -1;
 };
 struct Marian final : TransformerModel<MarianSizes, source, target> {};
 struct SmallT5 : T5Sizes {

@@ -33,15 +33,15 @@ struct Net : Model<Input<Vector<8>>, Linear<4>> {};
 using Alone = Trainer<Net, Batch<10>>;
 using Ranks = Trainer<Net, Batch<5>, Communicator<Threads>, Shard<ZeRO1>>;
 
-const Fake& data() {
+const Fake& samples() {
   static const Fake of({.samples = 43, .classes = 4});
   return of;
 }
 /// Other labels than the model learns: its loss rises as training goes on.
 struct Wrong {
-  std::size_t size(const SampleShape& shape) const { return data().size(shape); }
+  std::size_t size(const SampleShape& shape) const { return samples().size(shape); }
   void read(std::size_t index, Sample<float, std::int32_t> sample) const {
-    data().read(index, sample);
+    samples().read(index, sample);
     sample.target[0] = (sample.target[0] + 1) % 4;
   }
 };
@@ -62,8 +62,8 @@ TEST_CASE("a history has what fit tells, and its table gives the numbers back") 
   Alone trainer({.threads = 1});
   History history;
   std::vector<double> losses;
-  const Fitted fitted = trainer.fit(data(), data(), {.epochs = 2, .validate_every = 4, .progress = false}, history,
-                                    [&](auto&, const StepResult& step) { losses.push_back(step.loss); });
+  const Fitted fitted = trainer.fit(samples(), samples(), {.epochs = 2, .validate_every = 4, .progress = false},
+                                    history, [&](auto&, const StepResult& step) { losses.push_back(step.loss); });
   REQUIRE(history.steps.size() == 10);
   REQUIRE(history.epochs.size() == 2);
   REQUIRE(history.evaluations.size() == 3);
@@ -103,7 +103,7 @@ TEST_CASE("a run ends with the weights of its best evaluation") {
     losses.emplace(found.loss, of.steps_done());
   };
   const FitOptions run{.steps = 8, .validate_every = 2, .patience = 2, .progress = false};
-  const Fitted fitted = trainer.fit(data(), Wrong{}, run, note, best);
+  const Fitted fitted = trainer.fit(samples(), Wrong{}, run, note, best);
   CHECK(fitted.stopped_early);
   CHECK(fitted.steps == 6);
   REQUIRE(best.step() == 2);
@@ -120,7 +120,7 @@ TEST_CASE("ranks that keep slices end with the best weights") {
     KeepBest<Ranks> best;
     const std::size_t rank = trainer.rank();
     trainer.fit(
-        data(), Wrong{}, {.steps = 6, .validate_every = 2, .progress = false},
+        samples(), Wrong{}, {.steps = 6, .validate_every = 2, .progress = false},
         [&](Ranks& of, const Evaluation&) {
           last[rank] = weights_of(of);
           if (of.steps_done() == 2) first[rank] = last[rank];
@@ -142,11 +142,11 @@ TEST_CASE("the last states and the best one are kept, and a run goes on from the
   };
   const typename Alone::Options rate{.optimizer = {.learning_rate = 0.1}, .threads = 1};
   Alone whole(rate), trainer(rate);
-  whole.fit(data(), {.steps = 11, .progress = false});
+  whole.fit(samples(), {.steps = 11, .progress = false});
   Checkpoints checkpoints(path, options);
   CHECK(Checkpoints::newest(path).empty());
   std::size_t fewest = 9;
-  trainer.fit(data(), Wrong{}, run(7), checkpoints, [&](auto&, const StepResult& step) {
+  trainer.fit(samples(), Wrong{}, run(7), checkpoints, [&](auto&, const StepResult& step) {
     std::size_t states = 0;
     for (const std::string& name : names_in(path)) states += name.starts_with("step-") && name.ends_with("tensors");
     if (step.step > 6) fewest = states;
@@ -165,13 +165,13 @@ TEST_CASE("the last states and the best one are kept, and a run goes on from the
 
   Alone fresh({.threads = 1});
   Checkpoints other(path, options);
-  ::test::refuses([&] { fresh.fit(data(), Wrong{}, run(7), other); },
+  ::test::refuses([&] { fresh.fit(samples(), Wrong{}, run(7), other); },
                   "expected a folder without states, for a run that begins anew, found a state of step 7; load it");
 
   Alone resumed(rate);
   resumed.load(Checkpoints::newest(path));
   Checkpoints further(path, options);
-  resumed.fit(data(), Wrong{}, run(11), further);
+  resumed.fit(samples(), Wrong{}, run(11), further);
   CHECK(weights_of(resumed) == weights_of(whole));
   CHECK(further.best_loss() == checkpoints.best_loss());  // later ones are worse
   CHECK(names_in(path) ==
@@ -186,7 +186,7 @@ TEST_CASE("states of several ranks go with all their parts") {
   launch(2, [&](comm::Threads& communicator) {
     Ranks trainer(communicator, {});
     Checkpoints checkpoints(folder.path(), {.every = 2, .keep = 1});
-    trainer.fit(data(), {.steps = 6, .progress = false}, checkpoints);
+    trainer.fit(samples(), {.steps = 6, .progress = false}, checkpoints);
   });
   CHECK(folder.files() == 4);  // the index, two parts, run.txt
   CHECK(Checkpoints::newest(folder.path()) == folder / "step-6.safetensors");
@@ -206,12 +206,12 @@ struct Swept {
 template <class Train>
 Swept swept(Train& trainer, const RateOptions& options) {
   Swept found;
-  trainer.fit(data(), {.steps = 3, .progress = false});
+  trainer.fit(samples(), {.steps = 3, .progress = false});
   const double rate = trainer.options().optimizer.learning_rate;
-  found.sweep = find_rate(trainer, data(), options);
+  found.sweep = find_rate(trainer, samples(), options);
   found.is_as_before = trainer.steps_done() == 3 && trainer.options().optimizer.learning_rate == rate;
   History history;
-  trainer.fit(data(), {.steps = 8, .progress = false}, history);
+  trainer.fit(samples(), {.steps = 8, .progress = false}, history);
   found.next = history.steps[0].loss;
   found.weights = weights_of(trainer);
   return found;
@@ -220,7 +220,7 @@ Swept swept(Train& trainer, const RateOptions& options) {
 
 TEST_CASE("a sweep of learning rates leaves a run as it was") {
   Alone whole({.threads = 1}), trainer({.threads = 1}), other({.threads = 1});
-  whole.fit(data(), {.steps = 8, .progress = false});
+  whole.fit(samples(), {.steps = 8, .progress = false});
   const Swept found = swept(trainer, {.from = 1e-4, .to = 1, .steps = 9});
   CHECK(found.is_as_before);
   CHECK(found.weights == weights_of(whole));
@@ -238,7 +238,7 @@ TEST_CASE("a sweep of learning rates leaves a run as it was") {
   const double least = *std::min_element(losses.begin(), losses.end());
   CHECK(losses.back() > 4 * least);
   CHECK(losses[losses.size() - 2] <= 4 * least);
-  ::test::refuses([&] { find_rate(other, data(), {.from = 1, .to = 1}); }, "find_rate: expected 0 < from < to");
+  ::test::refuses([&] { find_rate(other, samples(), {.from = 1, .to = 1}); }, "find_rate: expected 0 < from < to");
 }
 
 TEST_CASE("a sweep leaves ranks and their slices as they were") {
@@ -250,7 +250,7 @@ TEST_CASE("a sweep leaves ranks and their slices as they were") {
   });
   launch(2, [&](comm::Threads& communicator) {
     Ranks trainer(communicator, {});
-    trainer.fit(data(), {.steps = 8, .progress = false});
+    trainer.fit(samples(), {.steps = 8, .progress = false});
     whole[trainer.rank()] = weights_of(trainer);
   });
   for (const Swept& rank : found) {
@@ -282,7 +282,7 @@ TEST_CASE("TensorBoard hears the run: a record for each event") {
   Alone trainer({.threads = 1});
   TensorBoard board(folder / "runs",
                     {.every = 2, .histograms = 5, .file = "tfevents", .clock = [&] { return time++; }});
-  trainer.fit(data(), data(), {.epochs = 1, .validate_every = 3, .progress = false}, board);
+  trainer.fit(samples(), samples(), {.epochs = 1, .validate_every = 3, .progress = false}, board);
   const std::string bytes = text_in(folder / "runs/tfevents");
   std::vector<std::string> records;
   for (std::size_t at = 0; at < bytes.size();) {
@@ -303,7 +303,7 @@ TEST_CASE("TensorBoard hears the run: a record for each event") {
   CHECK(::test::says(records[7], "validation/loss"));
   Alone second({.threads = 1});
   TensorBoard again(folder / "runs", {.file = "tfevents"});
-  ::test::refuses([&] { second.fit(data(), {.steps = 1, .progress = false}, again); },
+  ::test::refuses([&] { second.fit(samples(), {.steps = 1, .progress = false}, again); },
                   "to create it, found File exists");
 }
 
@@ -311,7 +311,7 @@ TEST_CASE("a report refers to nothing outside itself, and draws what the run had
   const ::test::Directory folder;
   Alone trainer({.threads = 1});
   HtmlReport report(folder / "run.html", "A <run> & more");
-  trainer.fit(data(), data(), {.epochs = 2, .validate_every = 4, .progress = false}, report);
+  trainer.fit(samples(), samples(), {.epochs = 2, .validate_every = 4, .progress = false}, report);
   const std::string page = text_in(folder / "run.html");
   for (const char* outside : {"src=", "href", "url(", "<script", "@import", "<link", "<iframe", "<img", "<object"})
     CHECK_FALSE(::test::says(page, outside));

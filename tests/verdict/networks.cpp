@@ -179,6 +179,15 @@ inline constexpr bool sees_later =
     train::looks_ahead<detail::layers_in<boost::mp11::mp_list<SelfAttention<Heads<2>, Options...>>>>;
 static_assert(sees_later<Alibi> && sees_later<RelativeBias<4, 3, int>> && !sees_later<Alibi, Causal>);
 static_assert(train::looks_ahead<detail::layers_in<boost::mp11::mp_list<Residual<GroupNorm<2>, Linear<8>>>>>);
+struct Ended : NamedLength {};
+template <class Length, class... Options>
+using Limited = Model<Input<Tokens<4>>, KeepLength<Length, PaddedWith<0>>, Embedding<Vocabulary<16>, 12>,
+                      SelfAttention<Heads<2>, Options...>, Linear<16>>;
+static_assert(Composable<Limited<Ended, Within<Ended>>> && sees_later<Within<Ended>>);
+static_assert(breaks<Ids<SelfAttention<Heads<2>, Within<Ended>>, Linear<16>>, rule::named_value_is_kept<Ended, false>>);
+static_assert(breaks<Limited<int, Within<int>>, rule::within_names_length<int, false>>);
+static_assert(breaks<Limited<Ended, Causal, Within<Ended>>,
+                     rule::within_looks_ahead<SelfAttention<Heads<2>, Causal, Within<Ended>>, false>>);
 struct Other : NamedValue<Shape<4, 6>> {};
 template <class... Options>
 using Across = CrossAttention<Other, Options...>;

@@ -29,6 +29,7 @@
 #include <regimen/rule/fork_joins_branches.hpp>
 #include <regimen/rule/form_adds_distances.hpp>
 #include <regimen/rule/form_attends_across.hpp>
+#include <regimen/rule/form_ends_keys.hpp>
 #include <regimen/rule/form_shares_keys.hpp>
 #include <regimen/rule/form_slides.hpp>
 #include <regimen/rule/freeze_names_a_layer.hpp>
@@ -128,6 +129,7 @@ static_assert(heads_at_most_2048<Heads<1>, 2048>::holds && !heads_at_most_2048<H
 static_assert(form_attends_across<Thing, Thing, true>::holds && !form_attends_across<Thing, Thing, false>::holds);
 static_assert(form_adds_distances<Thing, Thing, true>::holds && !form_adds_distances<Thing, Thing, false>::holds);
 static_assert(relative_bias_has_buckets<Thing, true>::holds && !relative_bias_has_buckets<Thing, false>::holds);
+static_assert(form_ends_keys<Thing, Thing, true>::holds && !form_ends_keys<Thing, Thing, false>::holds);
 static_assert(form_slides<Thing, Thing, true>::holds && !form_slides<Thing, Thing, false>::holds);
 static_assert(sliding_window_is_causal<Thing, true>::holds && !sliding_window_is_causal<Thing, false>::holds);
 static_assert(form_shares_keys<Thing, Thing, true>::holds && !form_shares_keys<Thing, Thing, false>::holds);

@@ -16,6 +16,7 @@
 #include <regimen/core/operation/image.hpp>
 #include <regimen/core/operation/layer.hpp>
 #include <regimen/core/operation/nt_xent.hpp>
+#include <regimen/core/operation/padding.hpp>
 #include <regimen/core/operation/recurrent.hpp>
 #include <regimen/core/operation/rotary.hpp>
 #include <regimen/core/operation/scalars.hpp>

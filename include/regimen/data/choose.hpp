@@ -172,17 +172,8 @@ std::vector<T> all_of(const Below<D>& below, const F& f, const Opening& opening,
   return result;
 }
 
-/// make(Below<D>), where D stands and f takes its value.
-template <class F, class D, class Make>
-auto chosen(D dataset, const Make& make) {
-  static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
-  if constexpr (varies<D>) return dataset;
-  else {
-    static_assert(sizeof(typename rule::predicate_takes_value<F, D>::must_hold));
-    if constexpr (rule::predicate_takes_value<F, D>::holds) return make(Below<D>(std::move(dataset)));
-    else return dataset;
-  }
-}
+template <class F, class D>
+inline constexpr bool may_choose = !varies<D> && rule::predicate_takes_value<F, D>::holds;
 
 }  // namespace detail
 
@@ -236,15 +227,20 @@ template <class P>
   requires(!Dataset<P>)
 auto filter(P p, Opening opening = {}) {
   return detail::Pipe{[p = std::move(p), opening = std::move(opening)]<class D>(D dataset) {
-    return detail::chosen<P>(std::move(dataset), [&](auto below) {
+    static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
+    static_assert(sizeof(typename rule::predicate_takes_value<P, D>::must_hold));
+    if constexpr (detail::may_choose<P, D>) {
+      const detail::Below<D> below(std::move(dataset));
       const auto is_true = [&](auto&& value) { return static_cast<bool>(p(static_cast<decltype(value)&&>(value))); };
       const auto stays = detail::all_of<std::uint8_t>(below, is_true, opening, " | filter");
       std::vector<std::size_t> index;
       index.reserve(static_cast<std::size_t>(std::count(stays.begin(), stays.end(), std::uint8_t{1})));
       for (std::size_t i = 0; i < stays.size(); ++i)
         if (stays[i] != 0) index.push_back(i);
-      return detail::listed(std::move(below), std::move(index), " | filter");
-    });
+      return detail::listed(below, std::move(index), " | filter");
+    } else {
+      return dataset;
+    }
   }};
 }
 template <class D, class P>
@@ -262,15 +258,20 @@ template <class Length>
   requires(!Dataset<Length>)
 auto by_length(Length length, Opening opening = {}) {
   return detail::Pipe{[length = std::move(length), opening = std::move(opening)]<class D>(D dataset) {
-    return detail::chosen<Length>(std::move(dataset), [&](auto below) {
+    static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
+    static_assert(sizeof(typename rule::predicate_takes_value<Length, D>::must_hold));
+    if constexpr (detail::may_choose<Length, D>) {
+      const detail::Below<D> below(std::move(dataset));
       const auto lengths = detail::all_of<std::size_t>(below, length, opening, " | by_length");
       std::vector<std::size_t> index(lengths.size());
       std::iota(index.begin(), index.end(), std::size_t{0});
       std::sort(index.begin(), index.end(), [&](std::size_t a, std::size_t b) {
         return lengths[a] != lengths[b] ? lengths[a] < lengths[b] : a < b;
       });
-      return detail::listed(std::move(below), std::move(index), " | by_length");
-    });
+      return detail::listed(below, std::move(index), " | by_length");
+    } else {
+      return dataset;
+    }
   }};
 }
 template <class D, class Length>
@@ -306,7 +307,10 @@ template <class By>
   requires(!Dataset<By>)
 auto split(double fraction, By by, Opening opening = {}) {
   return detail::Pipe{[fraction, by = std::move(by), opening = std::move(opening)]<class D>(D dataset) {
-    return detail::chosen<By>(std::move(dataset), [&](auto below) {
+    static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
+    static_assert(sizeof(typename rule::predicate_takes_value<By, D>::must_hold));
+    if constexpr (detail::may_choose<By, D>) {
+      const detail::Below<D> below(std::move(dataset));
       detail::expect_fraction(below.name(), fraction);
       const auto hash = [&](auto&& value) { return detail::hash_of(by(static_cast<decltype(value)&&>(value))); };
       const auto hashes = detail::all_of<std::uint64_t>(below, hash, opening, " | split");
@@ -315,7 +319,9 @@ auto split(double fraction, By by, Opening opening = {}) {
         index[double(hashes[i] >> 11) * 0x1p-53 < fraction ? 0 : 1].push_back(i);
       return Split<Chosen<D, detail::Listed>>{detail::listed(below, std::move(index[0]), " | train"),
                                               detail::listed(below, std::move(index[1]), " | validation")};
-    });
+    } else {
+      return dataset;
+    }
   }};
 }
 template <class D, class... Arguments>

@@ -6,6 +6,7 @@
 #include <regimen/data/augment.hpp>
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/image.hpp>
+#include <regimen/data/stage.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <numbers>
 #include <span>
 #include <string>
@@ -126,5 +128,48 @@ struct CutMix final {
     return {begin, end - begin};
   }
 };
+
+/// See mixed().
+template <Dataset D, class How>
+class Mixed final {
+ public:
+  static constexpr bool varies = true;
+  static constexpr std::size_t height = detail::height<D> + 1;
+
+  Mixed(D dataset, How how)
+      : below_(std::move(dataset)), how_(std::move(how)), meter_(std::make_shared<detail::Meter>()) {}
+  std::size_t size() const { return below_.size(); }
+  std::string name() const { return below_.name() + " | mixed"; }
+  MixedImage at(const Key& key) const {
+    Draws draws({key.index, key.epoch, mix(key.seed, height)}, 0xC5);
+    LabelledImage first = below_.at(key);
+    const LabelledImage second = below_.at({draws.below(size()), key.epoch, key.seed});
+    try {
+      return (*meter_)([&] { return how_(std::move(first), second, draws); });
+    } catch (...) { detail::refuse_value(name(), key.index); }
+  }
+  void timings(std::vector<Timing>& all) const {
+    below_.timings(all);
+    all.push_back(meter_->timing("mixed"));
+  }
+  std::size_t bytes() const { return below_.bytes(); }
+
+ private:
+  detail::Below<D> below_;
+  How how_;
+  std::shared_ptr<detail::Meter> meter_;
+};
+
+/// Each image with another one of the dataset, which is drawn anew in every epoch. All images have one size.
+///
+///   how   Mixup or CutMix
+///
+///   folder | data::map(decode_and_augment) | data::mixed(data::Mixup{.classes = 10}) | data::samples(write)
+///
+/// cost   makes two images of the dataset for each
+template <class How>
+auto mixed(How how) {
+  return detail::Pipe{[how]<class D>(D dataset) { return Mixed<D, How>(std::move(dataset), how); }};
+}
 
 }  // namespace regimen::data

@@ -35,7 +35,7 @@ class TokenWriter final {
     if (layout == Raw && width_ == 4)
       throw Error(path, "a vocabulary of at most 65536 tokens in a file without a header", std::to_string(vocabulary),
                   "write one with a header (TokenWriter::Auto)");
-    if (vocabulary == 0 || vocabulary > std::size_t{std::numeric_limits<std::int32_t>::max()})
+    if (vocabulary == 0 || vocabulary > std::size_t{(std::numeric_limits<std::int32_t>::max)()})
       throw Error(path, "a vocabulary of 1 to 2^31 - 1 tokens", std::to_string(vocabulary));
     if (has_header_) write_header(false);
   }
@@ -49,7 +49,7 @@ class TokenWriter final {
       ++count_;
       if (buffer_.size() >= std::size_t{1} << 16) flush();
     }
-    if (has_header_ && count_ > std::size_t{std::numeric_limits<std::int32_t>::max()})
+    if (has_header_ && count_ > std::size_t{(std::numeric_limits<std::int32_t>::max)()})
       throw Error(path_, "at most 2^31 - 1 tokens in a file with a header", std::to_string(count_),
                   "write several files");
   }

@@ -230,7 +230,7 @@ class Tokenizer final {
         return;
       }
       for (std::size_t at = 0; at < text.size(); drain())
-        at = encoder().encode(text, at, at + std::min(options_.block, text.size() - at), ids_);
+        at = encoder().encode(text, at, at + (std::min)(options_.block, text.size() - at), ids_);
     }
     void drain() {
       if (sink_ == nullptr || ids_.size() < std::size_t{1} << 16) return;

@@ -64,8 +64,9 @@ struct AttentionPair final {
 enum class KeysOf { head, heads, window, other_text, distance };
 
 /// Pass 1 has a block for each query, pass 2 for each key.
-///   keys_of   what keys of another kind need is no part of the kernel: it would cost registers
-template <class T, unsigned pass, KeysOf keys_of>
+///   keys_of     what keys of another kind need is no part of the kernel: it would cost registers
+///   has_ends    whether the keys of a sample end at a length of its own
+template <class T, unsigned pass, KeysOf keys_of, bool has_ends = false>
 struct AttentionBackwardLaunch {
   static constexpr bool shares = keys_of != KeysOf::head, crosses = keys_of == KeysOf::other_text,
                         is_biased = keys_of == KeysOf::distance, slides = keys_of == KeysOf::window || is_biased;
@@ -82,6 +83,7 @@ struct AttentionBackwardLaunch {
   Memory at;
   struct Nothing {};
   std::conditional_t<is_biased, View<S>, Nothing> bias{};
+  std::conditional_t<has_ends, View<std::int32_t>, Nothing> lengths{};
 
   constexpr unsigned blocks() const { return blocks_for(rows(), 1); }
 
@@ -105,6 +107,10 @@ struct AttentionBackwardLaunch {
            (pass == 1 ? o.shape.length : key_count());
   }
   REGIMEN_HD constexpr std::size_t key_count() const { return crosses ? o.shape.key_length : o.shape.length; }
+  REGIMEN_HD constexpr std::size_t end_of_keys(std::size_t head) const {
+    if constexpr (has_ends) return static_cast<std::size_t>(at(lengths)[head / o.shape.heads]);
+    else return key_count();
+  }
   REGIMEN_HD Rows part(std::size_t head, std::size_t of_three) const {
     if constexpr (crosses)
       return of_three == 0 ? Rows::of_y(at(o.q), o.shape, head) : Rows::of_kv(at(o.kv), o.shape, head, of_three);
@@ -126,6 +132,9 @@ struct AttentionBackwardLaunch {
       return log_sum;
     }
   }
+  struct Zeros {
+    REGIMEN_HD S operator[](std::size_t) const { return S(0); }
+  };
   /// The gradient = sums, rounded.
   REGIMEN_HD_UNCHECKED
   template <class Block, class Sums>
@@ -146,7 +155,7 @@ struct AttentionBackwardLaunch {
     const auto masks = block.template shared<unsigned>(Tile::shared_bytes(1, 1), Tile::masks);
     const Rows keys = part(head, 1), values = part(head, 2);
     const T *const query = part(head, 0)(t), *const d_y = Rows::of_y(at(o.d_y), s, head)(t);
-    const std::size_t row = head * s.length + t, seen = s.causal ? t + 1 : key_count();
+    const std::size_t row = head * s.length + t, seen = s.causal ? t + 1 : end_of_keys(head);
     const S log_sum = at(o.log_sum)[row], row_dot = at(o.row_dot)[row];
     const std::uint64_t row_element = drop.element(t, 0);
     const std::size_t begin = slides ? s.begin(t) : 0;
@@ -176,6 +185,12 @@ struct AttentionBackwardLaunch {
                          const detail::DropFactor<S>& drop) const {
     const auto d_k = block.template shared<S>(0, Tile::largest_width),
                d_v = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::largest_width);
+    if constexpr (has_ends)
+      if (u >= end_of_keys(head)) {
+        write(block, head, 1, u, Zeros{});
+        write(block, head, 2, u, Zeros{});
+        return;
+      }
     add_head(block, head, u, scale, drop, true);
     if constexpr (shares)
       for (std::size_t other = head + 1; other < head + o.shape.group(); ++other)

@@ -158,6 +158,13 @@ struct Kernel<op::BiasedAttentionBackward<T>, 3> final {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
+    const std::size_t length = o.backward.shape.length;
+    over(block, [length](std::size_t) { return length; });
+  }
+  /// keys_of(sample) is how many keys it has.
+  REGIMEN_HD_UNCHECKED
+  template <class Block, class KeysOfSample>
+  REGIMEN_HD void over(const Block& block, const KeysOfSample& keys_of) const {
     using Rows = detail::HeadRows<const T>;
     const op::AttentionBackward<T>& b = o.backward;
     const op::AttentionShape& s = b.shape;
@@ -171,9 +178,9 @@ struct Kernel<op::BiasedAttentionBackward<T>, 3> final {
       const S *const log_sum = at(b.log_sum) + head * s.length, *const row_dot = at(b.row_dot) + head * s.length;
       const S added = at(o.bias)[head % s.heads * distances + i];
       const detail::DropFactor<S> drop(b.drop, at, s, head);
-      // Of positions u = t + i − (T − 1) from 0 to T − 1.
-      const std::size_t begin = i < s.length ? s.length - 1 - i : 0,
-                        end = i < s.length ? s.length : 2 * s.length - 1 - i;
+      // Of positions u = t + i − (T − 1) from 0 to the last key.
+      const std::size_t begin = i < s.length ? s.length - 1 - i : 0, all = keys_of(head / s.heads) + s.length - 1,
+                        behind = all > i ? all - i : 0, end = behind < s.length ? behind : s.length;
       S sum = S(0);
       if (s.window == 0 || s.length - 1 < i + s.window)
         for (std::size_t t = begin; t < end; ++t) {

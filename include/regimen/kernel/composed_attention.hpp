@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 namespace regimen::kernel {
@@ -22,7 +23,10 @@ struct HeadRun {
 
 /// weights = softmax(scores / √D) with dropout, zero at what a query does not see; log_sum as op::Attention
 ///   scores, weights (count,T,T), which may be the same memory if S is T
-template <class T>
+///   more   whether there may be a window, keys of another text, then (count,T,S), and what follows here: it would cost
+///          the others registers
+///   bias (H,distances) and lengths (B), each absent if there are none, as of op::BiasedAttention and op::WithinLengths
+template <class T, bool more = false>
 struct AttentionWeights final {
   static constexpr const char* name = "attention_weights";
   using S = statistic_t<T>;
@@ -32,12 +36,15 @@ struct AttentionWeights final {
   op::AttentionShape shape;
   op::Drop drop{};
   HeadRun run{};
+  View<S> bias{};
+  View<std::int32_t> lengths{};
 };
 
 /// With p = exp(scores / √D − log_sum), f the dropout factors and δ = Σ p · f · d_weights of a row:
 ///   weights = p · f,   d_scores = p · (f · d_weights − δ) / √D, zero at what a query does not see
 ///   scores, d_weights, weights, d_scores (count,T,T); weights may be scores, and d_scores d_weights, if S is T
-template <class T>
+///   more, bias, lengths   as above
+template <class T, bool more = false>
 struct AttentionWeightsBackward final {
   static constexpr const char* name = "attention_weights_backward";
   using S = statistic_t<T>;
@@ -45,6 +52,21 @@ struct AttentionWeightsBackward final {
   View<T> weights, d_scores;
   op::AttentionShape shape;
   op::Drop drop{};
+  HeadRun run{};
+  View<S> bias{};
+  View<std::int32_t> lengths{};
+};
+
+/// d_bias[b,h,i] = Σ_t d_scores[t,u] · √D over the pairs of distance i, of the heads of a piece, as
+/// op::BiasedAttentionBackward has it
+///   d_scores (count,T,T)   d_bias (B,H,distances)
+template <class T>
+struct AttentionBiasBackward final {
+  static constexpr const char* name = "attention_bias_backward";
+  using S = statistic_t<T>;
+  View<T> d_scores;
+  View<S> d_bias;
+  op::AttentionShape shape;
   HeadRun run{};
 };
 
@@ -56,7 +78,49 @@ struct ScoreRow final {
 
   REGIMEN_HD ScoreRow(const op::AttentionShape& s, const HeadRun& run, std::size_t row)
       : head(run.first + row / s.length * run.step), query(row % s.length), seen(s.causal ? query + 1 : s.length) {}
+  REGIMEN_HD bool sees(std::size_t u) const { return u < seen; }
+  template <class S>
+  REGIMEN_HD S score(S scaled, std::size_t) const {
+    return scaled;
+  }
 };
+/// The same of keys from `begin` on, with a bias.
+template <class S>
+struct BiasedScoreRow final {
+  std::size_t head, query, seen, begin;
+  const S* bias = nullptr;
+
+  template <class Operation>
+  REGIMEN_HD BiasedScoreRow(const Operation& o, const Memory& at, std::size_t row)
+      : head(o.run.first + row / o.shape.length * o.run.step),
+        query(row % o.shape.length),
+        seen(o.shape.causal ? query + 1 : o.shape.keys()),
+        begin(o.shape.begin(query)),
+        bias(at.optional(o.bias)) {
+    if (const std::int32_t* const lengths = at.optional(o.lengths); lengths != nullptr)
+      seen = static_cast<std::size_t>(lengths[head / o.shape.heads]);
+    if (bias != nullptr) bias += head % o.shape.heads * o.shape.distances() + o.shape.length - 1 - query;
+  }
+  REGIMEN_HD bool sees(std::size_t u) const { return u >= begin && u < seen; }
+  REGIMEN_HD S score(S scaled, std::size_t u) const { return bias == nullptr || u >= seen ? scaled : scaled + bias[u]; }
+};
+template <bool more, class Operation>
+REGIMEN_HD auto score_row(const Operation& o, [[maybe_unused]] const Memory& at, std::size_t row) {
+  if constexpr (more) return BiasedScoreRow<typename Operation::S>(o, at, row);
+  else return ScoreRow(o.shape, o.run, row);
+}
+/// How many keys there are in a row of scores.
+template <bool more>
+REGIMEN_HD constexpr std::size_t columns_of(const op::AttentionShape& s) {
+  return more ? s.keys() : s.length;
+}
+template <bool more, class S>
+REGIMEN_HD DropFactor<S> drop_of_row(const op::Drop& drop, const Memory& at, const op::AttentionShape& s,
+                                     std::size_t head) {
+  if constexpr (more)
+    if (s.crosses()) return CrossDropFactor<S>(drop, at, s, head);
+  return DropFactor<S>(drop, at, s, head);
+}
 
 /// Zero for the runs of which the query sees nothing.
 REGIMEN_HD_UNCHECKED
@@ -76,12 +140,12 @@ using ScoreRows = RowPlan<8, threads>;
 
 /// A warp or a block for each row. Scores of up to 4096 keys are read once, others three times, from the caches but for
 /// the first.
-template <class T>
-struct Kernel<AttentionWeights<T>> final {
+template <class T, bool more>
+struct Kernel<AttentionWeights<T, more>> final {
   using S = statistic_t<T>;
   static constexpr unsigned threads = 128;
   static constexpr std::size_t shared_bytes = combined_bytes<S>;
-  AttentionWeights<T> o;
+  AttentionWeights<T, more> o;
   Memory at;
 
   constexpr unsigned blocks() const { return rows().blocks(); }
@@ -89,16 +153,16 @@ struct Kernel<AttentionWeights<T>> final {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    const std::size_t length = o.shape.length;
+    const std::size_t length = detail::columns_of<more>(o.shape);
     const S scale = o.shape.template scale<S>();
     constexpr S lowest = -std::numeric_limits<S>::infinity();
     rows().for_each(block, [&]<unsigned n, bool held>(const auto& team, std::size_t row) {
-      const detail::ScoreRow at_row(o.shape, o.run, row);
+      const auto at_row = detail::score_row<more>(o, at, row);
       const S* const scores = at(o.scores) + row * length;
       T* const weights = at(o.weights) + row * length;
       auto scaled = part_of_row<n, held>(team, at_row.seen, [&](std::size_t u) {
         auto s = detail::read<n>(scores + u);
-        for (unsigned k = 0; k < n; ++k) s.at[k] = u + k < at_row.seen ? s.at[k] * scale : lowest;
+        for (unsigned k = 0; k < n; ++k) s.at[k] = at_row.sees(u + k) ? at_row.score(s.at[k] * scale, u + k) : lowest;
         return s;
       });
       S most = lowest, total = S(0);
@@ -107,38 +171,38 @@ struct Kernel<AttentionWeights<T>> final {
       });
       most = team.template combined<Largest>(most);
       scaled.for_each([&](std::size_t u, const Pack<S, n>& s) {
-        for (unsigned k = 0; k < n; ++k) total += u + k < at_row.seen ? detail::exp_or_zero(s.at[k] - most) : S(0);
+        for (unsigned k = 0; k < n; ++k) total += at_row.sees(u + k) ? detail::exp_or_zero(s.at[k] - most) : S(0);
       });
       total = team.template combined<Sum>(total);
       const S factor = S(1) / total;
-      const detail::DropFactor<S> drop(o.drop, at, o.shape, at_row.head);
+      const detail::DropFactor<S> drop = detail::drop_of_row<more, S>(o.drop, at, o.shape, at_row.head);
       scaled.for_each([&](std::size_t u, const Pack<S, n>& s) {
         const unsigned kept = drop.template kept<n>(at_row.query, u);
         Pack<T, n> w;
         for (unsigned k = 0; k < n; ++k)
           w.at[k] = static_cast<T>(
-              u + k < at_row.seen ? detail::exp_or_zero(s.at[k] - most) * factor * drop.factor(kept >> k & 1u) : S(0));
+              at_row.sees(u + k) ? detail::exp_or_zero(s.at[k] - most) * factor * drop.factor(kept >> k & 1u) : S(0));
         detail::write(w, weights + u);
       });
       detail::write_unseen<n>(team, at_row.seen, length, weights);
-      if (team.thread() == 0) at(o.log_sum)[at_row.head * length + at_row.query] = most + std::log(total);
+      if (team.thread() == 0) at(o.log_sum)[at_row.head * o.shape.length + at_row.query] = most + std::log(total);
     });
   }
 
  private:
   REGIMEN_HD detail::ScoreRows<threads> rows() const {
-    return {o.run.count * o.shape.length, o.shape.length, are_aligned(at(o.scores), at(o.weights))};
+    return {o.run.count * o.shape.length, detail::columns_of<more>(o.shape), are_aligned(at(o.scores), at(o.weights))};
   }
 };
 
 /// A warp or a block for each row. Rows of up to 4096 keys are read, and their random numbers drawn, once; others
 /// twice.
-template <class T>
-struct Kernel<AttentionWeightsBackward<T>> final {
+template <class T, bool more>
+struct Kernel<AttentionWeightsBackward<T, more>> final {
   using S = statistic_t<T>;
   static constexpr unsigned threads = 128;
   static constexpr std::size_t shared_bytes = combined_bytes<S>;
-  AttentionWeightsBackward<T> o;
+  AttentionWeightsBackward<T, more> o;
   Memory at;
 
   constexpr unsigned blocks() const { return rows().blocks(); }
@@ -146,19 +210,19 @@ struct Kernel<AttentionWeightsBackward<T>> final {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    const std::size_t length = o.shape.length;
+    const std::size_t length = detail::columns_of<more>(o.shape);
     const S scale = o.shape.template scale<S>();
     rows().for_each(block, [&]<unsigned n, bool held>(const auto& team, std::size_t row) {
-      const detail::ScoreRow at_row(o.shape, o.run, row);
+      const auto at_row = detail::score_row<more>(o, at, row);
       const S *const scores = at(o.scores) + row * length, *const d_weights = at(o.d_weights) + row * length;
       T *const weights = at(o.weights) + row * length, *const d_scores = at(o.d_scores) + row * length;
-      const S log_sum = at(o.log_sum)[at_row.head * length + at_row.query];
-      const detail::DropFactor<S> drop(o.drop, at, o.shape, at_row.head);
+      const S log_sum = at(o.log_sum)[at_row.head * o.shape.length + at_row.query];
+      const detail::DropFactor<S> drop = detail::drop_of_row<more, S>(o.drop, at, o.shape, at_row.head);
       auto part = part_of_row<n, held>(team, at_row.seen, [&](std::size_t u) {
         Run<n> run{detail::read<n>(scores + u), detail::read<n>(d_weights + u), drop.template kept<n>(at_row.query, u)};
         for (unsigned k = 0; k < n; ++k) {
-          const bool is_seen = u + k < at_row.seen;
-          run.p.at[k] = is_seen ? detail::exp_or_zero(run.p.at[k] * scale - log_sum) : S(0);
+          const bool is_seen = at_row.sees(u + k);
+          run.p.at[k] = is_seen ? detail::exp_or_zero(at_row.score(run.p.at[k] * scale, u + k) - log_sum) : S(0);
           run.d.at[k] = is_seen ? drop.factor(run.kept >> k & 1u) * run.d.at[k] : S(0);
         }
         return run;
@@ -172,7 +236,7 @@ struct Kernel<AttentionWeightsBackward<T>> final {
         Pack<T, n> w, d;
         for (unsigned k = 0; k < n; ++k) {
           w.at[k] = static_cast<T>(run.p.at[k] * drop.factor(run.kept >> k & 1u));
-          d.at[k] = static_cast<T>(u + k < at_row.seen ? run.p.at[k] * (run.d.at[k] - dot) * scale : S(0));
+          d.at[k] = static_cast<T>(at_row.sees(u + k) ? run.p.at[k] * (run.d.at[k] - dot) * scale : S(0));
         }
         detail::write(w, weights + u);
         detail::write(d, d_scores + u);
@@ -190,8 +254,36 @@ struct Kernel<AttentionWeightsBackward<T>> final {
     unsigned kept;
   };
   REGIMEN_HD detail::ScoreRows<threads> rows() const {
-    return {o.run.count * o.shape.length, o.shape.length,
+    return {o.run.count * o.shape.length, detail::columns_of<more>(o.shape),
             are_aligned(at(o.scores), at(o.d_weights)) && are_aligned(at(o.weights), at(o.d_scores))};
+  }
+};
+
+/// A thread for each distance of each head.
+template <class T>
+struct Kernel<AttentionBiasBackward<T>> final {
+  using S = statistic_t<T>;
+  static constexpr unsigned threads = detail::flat_threads;
+  AttentionBiasBackward<T> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.run.count * o.shape.distances(), threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const op::AttentionShape& s = o.shape;
+    const std::size_t distances = s.distances();
+    const S scale = s.template scale<S>();
+    for_pieces(block, o.run.count * distances, [&](std::size_t place) {
+      const std::size_t i = place % distances, head = o.run.first + place / distances * o.run.step;
+      const T* const scores = at(o.d_scores) + place / distances * s.length * s.length;
+      // Of positions u = t + i − (T − 1) from 0 to T − 1; zero where t does not see u.
+      const std::size_t begin = i < s.length ? s.length - 1 - i : 0,
+                        end = i < s.length ? s.length : 2 * s.length - 1 - i;
+      S sum = S(0);
+      for (std::size_t t = begin; t < end; ++t) sum += static_cast<S>(scores[t * s.length + t + i - (s.length - 1)]);
+      at(o.d_bias)[head * distances + i] = sum / scale;
+    });
   }
 };
 

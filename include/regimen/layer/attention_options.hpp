@@ -7,6 +7,7 @@
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/norm.hpp>
+#include <regimen/layer/padding.hpp>
 
 #include <cstddef>
 
@@ -114,6 +115,7 @@ struct attention_options {
   using rotary = void;
   using norm = void;       // its epsilon
   using distances = void;  // Alibi, or RelativeBias<...>
+  using lengths = void;    // the name of Within
   static constexpr bool causal = false, scaled = true;
   static constexpr BiasIs bias = BiasIs::added_here;
   static constexpr std::size_t key_heads = 0, width = 0, window = 0;  // not given
@@ -146,6 +148,10 @@ struct attention_options<RelativeBias<Buckets, MaxDistance, Table>, Rest...> : a
 template <class... Rest>
 struct attention_options<WithoutBias, Rest...> : attention_options<Rest...> {
   static constexpr BiasIs bias = BiasIs::absent;
+};
+template <class Name, class... Rest>
+struct attention_options<Within<Name>, Rest...> : attention_options<Rest...> {
+  using lengths = Name;
 };
 template <std::size_t Count, class... Rest>
 struct attention_options<KeyHeads<Count>, Rest...> : attention_options<Rest...> {

@@ -174,6 +174,7 @@ struct kv_label {
 ///   x, y (B,T,C)   the named value (B,S,C')   H = N heads of D = C / H channels, K = H key heads
 ///   q.weight (HD,C), q.bias (HD)   kv.weight (2KD,C'), kv.bias (2KD)   projection.weight (C,HD), projection.bias (C)
 ///   options, in any order:
+///     Within<Length>         no position attends to the padding behind that text; see KeepLength
 ///     Dropout<Ratio<...>>    on the probabilities
 ///     KeyHeads<K>            H / K neighbouring heads share keys and values
 ///     HeadWidth<D>           the channels of a head, whatever C is
@@ -181,10 +182,9 @@ struct kv_label {
 ///     WithoutScale           scores are q kᵀ
 ///     WithoutBias            no product has a bias
 ///
-/// Every position sees all S positions. It stands wherever a Read<Name> may stand.
+/// Every position sees all S positions, or those that Within leaves. It stands wherever a Read<Name> may stand.
 ///
-/// refuses  what SelfAttention refuses; options about positions (Causal, Rotary, Alibi); on a GPU forms other than
-///          Attention<Tiled>
+/// refuses  what SelfAttention refuses; options about positions (Causal, Rotary, Alibi); Attention<Cudnn>
 /// decodes  incrementally behind an encoder that is a branch of its own (see generate): k and v of its text are the cache
 /// source   Vaswani et al. 2017, section 3.2; computed in tiles as Dao et al. 2022, so (T,S) is never stored
 /// cost     saves q, k, v, the heads' output, and B·H·T statistics, with QueryKeyNorm q and k twice, and statistics of
@@ -203,7 +203,9 @@ struct CrossAttention final {
       detail::norm_part<Queries, typename Chosen::norm>,
       boost::mp11::mp_list<detail::AttentionPart<Attend, detail::kv_label>,
                            detail::AttentionPart<detail::ProjectionProduct<Chosen::bias>, detail::projection_label>>>;
-  using Parts = PartsWith<detail::AttendTo<Name, Layout, Chosen::bias, typename Chosen::rate, typename Chosen::norm>>;
+  using Parts = PartsWith<typename detail::attend_within<
+      typename Chosen::lengths,
+      detail::AttendTo<Name, Layout, Chosen::bias, typename Chosen::rate, typename Chosen::norm>>::type>;
 };
 
 /// Written out where it stands.

@@ -312,11 +312,13 @@ template <class Name, class HeadCount, class... Options, std::size_t Window>
 struct decoding<CrossAttention<Name, HeadCount, Options...>, Window> {
   using Attention = CrossAttention<Name, HeadCount, Options...>;
   using Chosen = typename Attention::Chosen;
+  using Alone = AttendToOn<Name, typename Attention::Layout, Chosen::bias, typename Chosen::norm>;
+  using Kept = std::conditional_t<std::is_void_v<typename Chosen::lengths>, Alone,
+                                  AttendWithinOn<Alone, typename Chosen::lengths>>;
   static constexpr bool possible = true;
-  using type = boost::mp11::mp_apply<
-      Sequential, boost::mp11::mp_transform<
-                      layer_of_part, typename Attention::template PartsWith<AttendToOn<
-                                         Name, typename Attention::Layout, Chosen::bias, typename Chosen::norm>>>>;
+  using type =
+      boost::mp11::mp_apply<Sequential,
+                            boost::mp11::mp_transform<layer_of_part, typename Attention::template PartsWith<Kept>>>;
 };
 template <std::size_t I, std::size_t Window>
 struct decoding<Part<I>, Window> {

@@ -115,6 +115,7 @@ struct LayerDefaults {
   static constexpr bool backward_reads_parameters(bool /*wants_d_x*/) { return true; }
   using Named = void;                           // the name of a value that lies at call.named; backward gets its
                                                 // gradient, too, at call.d_named, to which all add
+  using Lengths = void;                         // the name of a KeepLength's lengths, which lie at call.lengths
   static constexpr bool adds_to_named = false;  // backward adds to call.d_named: it comes even if x wants no gradient
   static constexpr bool in_place = false;       // y may overwrite a dead x, d_x may overwrite a dead d_y
   static constexpr bool always_writes_d_x = false;   // backward writes d_x even if no layer before needs it
@@ -155,7 +156,7 @@ struct ForwardCall {
   std::size_t onto = View<char>::absent;
   std::array<std::size_t, BufferCount> buffers{};
   bool moves = false;
-  std::size_t named = View<char>::absent;
+  std::size_t named = View<char>::absent, lengths = View<char>::absent;
 };
 
 /// d_x is absent if no layer before this one needs a gradient; gradients is absent if the layer is frozen.
@@ -171,7 +172,7 @@ struct BackwardCall {
   std::array<std::size_t, ScratchCount> scratch{};
   Path path;
   std::size_t d_sum = View<char>::absent, saved_before = View<char>::absent, onto = View<char>::absent,
-              named = View<char>::absent, d_named = View<char>::absent;
+              named = View<char>::absent, d_named = View<char>::absent, lengths = View<char>::absent;
 
   constexpr bool wants_d_x() const { return d_x != absent; }
   constexpr bool trains() const { return gradients.at[0] != absent; }

@@ -6,6 +6,7 @@
 #include <regimen/layer/attention_parts.hpp>
 #include <regimen/layer/children.hpp>
 #include <regimen/layer/model.hpp>
+#include <regimen/layer/padding.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -46,12 +47,13 @@ using norm_part = std::conditional_t<std::is_void_v<Norm>, boost::mp11::mp_list<
 
 template <class Layout, class Chosen, class Distances = typename Chosen::distances>
 struct attend_of {
-  using type =
-      typename with_table<Distances, AttendByDistance<Layout, Chosen::causal, typename Chosen::rate, Distances>>::type;
+  using Alone = AttendByDistance<Layout, Chosen::causal, typename Chosen::rate, Distances>;
+  using type = typename with_table<Distances, typename attend_within<typename Chosen::lengths, Alone>::type>::type;
 };
 template <class Layout, class Chosen>
 struct attend_of<Layout, Chosen, void> {
-  using type = Attend<Layout, Chosen::causal, typename Chosen::rate>;
+  using type =
+      typename attend_within<typename Chosen::lengths, Attend<Layout, Chosen::causal, typename Chosen::rate>>::type;
 };
 
 template <class Chosen>
@@ -77,6 +79,7 @@ using attention_parts = boost::mp11::mp_append<
 ///   options, in any order:
 ///     Causal                 a position does not attend to later ones
 ///     SlidingWindow<N>       with Causal: position t attends to t − N + 1, ..., t; tiles of keys outside are skipped
+///     Within<Name>           without Causal: no position attends to the padding behind a text; see KeepLength
 ///     Dropout<Ratio<...>>    on the probabilities
 ///     KeyHeads<K>            H / K neighbouring heads share keys and values
 ///     HeadWidth<D>           the channels of a head, whatever C is
@@ -89,8 +92,8 @@ using attention_parts = boost::mp11::mp_append<
 ///     WithoutProjectionBias  the second has none
 ///
 /// refuses  heads that do not divide C, if no width is given; key heads that do not divide heads; Rotary with an odd D;
-///          SlidingWindow without Causal; that, Alibi, RelativeBias, and fewer key heads than heads, in
-///          Attention<Composed> and Attention<Cudnn>, and so in the default of a GPU
+///          SlidingWindow without Causal; that, Within, Alibi and RelativeBias in Attention<Cudnn>; fewer key heads than
+///          heads in Attention<Composed> and Attention<Cudnn>, and so in the default of a GPU
 /// source   Vaswani et al. 2017, section 3.2; computed in tiles as Dao et al. 2022, so (T,T) is never stored
 /// cost     saves q, k, v, the heads' output, and B·H·T statistics; with QueryKeyNorm q, k, v twice, and statistics of
 ///          each; with Alibi and RelativeBias some H·T numbers while it runs, RelativeBias B·H·T more in backward, and

@@ -11,12 +11,14 @@
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/named.hpp>
 #include <regimen/layer/norm.hpp>
+#include <regimen/layer/padding.hpp>
 #include <regimen/layer/part.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/layer/times_root_width.hpp>
 #include <regimen/models/names.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace regimen {
@@ -27,6 +29,7 @@ namespace detail {
 template <std::size_t Source, std::size_t Width>
 struct T5Encoded : NamedValue<Shape<Source, Width>> {};
 struct T5Words;
+struct T5Source : NamedLength {};
 struct T5EncoderDistances;
 struct T5DecoderDistances;
 
@@ -55,10 +58,13 @@ struct t5_layers {
   template <class... Layers>
   using Step = Residual<Norm, Layers..., Drop>;
   using Hidden = Step<Unit, Drop, Linear<width, NoBias>>;
-  using EncoderBlock = Sequential<Step<Among<Distances<T5EncoderDistances>>>, Hidden>;
-  using DecoderBlock = Sequential<Step<Among<Distances<T5DecoderDistances>, Causal>>, Step<Across>, Hidden>;
+  template <class Attention>
+  using Within = within_source<Sizes::padding, T5Source, Attention>;
+  using EncoderBlock = Sequential<Step<Within<Among<Distances<T5EncoderDistances>>>>, Hidden>;
+  using DecoderBlock = Sequential<Step<Among<Distances<T5DecoderDistances>, Causal>>, Step<Within<Across>>, Hidden>;
+  using Read = source_part<Sizes::padding, T5Source>;
   using Both =
-      Fork<Last, Sequential<Part<0>, Begin, Repeat<Sizes::encoder_depth, EncoderBlock>, Norm, Drop, Keep<Encoded>>,
+      Fork<Last, Sequential<Read, Begin, Repeat<Sizes::encoder_depth, EncoderBlock>, Norm, Drop, Keep<Encoded>>,
            Sequential<Part<1>, Begin, Repeat<Sizes::decoder_depth, DecoderBlock>, Norm, Drop>>;
   using Texts = Input<Bundle<Tokens<Source>, Tokens<Target>>>;
   using model = std::conditional_t<Sizes::is_v1_1, Model<Texts, Both, Linear<Sizes::words, NoBias>>,
@@ -72,6 +78,7 @@ struct T5Sizes {
   static constexpr std::size_t words = 32'128, width = 512, heads = 8, head_width = 64, inner = 2048, encoder_depth = 6,
                                decoder_depth = 6, buckets = 32, most_distance = 128;
   static constexpr bool is_v1_1 = false;
+  static constexpr std::int32_t padding = 0;
   using Rate = Ratio<0>;  // it was trained with Ratio<1, 10>
 };
 
@@ -85,6 +92,7 @@ struct T5Sizes {
 ///     buckets, most_distance   of the tables of distances: see RelativeBias
 ///     is_v1_1        false: ReLU, and logits by the same table, of the decoder's output over √width
 ///                    true, as in T5 1.1, Flan-T5 and mT5: a gate with GELU (tanh), and an output layer of its own
+///     padding        a std::int32_t: the token behind the end of a shorter source, or −1
 ///     Rate           a Ratio: dropout of the embedded texts, of probabilities, inside and at the end of each branch,
 ///                    and of the output of both stacks
 ///   Source, Target   positions of the two texts, each at least 1
@@ -96,8 +104,8 @@ struct T5Sizes {
 /// Input t of the target is its token t − 1, and input 0 the token that begins it: T5's is the padding token, 0. A
 /// target that is shorter than Target has ignore_index behind its end.
 ///
-/// padding   there is no mask: a padding token of the source is attended to as any other. What Hugging Face computes
-///           with an attention mask of ones is computed here; give each program the Source that its texts have
+/// padding   nothing attends to the padding at the end of a source, as with Hugging Face's attention mask; with a padding
+///           of −1 every token counts, as with a mask of ones
 /// initial   values are those of the layers, not T5's, whose words are normal(0, 1) and whose queries are smaller
 /// generate  (model, source, prompt, count) reads the source once; the prompt is that first token
 /// cost      the encoded source and its gradient live from encoder to encoder

@@ -12,6 +12,7 @@
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/named.hpp>
 #include <regimen/layer/norm.hpp>
+#include <regimen/layer/padding.hpp>
 #include <regimen/layer/part.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/layer/sinusoidal_positions.hpp>
@@ -19,6 +20,7 @@
 #include <regimen/models/names.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace regimen {
@@ -29,6 +31,7 @@ namespace detail {
 template <std::size_t Source, std::size_t Width>
 struct EncodedText : NamedValue<Shape<Source, Width>> {};
 struct TransformerWords;
+struct TransformerSource : NamedLength {};
 
 template <class Sizes, std::size_t Source, std::size_t Target>
 struct transformer_layers {
@@ -40,11 +43,14 @@ struct transformer_layers {
   template <class... Layers>
   using Step = Sequential<Residual<Layers..., Drop>, LayerNorm>;
   using Hidden = Step<Linear<Sizes::inner>, typename Sizes::Activation, Linear<width>>;
-  using EncoderBlock = Sequential<Step<SelfAttention<Heads<Sizes::heads>>>, Hidden>;
+  template <class Attention>
+  using Within = within_source<Sizes::padding, TransformerSource, Attention>;
+  using EncoderBlock = Sequential<Step<Within<SelfAttention<Heads<Sizes::heads>>>>, Hidden>;
   using DecoderBlock = Sequential<Step<SelfAttention<Heads<Sizes::heads>, Causal>>,
-                                  Step<CrossAttention<Encoded, Heads<Sizes::heads>>>, Hidden>;
+                                  Step<Within<CrossAttention<Encoded, Heads<Sizes::heads>>>>, Hidden>;
+  using Read = source_part<Sizes::padding, TransformerSource>;
   using model = Model<Input<Bundle<Tokens<Source>, Tokens<Target>>>,
-                      Fork<Last, Sequential<Part<0>, Begin, Repeat<Sizes::encoder_depth, EncoderBlock>, Keep<Encoded>>,
+                      Fork<Last, Sequential<Read, Begin, Repeat<Sizes::encoder_depth, EncoderBlock>, Keep<Encoded>>,
                            Sequential<Part<1>, Begin, Repeat<Sizes::decoder_depth, DecoderBlock>>>,
                       TiedLinear<Table>, AddBias>;
 };
@@ -56,7 +62,8 @@ struct transformer_layers {
 /// sines and then cosines; one table is the embedding of both texts and the output layer, whose logits have a bias.
 ///
 ///   Sizes            words, width, heads, inner, encoder_depth, decoder_depth, each a std::size_t; Activation, a layer;
-///                    Rate, a Ratio: dropout of the embedded texts and at the end of each branch
+///                    Rate, a Ratio: dropout of the embedded texts and at the end of each branch; padding, a
+///                    std::int32_t: the token behind the end of a shorter source, or −1
 ///   Source, Target   positions of the two texts, each at least 1
 ///
 ///   struct Mine final : OpusMt { static constexpr std::size_t words = 8000; };
@@ -66,8 +73,8 @@ struct transformer_layers {
 /// Input t of the target is its token t − 1, and input 0 the token that begins it: Marian's is the padding token. A target
 /// that is shorter than Target has ignore_index behind its end.
 ///
-/// padding   there is no mask: a padding token of the source is attended to as any other. What Hugging Face computes with
-///           an attention mask of ones is computed here; give each program the Source that its texts have
+/// padding   nothing attends to the padding at the end of a source, as with Hugging Face's attention mask; with a padding
+///           of −1 every token counts, as with a mask of ones
 /// generate  (model, source, prompt, count) reads the source once; the prompt is that first token
 /// cost      Words · width parameters once; the encoded source and its gradient live from encoder to encoder
 /// source    Vaswani et al. 2017; Junczys-Dowmunt et al. 2018, "Marian", as MarianMTModel of Hugging Face computes it
@@ -87,6 +94,7 @@ struct TransformerModel : detail::transformer_layers<Sizes, Source, Target>::mod
 struct OpusMt {
   static constexpr std::size_t words = 58'101, width = 512, heads = 8, inner = 2048, encoder_depth = 6,
                                decoder_depth = 6;
+  static constexpr std::int32_t padding = 58'100;
   using Activation = Silu;
   using Rate = Ratio<0>;  // it was trained with Ratio<1, 10>
 };

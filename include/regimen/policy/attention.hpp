@@ -19,7 +19,8 @@ struct Tiled final {
   using option_of = regimen::axis::attention;
 };
 
-/// Products of the library and a kernel for the softmax between them, for as many heads at once as have at most
+/// Products of the library and a kernel for the softmax between them, which knows windows, biases of distances and ends of
+/// texts (products compute what these hide, too), for as many heads at once as have at most
 /// `score_bytes` of scores and weights, but at least one head. A form of your own with another `score_bytes` is
 /// composed, too.
 struct Composed final {

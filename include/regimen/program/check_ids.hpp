@@ -78,6 +78,14 @@ void check_tokens(std::span<const Bundled<Values...>> inputs, std::size_t,
                });
 }
 
+/// A source for a model that reads `length` tokens, and shorter ones if one token pads them.
+inline void check_source(std::size_t tokens, std::size_t length, std::int32_t padding, const std::string& where) {
+  if (tokens == length || (padding >= 0 && tokens > 0 && tokens < length)) return;
+  throw Error(where + ", source",
+              (padding >= 0 ? "1 to " : "") + std::to_string(length) + " tokens, as the model reads",
+              std::to_string(tokens));
+}
+
 /// failure   Error naming sample (the first of these is `first`), row and label
 template <class Label>
 void check_labels([[maybe_unused]] std::span<const Label> targets, [[maybe_unused]] std::size_t per_sample,

@@ -1,4 +1,4 @@
-// regimen/rule/form_adds_distances.hpp — on a GPU only Attention<Tiled> adds to scores by distance.
+// regimen/rule/form_adds_distances.hpp — cuDNN has not been asked to add to scores by distance.
 #pragma once
 
 namespace regimen::rule {
@@ -8,7 +8,9 @@ template <class Layer, class Attention, bool Takes>
 struct form_adds_distances {
   static constexpr bool holds = Takes;
   struct must_hold {
-    static_assert(holds, "regimen: on a GPU Alibi and RelativeBias have one form, Attention<Tiled>; add that policy");
+    static_assert(
+        holds,
+        "regimen: Attention<Cudnn> has no Alibi and RelativeBias; write Attention<Composed> or Attention<Tiled>");
   };
 };
 

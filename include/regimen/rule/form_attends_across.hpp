@@ -1,4 +1,4 @@
-// regimen/rule/form_attends_across.hpp — on a GPU only Attention<Tiled> has keys of another text.
+// regimen/rule/form_attends_across.hpp — cuDNN has not been asked for keys of another text.
 #pragma once
 
 namespace regimen::rule {
@@ -8,7 +8,8 @@ template <class Layer, class Attention, bool Takes>
 struct form_attends_across {
   static constexpr bool holds = Takes;
   struct must_hold {
-    static_assert(holds, "regimen: on a GPU CrossAttention has one form, Attention<Tiled>; add that policy");
+    static_assert(
+        holds, "regimen: Attention<Cudnn> has no keys of another text; write Attention<Composed> or Attention<Tiled>");
   };
 };
 

@@ -1,4 +1,4 @@
-// regimen/rule/form_slides.hpp — on a GPU only Attention<Tiled> has a sliding window.
+// regimen/rule/form_slides.hpp — cuDNN has not been asked for a sliding window.
 #pragma once
 
 namespace regimen::rule {
@@ -8,7 +8,8 @@ template <class Layer, class Attention, bool Takes>
 struct form_slides {
   static constexpr bool holds = Takes;
   struct must_hold {
-    static_assert(holds, "regimen: on a GPU SlidingWindow has one form, Attention<Tiled>; add that policy");
+    static_assert(holds,
+                  "regimen: Attention<Cudnn> has no SlidingWindow; write Attention<Composed> or Attention<Tiled>");
   };
 };
 

@@ -6,6 +6,7 @@
 #include <regimen/core/finite.hpp>
 #include <regimen/core/philox.hpp>
 #include <regimen/core/shape.hpp>
+#include <regimen/program/check_ids.hpp>
 #include <regimen/rule/generate_needs_causal.hpp>
 #include <regimen/rule/generate_needs_logits.hpp>
 #include <regimen/rule/generate_reads_one_text.hpp>
@@ -82,6 +83,7 @@ inline constexpr bool reads_one_text<Model> =
 template <class Model>
 struct two_texts {
   static constexpr bool are_apart = true, is_causal = true;
+  static constexpr std::int32_t padding = -1;
 };
 template <class Model>
   requires requires { typename train::parts_t<typename Model::Recipe::Network>; }
@@ -210,10 +212,8 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> s
   std::vector<Texts> texts(1);
   auto& read = texts[0].template get<0>();
   auto& window = texts[0].template get<1>();
-  if (source.size() != read.size())
-    throw Error("generate, source", std::to_string(read.size()) + " tokens, as the model reads",
-                std::to_string(source.size()));
-  std::copy(source.begin(), source.end(), read.begin());
+  train::check_source(source.size(), read.size(), two_texts<Model>::padding, "generate");
+  std::fill(std::copy(source.begin(), source.end(), read.begin()), read.end(), two_texts<Model>::padding);
   std::vector<std::int32_t> text(prompt.begin(), prompt.end());
   const auto draw = [&](std::size_t i) {
     if constexpr (DecodesTarget<Model>) {
@@ -259,7 +259,7 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
 }
 
 /// The same for a model of two texts, as a translator is: the tokens of the target that follow `prompt`, which says how it
-/// begins, given a source of S tokens.
+/// begins, given a source of S tokens, or fewer where the encoder has a KeepLength.
 ///
 ///   Inference<OpusMtEnDe, Batch<1>> model("opus-mt-en-de");
 ///   generate(model, source, prompt, 100, {.temperature = 0, .end = 0});     // a prompt of one token, the padding token
@@ -272,7 +272,7 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
 /// costs a whole pass over both texts.
 ///
 /// refuses  another form of network, and a decoder that looks ahead
-/// failure  as above; also for a source that has not S tokens, and a target of more than T + 1 tokens, of which the last is
+/// failure  as above; also for a source of other lengths, and a target of more than T + 1 tokens, of which the last is
 ///          not read
 template <class Model>
 std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> source,

@@ -223,7 +223,7 @@ class Inference {
     for (const Input& token : text.first(text.size() - 1)) read<1>({&token, 1});
     return read<1>(text.last(1));
   }
-  /// The same for a model of two texts: reads the source, S tokens, and the beginning of the target. Keys and values of
+  /// The same for a model of two texts: reads the source, S tokens, or fewer where the encoder has a KeepLength, and the beginning of the target. Keys and values of
   /// the encoder's text are kept with those of the target.
   ///
   /// cost     the encoder once; one position of the decoder per token of the beginning
@@ -232,14 +232,15 @@ class Inference {
   {
     expect_window(text.size());
     constexpr std::size_t length = sizeof(Input::first) / sizeof(std::int32_t);
-    if (source.size() != length)
-      throw Error("Inference::start, source", std::to_string(length) + " tokens, as the model reads",
-                  std::to_string(source.size()));
+    constexpr std::int32_t padding = train::two_texts<typename train::parts_t<Network>::Layers>::padding;
+    train::check_source(source.size(), length, padding, "Inference::start");
+    std::vector<std::int32_t> whole(source.begin(), source.end());
+    whole.resize(length, padding);
     constexpr auto vocabulary = train::vocabulary_of<Network>();
-    train::check_tokens(source, length, vocabulary[0], "Inference::start, source", 0);
+    train::check_tokens(std::span<const std::int32_t>(whole), length, vocabulary[0], "Inference::start, source", 0);
     train::check_tokens(text, Recipe::window, vocabulary[1], "Inference::start", 0);
     [[maybe_unused]] const auto scope = walk_.engine.scope();
-    train::upload(walk_, View<std::int32_t>{resident_.input}, source).wait();
+    train::upload(walk_, View<std::int32_t>{resident_.input}, std::span<const std::int32_t>(whole)).wait();
     position_ = 0;
     for (const std::int32_t& token : text.first(text.size() - 1)) read_target(token);
     return read_target(text.back());

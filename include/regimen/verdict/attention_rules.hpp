@@ -18,6 +18,8 @@
 #include <regimen/rule/rotary_turns_pairs.hpp>
 #include <regimen/rule/sliding_window_is_causal.hpp>
 #include <regimen/rule/theta_above_zero.hpp>
+#include <regimen/rule/within_looks_ahead.hpp>
+#include <regimen/rule/within_names_length.hpp>
 #include <regimen/verdict/layer_rules.hpp>
 
 #include <algorithm>
@@ -40,6 +42,7 @@ enum class AttentionOption {
   window,
   distances,
   without_scale,
+  within,
   unknown
 };
 template <class Option>
@@ -84,6 +87,12 @@ struct attention_option<RelativeBias<Buckets, MaxDistance, Table>> {
   using rules =
       mp::mp_list<rule::relative_bias_has_buckets<RelativeBias<Buckets, MaxDistance, Table>,
                                                   (Buckets >= 4 && Buckets % 2 == 0 && MaxDistance > Buckets / 2)>>;
+};
+template <class Name>
+struct attention_option<Within<Name>> {
+  static constexpr AttentionOption kind = AttentionOption::within;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<rule::within_names_length<Name, regimen::detail::is_length<Name>>>;
 };
 template <std::size_t Count>
 struct attention_option<KeyHeads<Count>> {
@@ -140,7 +149,9 @@ struct layer_rules<SelfAttention<Heads<Count>, Options...>, X> {
       mp::mp_list<
           rule::attention_takes_option<Options, attention_option<Options>::kind != AttentionOption::unknown>...,
           rule::attention_options_differ<Attention, most_of_a_kind<Options...>()>,
-          rule::sliding_window_is_causal<Attention, (Attention::Chosen::window == 0 || Attention::Chosen::causal)>>,
+          rule::sliding_window_is_causal<Attention, (Attention::Chosen::window == 0 || Attention::Chosen::causal)>,
+          rule::within_looks_ahead<Attention, (std::is_void_v<typename Attention::Chosen::lengths> ||
+                                               !Attention::Chosen::causal)>>,
       typename attention_option<Options>::template rules<Heads<Count>, typename Head::Named, Head::width>...>;
 };
 /// Of CrossAttention: those that do not speak of positions.
@@ -149,6 +160,7 @@ inline constexpr bool crosses_with = attention_option<Option>::kind == Attention
                                      attention_option<Option>::kind == AttentionOption::norm ||
                                      attention_option<Option>::kind == AttentionOption::without_bias ||
                                      attention_option<Option>::kind == AttentionOption::without_scale ||
+                                     attention_option<Option>::kind == AttentionOption::within ||
                                      attention_option<Option>::kind == AttentionOption::key_heads ||
                                      attention_option<Option>::kind == AttentionOption::head_width;
 template <>

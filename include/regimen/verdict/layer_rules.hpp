@@ -7,6 +7,7 @@
 #include <regimen/layer/layer_scale.hpp>
 #include <regimen/layer/named.hpp>
 #include <regimen/layer/norm.hpp>
+#include <regimen/layer/padding.hpp>
 #include <regimen/layer/part.hpp>
 #include <regimen/layer/recurrent.hpp>
 #include <regimen/layer/slice.hpp>
@@ -28,6 +29,7 @@
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/recurrent_takes_option.hpp>
 #include <regimen/rule/slice_fits_extent.hpp>
+#include <regimen/rule/within_names_length.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_layers.hpp>
 
@@ -110,6 +112,11 @@ using named_layer_rules = mp::mp_if<
 template <class Name, class X>
 struct layer_rules<Keep<Name>, X> {
   using type = named_layer_rules<Keep<Name>, Name, typename X::Shape, X>;
+};
+template <class Name, class End, class X>
+struct layer_rules<KeepLength<Name, End>, X> {
+  using type = mp::mp_list<rule::within_names_length<Name, regimen::detail::is_length<Name>>,
+                           rule::input_matches<X, KeepLength<Name, End>, std::is_integral_v<typename X::Element>>>;
 };
 template <class Name, class X>
 struct layer_rules<Read<Name>, X> {

@@ -7,6 +7,7 @@
 #include <regimen/rule/fits_target.hpp>
 #include <regimen/rule/form_adds_distances.hpp>
 #include <regimen/rule/form_attends_across.hpp>
+#include <regimen/rule/form_ends_keys.hpp>
 #include <regimen/rule/form_shares_keys.hpp>
 #include <regimen/rule/form_slides.hpp>
 #include <regimen/rule/operation_has_kernel.hpp>
@@ -56,6 +57,7 @@ constexpr auto operation_rules() {
     else if constexpr (part == 3) return mp::mp_list<rule::form_shares_keys<Owner, Attention, false>>{};
     else if constexpr (part == 4) return mp::mp_list<rule::form_attends_across<Owner, Attention, false>>{};
     else if constexpr (part == 5) return mp::mp_list<rule::form_slides<Owner, Attention, false>>{};
+    else if constexpr (part == 7) return mp::mp_list<rule::form_ends_keys<Owner, Attention, false>>{};
     else return mp::mp_list<rule::form_adds_distances<Owner, Attention, false>>{};
   }
 }

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace regimen::train {
@@ -52,6 +53,8 @@ template <class Layout, class Rate>
 inline constexpr bool looks_ahead<regimen::detail::Attend<Layout, false, Rate>> = true;
 template <class Layout, class Rate, class Option>
 inline constexpr bool looks_ahead<regimen::detail::AttendByDistance<Layout, false, Rate, Option>> = true;
+template <class Attend, class Name>
+inline constexpr bool looks_ahead<regimen::detail::AttendWithin<Attend, Name>> = looks_ahead<Attend>;
 template <class... Layers>
 inline constexpr bool looks_ahead<mp::mp_list<Layers...>> = (looks_ahead<Layers> || ...);
 
@@ -60,16 +63,30 @@ template <class Layer>
 inline constexpr bool attends_to_named = false;
 template <class Name, class Layout, regimen::detail::BiasIs bias, class Rate, class Norm>
 inline constexpr bool attends_to_named<regimen::detail::AttendTo<Name, Layout, bias, Rate, Norm>> = true;
+template <class Attend, class Name>
+inline constexpr bool attends_to_named<regimen::detail::AttendWithin<Attend, Name>> = attends_to_named<Attend>;
 template <class... Layers>
 inline constexpr bool attends_to_named<mp::mp_list<Layers...>> = (attends_to_named<Layers> || ...);
+
+/// The token of a KeepLength; −1 without one.
+template <class Layer>
+inline constexpr std::int32_t token_that_pads = -1;
+template <class Name, class End>
+inline constexpr std::int32_t token_that_pads<KeepLength<Name, End>> = End::token;
+template <class... Layers>
+constexpr std::int32_t padding_among(mp::mp_list<Layers...>) {
+  return (std::max)({std::int32_t{-1}, token_that_pads<Layers>...});
+}
 
 /// Of the layers of a model of two texts.
 ///   are_apart   whether the first is an encoder that reads the one beside a decoder that reads the other, behind which
 ///               nothing attends to what has been kept of that other
 ///   is_causal   whether the decoder and what is behind it read no later positions
+///   padding     the token that pads a source; −1: none
 template <class Layers>
 struct two_texts {
   static constexpr bool are_apart = false, is_causal = true;
+  static constexpr std::int32_t padding = -1;
 };
 template <class Encoder, class Decoder, class... Others>
 struct two_texts<mp::mp_list<Fork<Last, Encoder, Decoder>, Others...>> {
@@ -80,12 +97,15 @@ struct two_texts<mp::mp_list<Fork<Last, Encoder, Decoder>, Others...>> {
   template <class Name, class Layout, regimen::detail::BiasIs bias, class Rate, class Norm>
   struct attends_to_own<regimen::detail::AttendTo<Name, Layout, bias, Rate, Norm>>
       : mp::mp_contains<Behind, Keep<Name>> {};
+  template <class Attend, class Name>
+  struct attends_to_own<regimen::detail::AttendWithin<Attend, Name>> : attends_to_own<Attend> {};
 
  public:
   static constexpr bool are_apart = regimen::detail::reads_part<Encoder, 0> &&
                                     regimen::detail::reads_part<Decoder, 1> &&
                                     !mp::mp_any_of<Behind, attends_to_own>::value;
   static constexpr bool is_causal = !looks_ahead<Behind>;
+  static constexpr std::int32_t padding = padding_among(detail::layers_in<mp::mp_list<Encoder>>{});
 };
 
 template <class Layer>

@@ -4,6 +4,7 @@
 #include <regimen/layer/children.hpp>
 #include <regimen/layer/cross_attention.hpp>
 #include <regimen/layer/named.hpp>
+#include <regimen/layer/padding.hpp>
 #include <regimen/rule/named_value_is_kept.hpp>
 #include <regimen/rule/value_is_kept_once.hpp>
 
@@ -17,6 +18,8 @@ namespace regimen::train {
 /// How often a layer keeps a value of this name; what a Repeat holds counts twice.
 template <class Name, class Layer>
 inline constexpr std::size_t times_kept = std::is_same_v<Layer, Keep<Name>>;
+template <class Name, class End>
+inline constexpr std::size_t times_kept<Name, KeepLength<Name, End>> = 1;
 template <class Name, class... Layers>
 inline constexpr std::size_t times_kept<Name, boost::mp11::mp_list<Layers...>> =
     (std::size_t{0} + ... + times_kept<Name, Layers>);
@@ -32,23 +35,31 @@ struct is_named<Keep<Name>> : std::true_type {};
 template <class Name>
 struct is_named<Read<Name>> : std::true_type {};
 
-/// What else reads a named value counts as its Read.
+/// What else keeps and reads values counts as their Keep and Read.
 template <class Layer>
-struct as_read {
-  using type = Layer;
+struct as_named {
+  using type = boost::mp11::mp_list<Layer>;
 };
 template <class Name, class Layout, detail::BiasIs bias, class Rate, class Norm>
-struct as_read<detail::AttendTo<Name, Layout, bias, Rate, Norm>> {
-  using type = Read<Name>;
+struct as_named<detail::AttendTo<Name, Layout, bias, Rate, Norm>> {
+  using type = boost::mp11::mp_list<Read<Name>>;
+};
+template <class Name, class End>
+struct as_named<KeepLength<Name, End>> {
+  using type = boost::mp11::mp_list<Keep<Name>>;
+};
+template <class Attend, class Name>
+struct as_named<detail::AttendWithin<Attend, Name>> {
+  using type = boost::mp11::mp_push_back<typename as_named<Attend>::type, Read<Name>>;
 };
 template <class Layer>
-using as_read_t = typename as_read<Layer>::type;
+using as_named_t = typename as_named<Layer>::type;
 
 /// The rules for all names in a model's layers, in the order in which these are computed.
 template <class Layers>
 struct named_rules {
  private:
-  using All = boost::mp11::mp_transform<as_read_t, detail::layers_in<Layers>>;
+  using All = boost::mp11::mp_flatten<boost::mp11::mp_transform<as_named_t, detail::layers_in<Layers>>>;
   using Named = boost::mp11::mp_copy_if<All, is_named>;
   using Names = boost::mp11::mp_unique<boost::mp11::mp_transform<boost::mp11::mp_first, Named>>;
   template <class Name>

@@ -3,6 +3,7 @@
 
 #include <regimen/layer/children.hpp>
 #include <regimen/layer/named.hpp>
+#include <regimen/layer/padding.hpp>
 #include <regimen/walk/again.hpp>
 #include <regimen/walk/fork.hpp>
 #include <regimen/walk/grouping.hpp>
@@ -44,6 +45,8 @@ template <class Layer>
 struct is_keep : std::false_type {};
 template <class Name>
 struct is_keep<Keep<Name>> : std::true_type {};
+template <class Name, class End>
+struct is_keep<KeepLength<Name, End>> : std::true_type {};
 template <class Layers>
 using kept_names = mp::mp_unique<mp::mp_transform<mp::mp_first, mp::mp_copy_if<detail::layers_in<Layers>, is_keep>>>;
 
@@ -236,22 +239,26 @@ struct BoundModel {
   }
   /// Before forward: memory for the values with names, and for their gradients, on the saved stack above the tied tables.
   static constexpr void enter_named(auto& engine, bool with_gradients) {
-    for_each_name(engine, [&](NamedTensor& named, std::size_t bytes, Path place, auto*) {
+    for_each_name(engine, [&]<class V>(NamedTensor& named, std::size_t bytes, Path place, V*) {
       named.value = engine.arena.push(bytes, MemoryKind::saved, place);
-      if (with_gradients) named.gradient = engine.arena.push(bytes, MemoryKind::saved, place);
+      if (Number<typename V::Element> && with_gradients)
+        named.gradient = engine.arena.push(bytes, MemoryKind::saved, place);
     });
   }
   /// Bytes that enter_named allocates with gradients.
   static constexpr std::size_t named_bytes([[maybe_unused]] const auto& engine) {
     std::size_t sum = 0;
-    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Named>>(
-        [&](auto name) { sum += 2 * bytes_of<NamedAs<typename decltype(name)::type>>(engine); });
+    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Named>>([&](auto name) {
+      using V = NamedAs<typename decltype(name)::type>;
+      sum += (Number<typename V::Element> ? 2 : 1) * bytes_of<V>(engine);
+    });
     return sum;
   }
   /// Before backward: all who read a value add to its gradient.
   static constexpr void clear_named_gradients(auto& engine) {
     for_each_name(engine, [&]<class V>(NamedTensor& named, std::size_t, Path, V*) {
-      engine.run(op::Zero<typename V::Element>{{named.gradient}, engine.batch * V::size});
+      if constexpr (Number<typename V::Element>)
+        engine.run(op::Zero<typename V::Element>{{named.gradient}, engine.batch * V::size});
     });
   }
   /// After backward: the tables' gradients are complete; reduces them over all ranks.
@@ -264,7 +271,16 @@ struct BoundModel {
 
  private:
   template <class Name>
-  using NamedAs = Value<typename Roles::compute, typename Name::Shape>;
+  struct named_as {
+    using type = Value<typename Roles::compute, typename Name::Shape>;
+  };
+  template <class Name>
+    requires detail::is_length<Name>
+  struct named_as<Name> {
+    using type = Value<std::int32_t, Shape<1>>;
+  };
+  template <class Name>
+  using NamedAs = typename named_as<Name>::type;
   /// Calls f(where the value lies, bytes of it, path, a null pointer of its type).
   static constexpr void for_each_name([[maybe_unused]] auto& engine, [[maybe_unused]] auto&& f) {
     if constexpr (mp::mp_size<Named>::value > 0) {

@@ -184,6 +184,8 @@ struct Node {
   static constexpr bool is_tied = declared_count > 0 && tied_index < mp::mp_size<typename Context::Tied>::value;
   static constexpr bool has_name = !std::is_void_v<typename Bound::Named>;
   static constexpr std::size_t named_index = mp::mp_find<typename Context::Named, typename Bound::Named>::value;
+  static constexpr bool has_lengths = !std::is_void_v<typename Bound::Lengths>;
+  static constexpr std::size_t lengths_index = mp::mp_find<typename Context::Named, typename Bound::Lengths>::value;
   static constexpr bool frozen = Context::Freeze::template freezes<Owner>;
   static constexpr bool trains = declared_count > 0 && !frozen;
   static constexpr bool active = flows || trains || Bound::adds_to_named;  // whether it has a backward
@@ -256,7 +258,7 @@ struct Node {
         .onto = way.onto};
     if constexpr (Bound::Cache::count > 0) call.cache = next_cache<typename Bound::Cache>(engine);
     if constexpr (buffer_count > 0) find_buffers(engine, weights, call);
-    if constexpr (has_name) call.named = engine.named[named_index].value;
+    find_named(engine, call);
     // What is computed twice is computed by the same operations, so that it has the same bits.
     const bool saves = keeps || !Bound::saves_for_backward || (active && Context::twice);
     if (keeps) call.saved = push_all<Declared>(engine, path);
@@ -281,7 +283,7 @@ struct Node {
         .saved = offsets_from<Declared>(engine, floor),
         .path = path};
     if constexpr (buffer_count > 0) find_buffers(engine, weights, call);
-    if constexpr (has_name) call.named = engine.named[named_index].value;
+    find_named(engine, call);
     compute(engine, call);
     return call.y;
   }
@@ -307,10 +309,8 @@ struct Node {
         .saved = offsets_from<Declared>(engine, floor),
         .path = path,
         .onto = d_y.onto};
-    if constexpr (has_name) {
-      call.named = engine.named[named_index].value;
-      call.d_named = engine.named[named_index].gradient;
-    }
+    find_named(engine, call);
+    if constexpr (has_name) call.d_named = engine.named[named_index].gradient;
     if (Bound::writes_d_sum) call.d_sum = d_y.owned ? d_y.offset : allocate<Output>(engine, Place::transient, path);
     if constexpr (Bound::derives_before && flows) call.saved_before = saved_before<X>(engine, x, floor);
     if (reuse) call.d_x = d_y.offset;
@@ -373,6 +373,10 @@ struct Node {
   static constexpr Weights locate(const auto& engine, Weights weights) {
     if constexpr (is_tied) return engine.tied[tied_index];
     else return weights;
+  }
+  static constexpr void find_named([[maybe_unused]] const auto& engine, [[maybe_unused]] auto& call) {
+    if constexpr (has_name) call.named = engine.named[named_index].value;
+    if constexpr (has_lengths) call.lengths = engine.named[lengths_index].value;
   }
   /// Recomputation belongs to backward, so that a forward moves the buffers once.
   static constexpr void find_buffers(const auto& engine, Weights weights, auto& call) {

@@ -3,6 +3,7 @@
 
 #include <regimen/state/trainer_state.hpp>
 #include <regimen/train/fingerprint.hpp>
+#include <regimen/train/options.hpp>
 #include <regimen/watch/text.hpp>
 
 #include <cstddef>

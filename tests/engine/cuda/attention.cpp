@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 using namespace regimen;
@@ -102,7 +104,103 @@ void is_its_definition(const Case& c) {
   }
 }
 
+/// The same of windows, of what distances add, of keys of another text, and of keys that end. A gradient of distances sums
+/// rounded d_scores.
+template <class T, class Form>
+void more_is_its_definition(const Case& c) {
+  using S = statistic_t<T>;
+  const op::AttentionShape& s = c.shape;
+  CAPTURE(s.batch, s.length, s.key_length, s.window, s.causal, c.bias.size(), c.lengths, c.threshold, name_of<T>);
+  const double u = epsilon_of<S> / 2, error = (roundings(s) + 4 * (std::sqrt(double(s.width)) + 1)) * u,
+               rounded_weights = sizeof(T) < sizeof(S) ? epsilon_of<T> / 2 : 0,
+               keep = 65536.0 / (65536.0 - c.threshold);
+  const Values qkv = values<T>(c.qkv()), d_y = values<T>(c.tokens() * c.channels(), 1, 2);
+  const Definition all(c, qkv, d_y, {});
+  const std::size_t room = c.room() + (c.bias.size() + all.d_bias.size() + s.batch) * sizeof(double) + 512;
+  const auto middle = qkv.begin() + std::ptrdiff_t(c.tokens() * c.channels());
+  const Values q(qkv.begin(), middle), kv(middle, qkv.end());
+  const auto on_device = [&](Arena& arena, const auto& o) {
+    const auto ended = [&](const auto& operation) {
+      return on_the_device<Form>(arena, operation, {.seed = 3, .fibers = true});
+    };
+    if (c.lengths.empty()) return ended(o);
+    const auto lengths = arena.room<std::int32_t>(s.batch);
+    std::copy(c.lengths.begin(), c.lengths.end(), arena.memory()(lengths));
+    return ended(op::WithinLengths<std::remove_cvref_t<decltype(o)>>{o, lengths});
+  };
+  const auto is_y = [&](const std::vector<std::byte>& after, const auto& o) {
+    CHECK(misses(get(after, o.y, all.y.size()), all.y, [&](std::size_t i) {
+            return (error + rounded_weights) * keep + 1.001 * rounding_of<T>(all.y[i]);
+          }) == 0);
+    CHECK(misses(get(after, o.log_sum, all.log_sum.size()), all.log_sum,
+                 [&](std::size_t i) { return error + u * std::fabs(all.log_sum[i]); }) == 0);
+  };
+  const auto is_d = [&](const Values& found) {
+    CHECK(misses(found, all.d_qkv, [&](std::size_t i) {
+            return (2 * error + rounded_weights) * all.sizes[i] + 1.001 * rounding_of<T>(all.d_qkv[i]);
+          }) == 0);
+  };
+  Arena arena(room), back(room);
+  if (s.crosses()) {
+    op::CrossAttention<T> o{};
+    o.q = arena.put<T>(q), o.kv = arena.put<T>(kv), o.y = arena.room<T>(q.size());
+    o.log_sum = arena.room<S>(c.rows()), o.shape = s, o.drop = arena.drop(c.threshold, stream, random_numbers);
+    is_y(on_device(arena, o), o);
+    op::CrossAttentionBackward<T> b{};
+    b.q = back.put<T>(q), b.kv = back.put<T>(kv), b.y = back.put<T>(all.y), b.d_y = back.put<T>(d_y);
+    b.d_q = back.room<T>(q.size()), b.d_kv = back.room<T>(kv.size()), b.log_sum = back.put<S>(all.log_sum);
+    b.row_dot = back.room<S>(c.rows()), b.shape = s, b.drop = back.drop(c.threshold, stream, random_numbers);
+    const std::vector<std::byte> after = on_device(back, b);
+    Values found = get(after, b.d_q, q.size());
+    const Values more = get(after, b.d_kv, kv.size());
+    found.insert(found.end(), more.begin(), more.end());
+    return is_d(found);
+  }
+  const auto o = forward<T>(c)(arena);
+  const auto b = backward<T>(c, all.y, all.log_sum)(back);
+  std::vector<std::byte> after;
+  if (!c.bias.empty()) {
+    is_y(on_device(arena, op::BiasedAttention<T>{o, arena.put<S>(c.bias)}), o);
+    const op::BiasedAttentionBackward<T> biased{b, back.put<S>(c.bias), back.room<S>(all.d_bias.size())};
+    after = on_device(back, biased);
+    CHECK(misses(get(after, biased.d_bias, all.d_bias.size()), all.d_bias,
+                 [&](std::size_t i) { return (2 * error + rounded_weights) * all.bias_sizes[i]; }) == 0);
+  } else if (s.window > 0) {
+    is_y(on_the_device<Form>(arena, op::WindowAttention<T>{o}, {.seed = 3, .fibers = true}), o);
+    after = on_the_device<Form>(back, op::WindowAttentionBackward<T>{b}, {.seed = 3, .fibers = true});
+  } else {
+    is_y(on_device(arena, o), o);
+    after = on_device(back, b);
+  }
+  is_d(get(after, b.d_qkv, qkv.size()));
+}
+Case biased(Case c) {
+  c.bias = values<float>(c.shape.heads * c.shape.distances(), 1, 3);
+  return c;
+}
+Case ended(Case c, std::vector<std::int32_t> lengths) {
+  c.lengths = std::move(lengths);
+  return c;
+}
+
 }  // namespace
+
+/// batch, length, heads, width, causal, key heads, keys of another text, window
+TEMPLATE_TEST_CASE("composed attention has windows, biases, other texts and ends by definition", "", double, bf16) {
+  using T = TestType;
+  for (const std::uint32_t threshold : {0u, 6554u}) {
+    more_is_its_definition<T, Composed>({{2, 17, 3, 8, true, 0, 0, 5}, threshold});
+    more_is_its_definition<T, InPieces<900>>({{3, 24, 2, 6, true, 0, 0, 9}, threshold});
+    for (const bool causal : {false, true})
+      more_is_its_definition<T, Composed>(biased({{2, 16, 3, 5, causal}, threshold}));
+    more_is_its_definition<T, InPieces<900>>(biased({{2, 11, 3, 4, true, 0, 0, 6}, threshold}));
+    more_is_its_definition<T, Composed>({{2, 5, 3, 4, false, 0, 9}, threshold});
+    more_is_its_definition<T, InPieces<900>>({{5, 12, 1, 6, false, 0, 8}, threshold});
+    more_is_its_definition<T, Composed>(ended({{3, 9, 2, 5, false}, threshold}, {9, 4, 1}));
+    more_is_its_definition<T, Composed>(ended(biased({{2, 8, 3, 4, false}, threshold}), {3, 8}));
+    more_is_its_definition<T, Composed>(ended({{2, 5, 3, 4, false, 0, 9}, threshold}, {2, 8}));
+  }
+}
 
 /// Lengths that are multiples of 8 and not, heads of 2, 16 and 40 bytes and more, more heads than samples and fewer.
 TEMPLATE_TEST_CASE("composed attention and its gradient are their definition", "", double, float, bf16, fp16) {

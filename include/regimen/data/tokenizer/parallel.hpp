@@ -19,7 +19,7 @@ namespace regimen::data::detail {
 /// index is thrown when all have ended.
 template <class Body>
 void on_threads(std::size_t count, std::size_t threads, const Body& body) {
-  threads = std::min(threads, count);
+  threads = (std::min)(threads, count);
   std::atomic<std::size_t> next = 0;
   std::vector<std::exception_ptr> failures(count);
   const auto work = [&](std::size_t thread) {

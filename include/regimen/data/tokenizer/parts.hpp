@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/data/tokenizer/bytes.hpp>
 
 #include <array>
 #include <cstddef>
@@ -56,13 +57,15 @@ inline constexpr std::size_t most_tokens = (std::size_t{1} << 21) - 1, most_rank
 inline void put_token(Parts& parts, std::uint64_t id, Token token, std::size_t expected) {
   const std::size_t limit = 2 * expected + 4096 < most_tokens ? 2 * expected + 4096 : most_tokens;
   if (id >= limit)
-    throw Error(parts.name + ", token '" + token.bytes.substr(0, 60) + "'", "an id below " + std::to_string(limit),
-                std::to_string(id), "the file is damaged, or its ids have large gaps");
+    throw Error(parts.name + ", token '" + to_characters(token.bytes.substr(0, 60)) + "'",
+                "an id below " + std::to_string(limit), std::to_string(id),
+                "the file is damaged, or its ids have large gaps");
   const auto index = static_cast<std::size_t>(id);
   if (parts.tokens.size() <= index) parts.tokens.resize(index + 1);
   if (parts.tokens[index].kind != Token::Absent)
     throw Error(parts.name + ", id " + std::to_string(id), "one token",
-                "'" + parts.tokens[index].bytes.substr(0, 60) + "' and '" + token.bytes.substr(0, 60) + "'");
+                "'" + to_characters(parts.tokens[index].bytes.substr(0, 60)) + "' and '" +
+                    to_characters(token.bytes.substr(0, 60)) + "'");
   parts.tokens[index] = std::move(token);
 }
 

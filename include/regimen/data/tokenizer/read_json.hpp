@@ -74,7 +74,7 @@ class JsonReader final {
     vocabulary_of(parse_json(vocabulary, parts_.name));
     parts_.cuts.push_back({.pattern = patterns::gpt2});
     for (std::size_t at = 0, line = 1; at < merges.size(); ++line) {
-      const std::size_t end = std::min(merges.find('\n', at), merges.size());
+      const std::size_t end = (std::min)(merges.find('\n', at), merges.size());
       std::string_view words = merges.substr(at, end - at);
       if (words.ends_with('\r')) words.remove_suffix(1);
       if (!words.empty()) merge(words, merges_name + ", line " + std::to_string(line));

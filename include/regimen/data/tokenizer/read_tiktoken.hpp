@@ -54,7 +54,7 @@ inline Parts read_tiktoken(std::string_view text, const std::string& name, const
   const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
   std::vector<bool> has_byte(256);
   for (std::size_t at = 0, number = 1; at < text.size(); ++number) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::size_t end = (std::min)(text.find('\n', at), text.size());
     std::string_view line = text.substr(at, end - at);
     if (line.ends_with('\r')) line.remove_suffix(1);
     at = end + 1;

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 namespace regimen::cpu {
@@ -28,6 +29,7 @@ struct AttentionForward final {
   S* log_sum;     // of this head
   const S* bias;  // of this head's distances; null: none
   op::AttentionShape shape;
+  std::size_t end_of_keys;  // of the keys that are seen, were there no later ones
   std::size_t b, h;
   bool drops;
   DropRow<S> drop;
@@ -43,7 +45,7 @@ struct AttentionForward final {
 
   void operator()(std::size_t first, std::size_t count) {
     const HeadPieces<S> pieces{shape.width};
-    const std::size_t end = shape.causal ? first + count : shape.keys();
+    const std::size_t end = shape.causal ? first + count : end_of_keys;
     if (shape.window > 0) begin_with_nothing(count);
     for (std::size_t first_key = shape.begin(first) / Tile::keys * Tile::keys; first_key < end;
          first_key += Tile::keys) {
@@ -153,15 +155,17 @@ struct AttentionForward final {
   }
 };
 
-/// op::Attention, op::CrossAttention and, with a bias, op::BiasedAttention on the CPU.
+/// op::Attention, op::CrossAttention and, with a bias, op::BiasedAttention on the CPU; with lengths, each within them.
 template <class T>
-void attend_in_tiles(const auto& o, View<T> q, View<T> kv, const Memory& at, View<statistic_t<T>> bias = {}) {
+void attend_in_tiles(const auto& o, View<T> q, View<T> kv, const Memory& at, View<statistic_t<T>> bias = {},
+                     View<std::int32_t> lengths = {}) {
   using Forward = AttentionForward<T>;
   check_head(o.shape.width);
   const T *const queries = at(q), *const keys = at(kv);
   T* const y = at(o.y);
   auto* const log_sum = at(o.log_sum);
   const auto* const biases = at.optional(bias);
+  const std::int32_t* const length_of = at.optional(lengths);
   const std::size_t heads = o.shape.heads, length = o.shape.length;
   const std::size_t rows = Forward::rows_of(o.shape.width), tiles = (length + rows - 1) / rows;
   parallel_for(o.shape.batch * heads * tiles, [&](std::size_t chunk) {
@@ -174,6 +178,7 @@ void attend_in_tiles(const auto& o, View<T> q, View<T> kv, const Memory& at, Vie
     forward.log_sum = log_sum + head * length;
     forward.bias = biases == nullptr ? nullptr : biases + head % heads * o.shape.distances();
     forward.shape = o.shape;
+    forward.end_of_keys = length_of == nullptr ? o.shape.keys() : static_cast<std::size_t>(length_of[b]);
     forward.b = b;
     forward.h = head % heads;
     forward.drops = o.drop.threshold > 0;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 namespace regimen::cpu {
 
@@ -34,7 +35,8 @@ struct AttentionGradient final {
   const S* bias;  // (H,distances); null: none
   S* d_bias;      // of this head's distances; null: not wanted
   op::AttentionShape shape;
-  std::size_t b, h;  // the first of several that share keys
+  std::size_t end_of_keys;  // of the keys that are seen, were there no later ones
+  std::size_t b, h;         // the first of several that share keys
   bool drops;
   DropRow<S> drop;
 
@@ -162,6 +164,12 @@ struct AttentionGradient final {
       store_row(d_queries + HeadRows::of_qkv(shape, b, h, 0)(t), d_q + (t - first) * d_q_stride, S(1), shape.width);
   }
 
+  /// How many keys of a tile a query sees.
+  std::size_t seen_of(std::size_t query, std::size_t first_key, std::size_t keys) const {
+    const std::size_t seen = visible(shape.causal, query, first_key, keys);
+    return first_key + seen <= end_of_keys ? seen : end_of_keys > first_key ? end_of_keys - first_key : 0;
+  }
+
   /// p ∘ f and d_s of one pair of tiles, 0 where a query does not see a key; complete with the head's last piece.
   void probabilities(std::size_t first_query, std::size_t queries, std::size_t first_key, std::size_t keys,
                      std::size_t piece) {
@@ -169,7 +177,7 @@ struct AttentionGradient final {
     const S scale = shape.scale<S>();
     for (std::size_t i = 0; i < queries; i += block_rows) {
       const std::size_t rows = queries - i < block_rows ? queries - i : block_rows;
-      const std::size_t seen = visible(shape.causal, first_query + i + rows - 1, first_key, keys);
+      const std::size_t seen = seen_of(first_query + i + rows - 1, first_key, keys);
       S* const scores = p + i * Tile::score_stride;
       S* const d_scores = d_s + i * Tile::score_stride;
       multiply_tile<Strides{.a_row = Tile::row_stride, .a_depth = 1, .b_row = Tile::score_stride}>(
@@ -180,7 +188,7 @@ struct AttentionGradient final {
           d_scores, Tile::score_stride, piece > 0);
       if (piece + 1 < pieces.count()) continue;
       for (std::size_t r = 0; r < rows; ++r) {
-        const std::size_t t = first_query + i + r, valid = visible(shape.causal, t, first_key, keys);
+        const std::size_t t = first_query + i + r, valid = seen_of(t, first_key, keys);
         if (bias != nullptr)
           scale_and_add(scores + r * Tile::score_stride, scale,
                         bias + h * shape.distances() + shape.length - 1 + first_key - t, valid);
@@ -254,10 +262,11 @@ struct WithGradient final {
   View<T> values, gradient;
 };
 
-/// op::AttentionBackward, op::CrossAttentionBackward and, with a bias, op::BiasedAttentionBackward on the CPU.
+/// op::AttentionBackward, op::CrossAttentionBackward and, with a bias, op::BiasedAttentionBackward on the CPU; with
+/// lengths, each within them.
 template <class T>
 void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient<T> keys, const Memory& at,
-                            WithGradient<statistic_t<T>> bias = {}) {
+                            WithGradient<statistic_t<T>> bias = {}, View<std::int32_t> lengths = {}) {
   using Gradient = AttentionGradient<T>;
   using S = typename Gradient::S;
   check_head(o.shape.width);
@@ -268,6 +277,7 @@ void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient
   const S* const log_sum = at(o.log_sum);
   S* const row_dot = at(o.row_dot);
   const S* const biases = at.optional(bias.values);
+  const std::int32_t* const length_of = at.optional(lengths);
   S* const d_biases = at.optional(bias.gradient);
   const std::size_t heads = o.shape.batch * o.shape.heads, tiles = Gradient::tiles(o.shape.length, o.shape.width),
                     key_tiles = Gradient::tiles(o.shape.keys(), o.shape.width);
@@ -294,6 +304,7 @@ void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient
       gradient.d_bias = d_biases == nullptr || !work.queries ? nullptr : d_biases + head * o.shape.distances();
       gradient.shape = o.shape;
       gradient.b = head / o.shape.heads;
+      gradient.end_of_keys = length_of == nullptr ? o.shape.keys() : static_cast<std::size_t>(length_of[gradient.b]);
       gradient.h = head % o.shape.heads;
       gradient.drops = o.drop.threshold > 0;
       gradient.drop = DropRow<S>::of(o.drop, random_of(o.drop, at), gradient.b);

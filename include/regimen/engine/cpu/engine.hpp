@@ -23,6 +23,7 @@
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/norm.hpp>
 #include <regimen/engine/cpu/nt_xent.hpp>
+#include <regimen/engine/cpu/padding.hpp>
 #include <regimen/engine/cpu/product.hpp>
 #include <regimen/engine/cpu/recurrent.hpp>
 #include <regimen/engine/cpu/reduce.hpp>

@@ -20,7 +20,7 @@ namespace regimen::cuda {
 /// strides.
 ///
 ///   heads   of the largest piece
-///   bytes   of its scores and weights: matrices (T,T) for each head, one behind the other; weights in the type of
+///   bytes   of its scores and weights: matrices (T,S) of queries and keys for each head, one behind the other; weights in the type of
 ///           scores lie in their place
 struct AttentionPiece {
   std::size_t heads = 0, bytes = 0;
@@ -33,7 +33,7 @@ template <class T>
 constexpr AttentionPiece piece_within(const op::AttentionShape& shape, std::size_t largest, bool backward) {
   using S = statistic_t<T>;
   constexpr bool narrow = !std::is_same_v<S, T>;
-  const std::size_t elements = shape.length * shape.length,
+  const std::size_t elements = shape.length * shape.keys(),
                     of_a_head = elements * (sizeof(S) + (narrow ? sizeof(T) : 0)) * (backward ? 2 : 1),
                     most = shape.batch > shape.heads ? shape.batch : shape.heads,
                     fitting = of_a_head == 0 ? most : largest / of_a_head;
@@ -48,6 +48,99 @@ constexpr AttentionPiece piece_within(const op::AttentionShape& shape, std::size
   return piece;
 }
 
+/// Heads in a tensor (B,length,tensors,H,D): part `part` of it.
+struct HeadsIn {
+  std::size_t length = 0, tensors = 1, part = 0;
+};
+
+/// What the form reads of an operation of attention.
+///   more   what other kernels serve: see kernel::AttentionWeights
+template <class T, bool more_>
+struct ComposedForward {
+  using S = statistic_t<T>;
+  static constexpr bool more = more_;
+  op::AttentionShape shape;
+  View<T> q, kv;
+  HeadsIn of_q, of_k, of_v;
+  View<T> y;
+  View<S> log_sum;
+  op::Drop drop{};
+  View<S> bias{};
+  View<std::int32_t> lengths{};
+  HeadsIn of_y() const { return {shape.length}; }
+};
+template <class T, bool more>
+struct ComposedBackward : ComposedForward<T, more> {
+  View<T> d_y{}, d_q{}, d_kv{};
+  View<statistic_t<T>> d_bias{};
+};
+
+template <bool more, class T>
+constexpr ComposedForward<T, more> forward_of(const op::Attention<T>& o) {
+  const std::size_t t = o.shape.length;
+  return {o.shape, o.qkv, o.qkv, {t, 3, 0}, {t, 3, 1}, {t, 3, 2}, o.y, o.log_sum, o.drop};
+}
+template <bool more, class T>
+constexpr ComposedBackward<T, more> backward_of(const op::AttentionBackward<T>& o) {
+  const std::size_t t = o.shape.length;
+  return {{o.shape, o.qkv, o.qkv, {t, 3, 0}, {t, 3, 1}, {t, 3, 2}, o.y, o.log_sum, o.drop}, o.d_y, o.d_qkv, o.d_qkv};
+}
+template <class T>
+constexpr auto parts_of(const op::Attention<T>& o) {
+  return forward_of<false>(o);
+}
+template <class T>
+constexpr auto parts_of(const op::AttentionBackward<T>& o) {
+  return backward_of<false>(o);
+}
+template <class T>
+constexpr auto parts_of(const op::WindowAttention<T>& o) {
+  return forward_of<true>(o.attention);
+}
+template <class T>
+constexpr auto parts_of(const op::WindowAttentionBackward<T>& o) {
+  return backward_of<true>(o.backward);
+}
+template <class T>
+constexpr auto parts_of(const op::BiasedAttention<T>& o) {
+  auto parts = forward_of<true>(o.attention);
+  parts.bias = o.bias;
+  return parts;
+}
+template <class T>
+constexpr auto parts_of(const op::BiasedAttentionBackward<T>& o) {
+  auto parts = backward_of<true>(o.backward);
+  parts.bias = o.bias;
+  parts.d_bias = o.d_bias;
+  return parts;
+}
+template <class T>
+constexpr auto parts_of(const op::CrossAttention<T>& o) {
+  const std::size_t t = o.shape.length, s = o.shape.key_length;
+  return ComposedForward<T, true>{o.shape, o.q, o.kv, {t, 1, 0}, {s, 2, 0}, {s, 2, 1}, o.y, o.log_sum, o.drop};
+}
+template <class T>
+constexpr auto parts_of(const op::CrossAttentionBackward<T>& o) {
+  const std::size_t t = o.shape.length, s = o.shape.key_length;
+  return ComposedBackward<T, true>{
+      {o.shape, o.q, o.kv, {t, 1, 0}, {s, 2, 0}, {s, 2, 1}, o.y, o.log_sum, o.drop}, o.d_y, o.d_q, o.d_kv};
+}
+
+template <class T, bool more>
+constexpr ComposedForward<T, true> within(const ComposedForward<T, more>& p, View<std::int32_t> lengths) {
+  return {p.shape, p.q, p.kv, p.of_q, p.of_k, p.of_v, p.y, p.log_sum, p.drop, p.bias, lengths};
+}
+template <class T, bool more>
+constexpr ComposedBackward<T, true> within(const ComposedBackward<T, more>& p, View<std::int32_t> lengths) {
+  const ComposedForward<T, more>& forward = p;
+  return {within(forward, lengths), p.d_y, p.d_q, p.d_kv, p.d_bias};
+}
+template <class Operation>
+  requires requires(const Operation& o) { parts_of(o); }
+constexpr auto parts_of(const op::WithinLengths<Operation>& o) {
+  return within(parts_of(o.whole), o.lengths);
+}
+
 /// The matrices of one piece, in the memory of an operation.
 template <class T>
 struct HeadMatrices {
@@ -55,23 +148,22 @@ struct HeadMatrices {
   op::AttentionShape shape;
   kernel::HeadRun run;
 
-  /// (T,T) matrices, one behind the other in scratch.
+  /// (T,S) matrices, one behind the other in scratch.
   Rows scores() const {
-    return {.rows = shape.length, .columns = shape.length, .count = run.count, .stride = shape.length * shape.length};
+    return {.rows = shape.length, .columns = shape.keys(), .count = run.count, .stride = shape.length * shape.keys()};
   }
-  /// (T,D) matrices, `tensors` of them side by side per position.
-  Rows heads(std::size_t tensors) const {
-    const std::size_t channels = tensors * shape.heads * shape.width;
-    return {.rows = shape.length,
+  /// (length,D) matrices.
+  Rows heads(const HeadsIn& in) const {
+    const std::size_t channels = in.tensors * shape.heads * shape.width;
+    return {.rows = in.length,
             .columns = shape.width,
             .leading = channels,
             .count = run.count,
-            .stride = run.step == 1 && shape.heads > 1 ? shape.width : shape.length * channels};
+            .stride = run.step == 1 && shape.heads > 1 ? shape.width : in.length * channels};
   }
-  /// q, k, v of (B,T,3,H,D) are parts 0, 1, 2; y (B,T,H,D) is part 0 of 1.
-  View<T> first(View<T> tensor, std::size_t part, std::size_t tensors) const {
+  View<T> first(View<T> tensor, const HeadsIn& in) const {
     const std::size_t b = run.first / shape.heads, h = run.first % shape.heads;
-    return tensor + ((b * shape.length * tensors + part) * shape.heads + h) * shape.width;
+    return tensor + ((b * in.length * in.tensors + in.part) * shape.heads + h) * shape.width;
   }
 };
 
@@ -89,13 +181,23 @@ constexpr void for_each_piece(const op::AttentionShape& shape, std::size_t large
 
 }  // namespace detail
 
-template <class T>
-constexpr AttentionPiece piece_of(const op::Attention<T>& o, std::size_t largest) {
-  return detail::piece_within<T>(o.shape, largest, false);
+/// An operation that the form can compute.
+template <class Operation>
+concept ComposesParts = requires(const Operation& o) { detail::parts_of(o); };
+
+namespace detail {
+template <class T, bool more>
+constexpr AttentionPiece piece_for(const ComposedForward<T, more>& parts, std::size_t largest) {
+  return piece_within<T>(parts.shape, largest, false);
 }
-template <class T>
-constexpr AttentionPiece piece_of(const op::AttentionBackward<T>& o, std::size_t largest) {
-  return detail::piece_within<T>(o.shape, largest, true);
+template <class T, bool more>
+constexpr AttentionPiece piece_for(const ComposedBackward<T, more>& parts, std::size_t largest) {
+  return piece_within<T>(parts.shape, largest, true);
+}
+}  // namespace detail
+template <ComposesParts Operation>
+constexpr AttentionPiece piece_of(const Operation& o, std::size_t largest) {
+  return detail::piece_for(detail::parts_of(o), largest);
 }
 
 namespace detail {
@@ -125,6 +227,9 @@ template <class T>
 constexpr FusedAttention fused(const op::AttentionBackward<T>& o, std::size_t workspace) {
   return detail::fused_within<T>(o.shape, o.drop.threshold, true, workspace);
 }
+/// An operation that the library has whole.
+template <class Operation>
+concept Fuses = requires(const Operation& o) { fused(o, std::size_t{}); };
 /// Bytes of scratch before the workspace, where seed and offset of the library's random numbers lie.
 constexpr std::size_t random_bytes(const op::Drop& drop) {
   return drop.threshold > 0 ? Arena::align(2 * sizeof(std::int64_t)) : 0;
@@ -143,35 +248,43 @@ FusedTensors fused_tensors(const op::AttentionBackward<T>& o, std::byte* base) {
           .row_dot = base + o.row_dot.offset};
 }
 
+namespace detail {
+
 /// launch(part, scratch) for all parts: weights = softmax(q kᵀ / √D) with dropout, y = weights · v.
 ///
 /// error   scores and softmax in S; weights are rounded to T, y once more
-template <class T>
-void for_each_part(const op::Attention<T>& o, const AttentionPiece& piece, std::size_t scratch, const auto& launch) {
+template <class T, bool more>
+void launch_parts(const ComposedForward<T, more>& o, const AttentionPiece& piece, std::size_t scratch,
+                  const auto& launch) {
   using S = statistic_t<T>;
   const std::size_t workspace = scratch + piece.bytes;
   const View<S> scores{scratch + piece.scores};
   const View<T> weights{scratch + piece.weights};
-  detail::for_each_piece(o.shape, piece.heads, [&](const kernel::HeadRun& run) {
-    const detail::HeadMatrices<T> m{o.shape, run};
-    launch(ManyProducts<T, T, S>{.a = m.first(o.qkv, 0, 3),
-                                 .a_rows = m.heads(3),
-                                 .b = m.first(o.qkv, 1, 3),
-                                 .b_rows = m.heads(3),
+  for_each_piece(o.shape, piece.heads, [&](const kernel::HeadRun& run) {
+    const HeadMatrices<T> m{o.shape, run};
+    launch(ManyProducts<T, T, S>{.a = m.first(o.q, o.of_q),
+                                 .a_rows = m.heads(o.of_q),
+                                 .b = m.first(o.kv, o.of_k),
+                                 .b_rows = m.heads(o.of_k),
                                  .transpose_b = true,
                                  .c = scores,
                                  .c_rows = m.scores()},
            workspace);
-    launch(
-        kernel::AttentionWeights<T>{
-            .scores = scores, .weights = weights, .log_sum = o.log_sum, .shape = o.shape, .drop = o.drop, .run = run},
-        workspace);
+    launch(kernel::AttentionWeights<T, more>{.scores = scores,
+                                             .weights = weights,
+                                             .log_sum = o.log_sum,
+                                             .shape = o.shape,
+                                             .drop = o.drop,
+                                             .run = run,
+                                             .bias = o.bias,
+                                             .lengths = o.lengths},
+           workspace);
     launch(ManyProducts<T, T, T>{.a = weights,
                                  .a_rows = m.scores(),
-                                 .b = m.first(o.qkv, 2, 3),
-                                 .b_rows = m.heads(3),
-                                 .c = m.first(o.y, 0, 1),
-                                 .c_rows = m.heads(1)},
+                                 .b = m.first(o.kv, o.of_v),
+                                 .b_rows = m.heads(o.of_v),
+                                 .c = m.first(o.y, o.of_y()),
+                                 .c_rows = m.heads(o.of_y())},
            workspace);
   });
 }
@@ -179,54 +292,65 @@ void for_each_part(const op::Attention<T>& o, const AttentionPiece& piece, std::
 /// d_weights = d_y · vᵀ, and from it and the scores the weights again, and d_scores; then d_v = weightsᵀ · d_y,
 /// d_q = d_scores · k and d_k = d_scoresᵀ · q. y and row_dot are not used: Σ y · d_y is Σ weights · d_weights.
 ///
-/// error   all of a row in S; weights and d_scores are rounded to T, d_qkv once more
-template <class T>
-void for_each_part(const op::AttentionBackward<T>& o, const AttentionPiece& piece, std::size_t scratch,
-                   const auto& launch) {
+/// error   all of a row in S; weights and d_scores are rounded to T, d_qkv once more; d_bias sums rounded d_scores
+template <class T, bool more>
+void launch_parts(const ComposedBackward<T, more>& o, const AttentionPiece& piece, std::size_t scratch,
+                  const auto& launch) {
   using S = statistic_t<T>;
   const std::size_t workspace = scratch + piece.bytes;
   const View<S> scores{scratch + piece.scores}, d_weights{scratch + piece.d_weights};
   const View<T> weights{scratch + piece.weights}, d_scores{scratch + piece.d_scores};
-  detail::for_each_piece(o.shape, piece.heads, [&](const kernel::HeadRun& run) {
-    const detail::HeadMatrices<T> m{o.shape, run};
-    const auto part = [&](std::size_t index) { return m.first(o.qkv, index, 3); };
-    const auto d_part = [&](std::size_t index) { return m.first(o.d_qkv, index, 3); };
-    const View<T> d_y = m.first(o.d_y, 0, 1);
-    const auto of_scores = [&](View<T> a, std::size_t a_tensors, View<T> b, View<S> c) {
-      launch(ManyProducts<T, T, S>{.a = a,
-                                   .a_rows = m.heads(a_tensors),
-                                   .b = b,
-                                   .b_rows = m.heads(3),
+  for_each_piece(o.shape, piece.heads, [&](const kernel::HeadRun& run) {
+    const HeadMatrices<T> m{o.shape, run};
+    const auto of_scores = [&](View<T> a, const HeadsIn& in_a, const HeadsIn& in_b, View<S> c) {
+      launch(ManyProducts<T, T, S>{.a = m.first(a, in_a),
+                                   .a_rows = m.heads(in_a),
+                                   .b = m.first(o.kv, in_b),
+                                   .b_rows = m.heads(in_b),
                                    .transpose_b = true,
                                    .c = c,
                                    .c_rows = m.scores()},
              workspace);
     };
-    const auto of_heads = [&](View<T> a, bool transpose, View<T> b, std::size_t b_tensors, View<T> c) {
+    const auto of_heads = [&](View<T> a, bool transpose, View<T> b, const HeadsIn& in_b, View<T> c,
+                              const HeadsIn& in_c) {
       launch(ManyProducts<T, T, T>{.a = a,
                                    .a_rows = m.scores(),
                                    .transpose_a = transpose,
-                                   .b = b,
-                                   .b_rows = m.heads(b_tensors),
-                                   .c = c,
-                                   .c_rows = m.heads(3)},
+                                   .b = m.first(b, in_b),
+                                   .b_rows = m.heads(in_b),
+                                   .c = m.first(c, in_c),
+                                   .c_rows = m.heads(in_c)},
              workspace);
     };
-    of_scores(part(0), 3, part(1), scores);
-    of_scores(d_y, 1, part(2), d_weights);
-    launch(kernel::AttentionWeightsBackward<T>{.scores = scores,
-                                               .d_weights = d_weights,
-                                               .log_sum = o.log_sum,
-                                               .weights = weights,
-                                               .d_scores = d_scores,
-                                               .shape = o.shape,
-                                               .drop = o.drop,
-                                               .run = run},
+    of_scores(o.q, o.of_q, o.of_k, scores);
+    of_scores(o.d_y, o.of_y(), o.of_v, d_weights);
+    launch(kernel::AttentionWeightsBackward<T, more>{.scores = scores,
+                                                     .d_weights = d_weights,
+                                                     .log_sum = o.log_sum,
+                                                     .weights = weights,
+                                                     .d_scores = d_scores,
+                                                     .shape = o.shape,
+                                                     .drop = o.drop,
+                                                     .run = run,
+                                                     .bias = o.bias,
+                                                     .lengths = o.lengths},
            workspace);
-    of_heads(weights, true, d_y, 1, d_part(2));
-    of_heads(d_scores, false, part(1), 3, d_part(0));
-    of_heads(d_scores, true, part(0), 3, d_part(1));
+    of_heads(weights, true, o.d_y, o.of_y(), o.d_kv, o.of_v);
+    of_heads(d_scores, false, o.kv, o.of_k, o.d_q, o.of_q);
+    of_heads(d_scores, true, o.q, o.of_q, o.d_kv, o.of_k);
+    if constexpr (more)
+      if (!o.d_bias.is_absent())
+        launch(kernel::AttentionBiasBackward<T>{.d_scores = d_scores, .d_bias = o.d_bias, .shape = o.shape, .run = run},
+               workspace);
   });
+}
+
+}  // namespace detail
+
+template <ComposesParts Operation>
+void for_each_part(const Operation& o, const AttentionPiece& piece, std::size_t scratch, const auto& launch) {
+  detail::launch_parts(detail::parts_of(o), piece, scratch, launch);
 }
 
 }  // namespace regimen::cuda

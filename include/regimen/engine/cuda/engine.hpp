@@ -322,12 +322,8 @@ class Engine : public engine::EveryIteration {
       runtime_.multiply(product, base_ + o.b.offset, base_ + o.a.offset, base_ + scratch, beta, base_ + o.c.offset,
                         stream_, bias, aux, c);
   }
-  template <class T>
-  void launch(const op::Attention<T>& o, std::size_t scratch) {
-    attend(o, scratch);
-  }
-  template <class T>
-  void launch(const op::AttentionBackward<T>& o, std::size_t scratch) {
+  template <ComposesParts Operation>
+  void launch(const Operation& o, std::size_t scratch) {
     attend(o, scratch);
   }
   template <class Operation>
@@ -335,7 +331,7 @@ class Engine : public engine::EveryIteration {
     if constexpr (Traits::composes_attention)
       for_each_part(o, Traits::composed(o), scratch,
                     [&](const auto& part, std::size_t part_scratch) { launch(part, part_scratch); });
-    else if constexpr (Traits::fuses_attention) attend_fused(o, scratch);
+    else if constexpr (Traits::fuses_attention && Fuses<Operation>) attend_fused(o, scratch);
     else launch_kernels(o, scratch);
   }
   /// With dropout the library draws its own random numbers, from a seed that lies at the begin of scratch.

@@ -20,6 +20,7 @@
 #include <regimen/kernel/input.hpp>
 #include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/nt_xent.hpp>
+#include <regimen/kernel/padding.hpp>
 #include <regimen/kernel/positions.hpp>
 #include <regimen/kernel/recurrent.hpp>
 #include <regimen/kernel/rotary.hpp>
@@ -125,37 +126,36 @@ struct Traits : engine::DefaultTraits {
   static constexpr std::size_t scratch(const op::Product<A, B, C>& o) {
     return rounded_bytes(o) + workspace;
   }
-  template <class T>
-  static constexpr std::size_t scratch(const op::Attention<T>& o) {
-    return scratch_of_attention(o);
-  }
-  template <class T>
-  static constexpr std::size_t scratch(const op::AttentionBackward<T>& o) {
+  template <ComposesParts Operation>
+  static constexpr std::size_t scratch(const Operation& o) {
     return scratch_of_attention(o);
   }
   /// What of an operation its form does not take: 0 nothing, 1 the element type, 2 the width of a head, 3 key heads that
-  /// several heads share: products of many heads have equal strides, and cuDNN has not been asked for them.
+  /// several heads share: products of many heads have equal strides, and cuDNN has not been asked for them; nor for 4,
+  /// keys of another text, 5, a window, 6, what distances add to scores, and 7, lengths of texts.
   template <class T>
   static constexpr unsigned refused_part(const op::Attention<T>& o) {
-    if ((composes_attention || fuses_attention) && o.shape.group() > 1) return 3;
+    if (shares_in_vain(o.shape)) return 3;
     if constexpr (!fuses_attention) return 0;
     else if constexpr (sizeof(T) != 2) return 1;
     else return o.shape.width % Cudnn::channels_multiple != 0 || o.shape.width > Cudnn::most_channels ? 2 : 0;
   }
-  /// 6: what distances add to scores. Composed could add it; that form is not written yet.
   template <class T>
-  static constexpr unsigned refused_part(const op::BiasedAttention<T>&) {
-    return composes_attention || fuses_attention ? 6 : 0;
+  static constexpr unsigned refused_part(const op::CrossAttention<T>& o) {
+    return fuses_attention ? 4 : shares_in_vain(o.shape) ? 3 : 0;
   }
-  /// 4: keys of another text. Products of many heads and cuDNN could have them; these forms are not written yet.
   template <class T>
-  static constexpr unsigned refused_part(const op::CrossAttention<T>&) {
-    return composes_attention || fuses_attention ? 4 : 0;
+  static constexpr unsigned refused_part(const op::WindowAttention<T>& o) {
+    return fuses_attention ? 5 : shares_in_vain(o.attention.shape) ? 3 : 0;
   }
-  /// 5: a window. Products would compute what it hides.
   template <class T>
-  static constexpr unsigned refused_part(const op::WindowAttention<T>&) {
-    return composes_attention || fuses_attention ? 5 : 0;
+  static constexpr unsigned refused_part(const op::BiasedAttention<T>& o) {
+    return fuses_attention ? 6 : shares_in_vain(o.attention.shape) ? 3 : 0;
+  }
+  template <class Operation>
+  static constexpr unsigned refused_part(const op::WithinLengths<Operation>& o) {
+    if constexpr (fuses_attention || !requires { refused_part(o.whole); }) return fuses_attention ? 7 : 0;
+    else return refused_part(o.whole);
   }
   /// Where the composed form's scores and weights lie in its scratch.
   template <class Operation>
@@ -191,10 +191,13 @@ struct Traits : engine::DefaultTraits {
   }
 
  private:
+  static constexpr bool shares_in_vain(const op::AttentionShape& shape) {
+    return (composes_attention || fuses_attention) && shape.group() > 1;
+  }
   template <class Operation>
   static constexpr std::size_t scratch_of_attention(const Operation& o) {
     if constexpr (composes_attention) return composed(o).bytes + workspace;
-    else if constexpr (fuses_attention) return random_bytes(o.drop) + fused(o, workspace).workspace;
+    else if constexpr (fuses_attention && Fuses<Operation>) return random_bytes(o.drop) + fused(o, workspace).workspace;
     else return kernel::scratch_of(o);
   }
 };

@@ -1,0 +1,166 @@
+// regimen/layer/padding.hpp — texts that end before their tensor does: how long they are, and attention that ends there.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/layer/children.hpp>
+#include <regimen/layer/layer.hpp>
+#include <regimen/layer/part.hpp>
+
+#include <boost/mp11/list.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace regimen {
+
+/// The name of a length, a number for each sample:
+///
+///   struct SourceLength : NamedLength {};
+struct NamedLength {
+  static constexpr bool is_length = true;
+};
+
+/// The token that stands behind the end of a text that is shorter than its tensor.
+template <std::int32_t Token>
+struct PaddedWith final {
+  static constexpr std::int32_t token = Token;
+};
+
+namespace detail {
+template <class Name>
+inline constexpr bool is_length = false;
+template <class Name>
+  requires requires { Name::is_length; }
+inline constexpr bool is_length<Name> = Name::is_length;
+}  // namespace detail
+
+/// y = x, tokens whose number without the padding at their end every later Within<Name> reads; 1 if all are padding
+///
+///   struct SourceLength : NamedLength {};
+///   Sequential<Part<0>, KeepLength<SourceLength, PaddedWith<0>>, Embedding<...>, ...>
+///   SelfAttention<Heads<8>, Within<SourceLength>>     CrossAttention<Encoded, Heads<8>, Within<SourceLength>>
+///
+///   x, y (B,T) tokens; exact. It stands in no Repeat. Padding between two other tokens counts as they do
+///
+/// cost     a number per sample, from the beginning of forward to the end of backward
+template <class Name, class End>
+struct KeepLength final {
+  static constexpr const char* name = "keep_length";
+  static constexpr bool couples_samples = false, keeps_element = true;
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using Output = X;
+    using Named = Name;
+    static constexpr bool in_place = true;
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      engine.run(op::CountTokens{.tokens = {call.x},
+                                 .lengths = {call.named},
+                                 .samples = engine.batch,
+                                 .length = X::size,
+                                 .padding = End::token});
+      if (call.x != call.y)
+        engine.run(op::CopyColumns<T>{.x = {call.x},
+                                      .y = {call.y},
+                                      .rows = engine.batch,
+                                      .columns = X::size,
+                                      .from_row = X::size,
+                                      .to_row = X::size});
+    }
+    static constexpr void backward(auto&, const auto&) {}
+  };
+};
+
+/// An option of SelfAttention and CrossAttention: a sample's positions see the keys before its end alone. Name is that of
+/// a KeepLength, of the text that has the keys.
+template <class Name>
+struct Within final {};
+
+namespace detail {
+
+/// A walk whose attention sees keys within lengths alone.
+template <class Walk>
+struct WalkWithinLengths final {
+  Walk& walk;
+  View<std::int32_t> lengths;
+  std::size_t batch, position;
+  bool training;
+
+  constexpr WalkWithinLengths(Walk& of, std::size_t at)
+      : walk(of), lengths{at}, batch(of.batch), position(of.position), training(of.training) {}
+  template <class Operation>
+  constexpr void run(const Operation& operation) {
+    if constexpr (op::reads_all_keys<Operation>) walk.run(op::WithinLengths<Operation>{operation, lengths});
+    else walk.run(operation);
+  }
+  constexpr auto random() const { return walk.random(); }
+};
+
+/// Attend, AttendByDistance or AttendTo, whose keys end where the named length says.
+template <class Attend, class Name>
+struct AttendWithin final {
+  static constexpr const char* name = Attend::name;
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : Attend::template Bound<X, Roles> {
+    using Base = typename Attend::template Bound<X, Roles>;
+    using Lengths = Name;
+    static constexpr void forward(auto& engine, const auto& call) {
+      WalkWithinLengths walk(engine, call.lengths);
+      Base::forward(walk, call);
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      WalkWithinLengths walk(engine, call.lengths);
+      Base::backward(walk, call);
+    }
+  };
+};
+template <class Attend, class Name>
+inline constexpr bool is_composite<AttendWithin<Attend, Name>> = true;
+
+/// AttendToOn in the same way. Its cache ends with the length.
+template <class Attend, class Name>
+struct AttendWithinOn final {
+  static constexpr const char* name = Attend::name;
+  static constexpr bool couples_samples = false;
+
+  template <class X, class Roles>
+  struct Bound : Attend::template Bound<X, Roles> {
+    using Base = typename Attend::template Bound<X, Roles>;
+    using Lengths = Name;
+    using Cache = boost::mp11::mp_push_back<typename Base::Cache, Fixed<std::int32_t, 1>>;
+    static constexpr void forward(auto& engine, const auto& call) {
+      const std::size_t kept = call.cache[Cache::count - 1];
+      if (engine.position == 0)
+        engine.run(op::CopyColumns<std::int32_t>{
+            .x = {call.lengths}, .y = {kept}, .rows = 1, .columns = 1, .from_row = 1, .to_row = 1});
+      WalkWithinLengths walk(engine, kept);
+      Base::forward(walk, call);
+    }
+  };
+};
+
+/// The source of a model of two texts, and attention to it, where a token pads it, or where none does, below 0.
+template <std::int32_t token, class Length>
+using source_part = std::conditional_t<(token < 0), Part<0>,
+                                       Sequential<Part<0>, KeepLength<Length, PaddedWith<(token < 0 ? 0 : token)>>>>;
+template <std::int32_t token, class Length, class Attention>
+using within_source = std::conditional_t<(token < 0), Attention, boost::mp11::mp_push_back<Attention, Within<Length>>>;
+
+/// As it stands where there are lengths, or none.
+template <class Lengths, class Attend>
+struct attend_within {
+  using type = AttendWithin<Attend, Lengths>;
+};
+template <class Attend>
+struct attend_within<void, Attend> {
+  using type = Attend;
+};
+
+}  // namespace detail
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0
