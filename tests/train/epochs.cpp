@@ -147,4 +147,26 @@ TEST_CASE("all ranks hear the same epochs, and one that says stop ends the run o
     CHECK(ear.epochs[3].loss == ears[0].epochs[3].loss);
   }
 }
+
+TEST_CASE("one rank alone hears epochs, and the others stop with it") {
+  Ear ear;
+  launch(2, [&](comm::Threads& communicator) {
+    Trainer<Net, Batch<4>, Communicator<Threads>, Shard<ZeRO1>> trainer(communicator);
+    const Fake samples({.samples = 16, .classes = 4});
+    if (trainer.rank() == 0) trainer.fit(samples, {.epochs = 2, .progress = false}, ear);
+    else trainer.fit(samples, {.epochs = 2, .progress = false});
+  });
+  CHECK(ear.text() == "b0 s1 s2 e0 b1 s3 s4 e1 f4");
+}
+
+TEST_CASE("an evaluation that the end of a call asks for is none of patience's") {
+  const Fake samples({.samples = 16, .classes = 4});
+  Trainer<Net, Batch<8>> whole({.optimizer = {.learning_rate = 0}, .threads = 1});
+  const Fitted once = whole.fit(samples, samples, {.steps = 9, .validate_every = 4, .patience = 2, .progress = false});
+  CHECK(!once.stopped_early);  // two evaluations, of which the first is the best one; a third at the end
+  Trainer<Net, Batch<8>> parts({.optimizer = {.learning_rate = 0}, .threads = 1});
+  const Fitted first = parts.fit(samples, samples, {.steps = 5, .validate_every = 4, .patience = 1, .progress = false});
+  CHECK(!first.stopped_early);
+  CHECK(first.steps == 5);
+}
 // SPDX-License-Identifier: Apache-2.0

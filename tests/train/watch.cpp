@@ -274,6 +274,9 @@ TEST_CASE("steepest is where the smoothed loss falls fastest by the logarithm of
   sweep.losses.assign(40, 1.5);
   CHECK(RateSweep{}.smoothed().empty());
   CHECK(sweep.smoothed()[7] == Approx(1.5));
+  sweep.losses[5] = std::nan("");  // a step without valid targets
+  CHECK(std::isnan(sweep.smoothed()[5]));
+  CHECK(sweep.smoothed()[7] == Approx(1.5));
 }
 
 TEST_CASE("TensorBoard hears the run: a record for each event") {

@@ -183,7 +183,10 @@ struct FitLoop final {
     const std::uint64_t in_epochs = session.steps_done + loader.steps() / Trainer::micro_batches +
                                     (!drops && loader.steps() % Trainer::micro_batches != 0);
     const auto has_step = [&] { return loader.steps() - loader.step() >= (drops ? Trainer::micro_batches : 1); };
-    constexpr bool tells_epochs = (hears_epochs<Trainer, Callbacks> || ...);
+    // A callback of one rank may hear epochs: then all ranks stop at them.
+    constexpr bool hears = (hears_epochs<Trainer, Callbacks> || ...),
+                   may_tell = hears || !Trainer::Step::Sharding::alone;
+    const bool tells_epochs = may_tell && !trainer.on_all_ranks(!hears);
     Progress progress(run.progress && session.rank() == 0, run.epochs != 0 && in_epochs < last ? in_epochs : last);
     InputMeter input(run.progress && session.rank() == 0, data::timings(source));
     Fitted fitted{session.steps_done};
@@ -195,10 +198,12 @@ struct FitLoop final {
       patience.validated_at = session.steps_done;
       fitted.validation_loss = evaluation.loss;
       progress.validation(session.steps_done, evaluation.loss, evaluation.accuracy);
-      const bool gains = is_finite(evaluation.loss) && evaluation.loss < patience.best;
-      patience.without_gain = gains ? 0 : patience.without_gain + 1;
-      if (gains) patience.best = evaluation.loss;
-      if (run.patience != 0 && patience.without_gain >= run.patience) {
+      // An evaluation that only the end of this call asks for decides nothing: a run that goes on does not have it.
+      const bool counts = run.validate_every == 0 || session.steps_done % run.validate_every == 0,
+                 gains = is_finite(evaluation.loss) && evaluation.loss < patience.best;
+      if (counts) patience.without_gain = gains ? 0 : patience.without_gain + 1;
+      if (counts && gains) patience.best = evaluation.loss;
+      if (counts && run.patience != 0 && patience.without_gain >= run.patience) {
         fitted.stopped_early = true;
         goes_on = false;
       }
@@ -236,7 +241,7 @@ struct FitLoop final {
         progress.step(result.step, result.loss, result.samples * Trainer::target_size, result.milliseconds);
       }
       input.say_if_bound(source);
-      if constexpr (tells_epochs)
+      if constexpr (may_tell)
         for (const StepResult& result : results) {
           using Step = typename Session::Step;
           epoch.add(result, Step::divisor_of(double(result.targets)),
@@ -249,8 +254,8 @@ struct FitLoop final {
       if (before != nullptr) finish(*std::exchange(before, nullptr));
     };
     while (all_go_on() && session.steps_done < last && has_step()) {
-      if constexpr (tells_epochs)
-        if (!epoch.is_open) {  // on all ranks at once; then they ask each other again whether to go on
+      if constexpr (may_tell)
+        if (tells_epochs && !epoch.is_open) {  // on all ranks at once; then they ask each other again whether to go on
           tell_all(epoch.begin(loader.place().epoch, session.steps_done));
           continue;
         }
@@ -259,8 +264,8 @@ struct FitLoop final {
       if (reads_late) finish_before();
       before = &ran;
       if (!reads_late || is_due()) finish_before();
-      if constexpr (tells_epochs) {  // a step may hold whole epochs
-        const std::uint64_t next = has_step() ? loader.place().epoch : run.epochs;
+      if constexpr (may_tell) {  // a step may hold whole epochs
+        const std::uint64_t next = !tells_epochs ? 0 : has_step() ? loader.place().epoch : run.epochs;
         for (std::uint64_t of = epoch.event.epoch; of < next; ++of) {
           if (!epoch.is_open) tell_all(epoch.begin(of, session.steps_done));
           tell_all(epoch.end(session.steps_done));

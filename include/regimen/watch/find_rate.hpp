@@ -22,14 +22,17 @@ namespace regimen {
 struct RateSweep final {
   std::vector<double> rates, losses;
 
-  /// The losses, each averaged with those before it: weights 1 - share, falling by share from step to step.
+  /// The losses, each averaged with those before it: weights 1 - share, falling by share from step to step. A loss that is
+  /// not finite (NaN: of a step without valid targets) stands as it is, and is in no average.
   std::vector<double> smoothed(double share = 0.8) const {
     std::vector<double> found;
     double mean = 0, weight = 0;
     for (const double loss : losses) {
-      mean = share * mean + (1 - share) * loss;
-      weight = share * weight + (1 - share);
-      found.push_back(mean / weight);
+      if (is_finite(loss)) {
+        mean = share * mean + (1 - share) * loss;
+        weight = share * weight + (1 - share);
+      }
+      found.push_back(is_finite(loss) ? mean / weight : loss);
     }
     return found;
   }
@@ -74,7 +77,8 @@ class Untouched final {
         place_(session.place),
         batching_(session.batching),
         steps_(session.steps_done),
-        by_hand_(session.batches_by_hand) {
+        by_hand_(session.batches_by_hand),
+        library_(session.library) {
     session.walk.engine.download(0, std::span(kept_)).wait();
   }
   Untouched(const Untouched&) = delete;
@@ -91,6 +95,7 @@ class Untouched final {
     session_.batching = batching_;
     session_.steps_done = steps_;
     session_.batches_by_hand = by_hand_;
+    session_.library = library_;  // measured at the first step, which has this copy, too
     session_.host_weights.clear();
   }
 
@@ -102,6 +107,7 @@ class Untouched final {
   DataPlace place_;
   Batching batching_;
   std::uint64_t steps_, by_hand_;
+  decltype(Session::library) library_;
 };
 
 }  // namespace train

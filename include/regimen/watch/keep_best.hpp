@@ -22,7 +22,7 @@ namespace regimen {
 /// place in the data stay those of the end, so train on from a saved state, not from here: Checkpoints saves the whole
 /// state of the best evaluation. The weights are kept, not the averages of Averaged<...>. Callbacks that stand before
 /// it hear the end of the run with the last weights, those behind it with the best. A further fit goes on with the best
-/// loss. All ranks have one.
+/// loss; a resumed run begins anew: the best state of all its parts is Checkpoints' best.safetensors. All ranks have one.
 ///
 /// memory   a copy of all weights, on the host of every rank, outside the plan
 /// failure  after an exception in fit the weights are the last ones; restore(trainer) puts the best ones back

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/arena.hpp>
+#include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/train/result.hpp>
 #include <regimen/watch/history.hpp>
@@ -11,11 +12,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
+#include <filesystem>
 #include <initializer_list>
 #include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -188,7 +191,12 @@ std::string report_html(Trainer& trainer, const History& history, const std::str
 class HtmlReport final {
  public:
   explicit HtmlReport(std::string path, std::string title = "A run")
-      : path_(std::move(path)), title_(std::move(title)) {}
+      : path_(std::move(path)), title_(std::move(title)) {
+    const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+    std::error_code failed;
+    if (!folder.empty()) std::filesystem::create_directories(folder, failed);
+    if (failed) throw Error(folder.string(), "a folder, or a name where one can be made", failed.message());
+  }
 
   template <class Trainer>
   void operator()(Trainer& trainer, const StepResult& step) {

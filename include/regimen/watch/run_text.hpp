@@ -37,7 +37,8 @@ std::string type_name() {
 }  // namespace detail
 
 /// One line for each: the command, the recipe, compiler, arithmetic, ranks, seed, learning rate, schedule, a hash of
-/// all of these (of several ranks equal on all, or the Trainer had refused them); then the plan.
+/// recipe, rule, seed, learning rate and schedule (of several ranks equal on all, or the Trainer had refused them); then
+/// the plan.
 ///
 /// The options of fit and of the update rule are the program's, and stand in its source: note its version in `note`.
 template <class Trainer>
