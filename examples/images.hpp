@@ -37,9 +37,10 @@ struct Decoded {
 };
 
 /// Writes an image and its class for a model of Image<Side, Side, 3>.
+template <std::size_t Side>
 struct Written {
   void operator()(const data::LabelledImage& value, Sample<float, std::int32_t> sample) const {
-    data::Normalise{}(value.image, sample.input);
+    data::Normalise{.height = Side, .width = Side}(value.image, sample.input);
     sample.target[0] = value.label;
   }
 };
@@ -47,7 +48,7 @@ struct Written {
 /// A folder as a source.
 template <std::size_t Side>
 auto source(const data::ImageFolder& folder, bool at_random) {
-  return folder | data::map(Decoded<Side>{at_random}, at_random ? "a part at random" : "the middle") | data::samples(Written{});
+  return folder | data::map(Decoded<Side>{at_random}, at_random ? "a part at random" : "the middle") | data::samples(Written<Side>{});
 }
 
 /// Trains Model, whose input is Image<Side, Side, 3>, on --images, with Policies; the policies below are the defaults.

@@ -21,7 +21,7 @@ using namespace regimen;
 namespace {
 
 struct Arguments {
-  std::string tokenizer, output, pattern = "gpt2", separator;
+  std::string tokenizer, output, pattern, separator;
   std::vector<std::string> inputs, specials;
   std::uint64_t train = 0, threads = 0;
   bool raw = false, specials_in_text = false, replace_invalid = false, text_is_nfc = false;
@@ -29,7 +29,7 @@ struct Arguments {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-const char* pattern_of(const std::string& name) { return name == "gpt2" ? data::patterns::gpt2 : data::patterns::cl100k; }   // llama3 is cl100k
+const char* pattern_of(const std::string& name) { return name == "gpt2" || name.empty() ? data::patterns::gpt2 : data::patterns::cl100k; }   // llama3 is cl100k
 
 /// Thrown out of long work when Ctrl-C was pressed.
 struct Interrupted {};
@@ -51,6 +51,15 @@ class Progress {
 };
 
 data::Tokenizer tokenizer_of(const Arguments& arguments, const std::vector<std::string_view>& texts, Progress& progress) {
+  const bool is_tiktoken = arguments.train == 0 && arguments.tokenizer.ends_with(".tiktoken");
+  if (is_tiktoken && arguments.pattern.empty())
+    throw Error("--pattern", "the pattern of " + arguments.tokenizer + ", which the file does not say", "none", "write --pattern cl100k, say");
+  if (arguments.train == 0 && !arguments.specials.empty())
+    throw Error("--special", "--train, which learns a vocabulary with it", "a vocabulary that is read", "leave it out");
+  if (!is_tiktoken && arguments.train == 0 && !arguments.pattern.empty())
+    throw Error("--pattern", "--train, or a file of tiktoken", "tokenizer.json, which has its own", "leave it out");
+  if (arguments.text_is_nfc && (is_tiktoken || arguments.train != 0))
+    throw Error("--text-is-nfc", "a tokenizer.json that asks for it", is_tiktoken ? "a file of tiktoken" : "--train", "leave it out");
   if (arguments.train == 0) {
     if (!arguments.tokenizer.ends_with(".tiktoken")) return data::Tokenizer(arguments.tokenizer, {.text_is_nfc = arguments.text_is_nfc});
     return data::Tokenizer::tiktoken(arguments.tokenizer, pattern_of(arguments.pattern));
@@ -114,7 +123,7 @@ int main(int argc, char** argv) {
   line.add("--output", arguments.output, "The file of tokens to write: llm.c's layout, of 16 bits if they suffice");
   line.add("--raw", arguments.raw, "Write nanoGPT's layout: 16 bits a token, and nothing else");
   line.add("--train", arguments.train, "Learn a vocabulary of N tokens from the inputs; 0: read it");
-  line.add("--pattern", arguments.pattern, "Cuts text into words, with --train and for tiktoken's files", {"gpt2", "cl100k", "llama3"});
+  line.add("--pattern", arguments.pattern, "Cuts text into words: with --train (gpt2 if not given) and for tiktoken's files, which do not say theirs", {"gpt2", "cl100k", "llama3"});
   line.add("--special", arguments.specials, "A special token of the vocabulary to learn; may be given again");
   line.add("--separator", arguments.separator, "A token that is written behind each input, such as <|endoftext|>");
   line.add("--specials-in-text", arguments.specials_in_text, "The text of a special token in an input is that token, not text");

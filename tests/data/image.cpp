@@ -272,6 +272,8 @@ TEST_CASE("numbers for a model: less the mean, by the deviation") {
   data::Normalise{.mean = {0.5F}, .deviation = {0.5F}}(data::to_gray(picture), std::span(gray));
   CHECK(gray[7] == Approx(data::to_gray(picture).pixels()[7] / 127.5 - 1));
   refuses([&] { normalise(picture, std::span(gray)); }, "a model of 5 x 11 x 3 numbers");
+  refuses([&] { data::Normalise{.height = 11, .width = 5}(picture, std::span(numbers)); }, "an image of height 11 and width 5");
+  refuses([&] { data::Normalise{.deviation = {1, 0, 1}}(picture, std::span(numbers)); }, "a number above 0");
 }
 
 TEST_CASE("what is at random is a function of the key, and differs from epoch to epoch") {
@@ -351,6 +353,10 @@ TEST_CASE("two images as one, with the share of each class") {
 }
 
 TEST_CASE("shares are of the distribution that is asked for") {
+  for (const double alpha : {0.0, -1.0, -0.5, std::nan("")}) {
+    data::Draws draws({3, 1, 4}, 1);
+    refuses([&] { (void)data::detail::beta(draws, alpha); }, "mix, alpha: expected a number above 0");
+  }
   for (const double alpha : {0.2, 1.0, 4.0}) {
     double sum = 0, squares = 0;
     data::Draws draws({3, 1, 4}, 1);

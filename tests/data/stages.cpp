@@ -101,6 +101,9 @@ TEST_CASE("split: the last share, or by what a value is") {
 }
 
 TEST_CASE("by_length orders values by length, and keeps the order of those of equal length") {
+  const auto halves = Numbers{5} | data::by_length([](auto x) { return 0.5 - 0.1 * double(x); });
+  for (std::size_t i = 0; i < 5; ++i) CHECK(double(halves.at({i})) == double(Numbers{5}.at({4 - i})));
+  CHECK(says(error_of([] { (void)(Numbers{5} | data::by_length([](auto) { return std::nan(""); })); }), "found NaN"));
   const auto tenths = Numbers{40} | data::map([](int x) { return std::pair(x * 7 % 40 / 10, x); }) |
                       data::by_length([](const std::pair<int, int>& x) { return x.first; });
   const auto values = all(tenths);
@@ -268,6 +271,12 @@ TEST_CASE("stages count their time, and the slowest is named") {
 }
 
 TEST_CASE("put and WriteImage write samples, and refuse other extents") {
+  std::int32_t whole[1] = {};
+  data::put(whole, 7.0);
+  CHECK(whole[0] == 7);
+  for (const double number : {2.9, 4294967297.0, -2147483649.0, std::nan("")})
+    CHECK(says(error_of([&] { data::put(whole, number); }), "put: expected a whole number that 32 bits hold"));
+  CHECK(says(error_of([&] { data::put(whole, std::int64_t{4294967297}); }), "found 4294967297"));
   struct Picture {
     std::vector<std::uint8_t> pixels;
     int label;

@@ -69,6 +69,11 @@ TEST_CASE("fields become their types, to the last bit") {
   CHECK(table.at({0}) == Types::Row{0.1, 0.1f, 255, true, std::nullopt, std::nullopt});
   CHECK(table.at({1}) == Types::Row{-std::numeric_limits<double>::infinity(), std::numeric_limits<float>::denorm_min(),
                                     0, false, 7, "x"});
+  const data::Csv<float> small(file("a\n1e-50\n-1e-46\n"), {"a"});  // below the least float
+  CHECK(small.at({0}) == std::tuple(0.0f));
+  CHECK(small.at({1}) == std::tuple(-0.0f));
+  const data::Csv<float> large(file("a\n1e50\n"), {"a"});
+  refuses([&] { (void)large.at({0}); }, "found \"1e50\"");
 }
 
 TEST_CASE("tables by Python's csv are read; ours come back, over several files") {

@@ -34,6 +34,10 @@ cmp "$work/one.bin" "$work/two.bin" || fail "the saved vocabulary gives other to
 run 0 --pattern cl100k --tokenizer "$recorded/cl100k.tiktoken" --output "$work/ranks.bin" "$recorded/text.txt"
 
 # What goes wrong is one line, and leaves no file.
+run 1 --tokenizer "$recorded/cl100k.tiktoken" --output "$work/none.bin" "$recorded/text.txt"
+grep -q -- "--pattern: expected the pattern of" "$work/said" || fail "no word about the pattern"
+run 1 --pattern cl100k --special '<end>' --tokenizer "$recorded/cl100k.tiktoken" --output "$work/none.bin" "$recorded/text.txt"
+grep -q -- "--special: expected --train" "$work/said" || fail "no word about the special token"
 run 1 --tokenizer "$recorded/gpt2.json" --separator '<none>' --output "$work/none.bin" "$recorded/text.txt"
 grep -q -- "--separator: expected a token of" "$work/said" || fail "no word about the separator"
 run 1 --tokenizer "$recorded/text.txt" --output "$work/none.bin" "$recorded/text.txt"

@@ -252,7 +252,8 @@ auto filter(D dataset, P p, Opening opening = {}) {
 /// The values in order of length, those of equal length as they were. With Order::Runs a batch has values of similar
 /// lengths, and the batches come in another order each epoch. All values are read once, here, by several threads.
 ///
-///   length   length(value) -> a number: const, and called from several threads; does not draw
+///   length   length(value) -> a number, compared in fp64: const, and called from several threads; does not draw
+///   failure  Error for a length that is NaN
 ///   cost     8 bytes for each value
 template <class Length>
   requires(!Dataset<Length>)
@@ -262,7 +263,10 @@ auto by_length(Length length, Opening opening = {}) {
     static_assert(sizeof(typename rule::predicate_takes_value<Length, D>::must_hold));
     if constexpr (detail::may_choose<Length, D>) {
       const detail::Below<D> below(std::move(dataset));
-      const auto lengths = detail::all_of<std::size_t>(below, length, opening, " | by_length");
+      const auto lengths = detail::all_of<double>(below, length, opening, " | by_length");
+      for (std::size_t i = 0; i < lengths.size(); ++i)
+        if (std::isnan(lengths[i]))
+          throw Error(below.name() + " | by_length, value " + std::to_string(i), "a length", "NaN");
       std::vector<std::size_t> index(lengths.size());
       std::iota(index.begin(), index.end(), std::size_t{0});
       std::sort(index.begin(), index.end(), [&](std::size_t a, std::size_t b) {

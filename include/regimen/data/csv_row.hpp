@@ -46,8 +46,16 @@ bool parse_field(std::string_view text, T& to) {
     to = text == "true" || text == "1";
     return to || text == "false" || text == "0";
   } else {
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), to);
-    return code == std::errc{} && end == text.data() + text.size();
+    const char* const last = text.data() + text.size();
+    const auto [end, code] = std::from_chars(text.data(), last, to);
+    if constexpr (std::floating_point<T>)
+      if (code == std::errc::result_out_of_range && end == last) {  // too large, which is damage, or too small
+        long double wide = 0;
+        if (std::from_chars(text.data(), last, wide).ec != std::errc{} || !(wide > -1 && wide < 1)) return false;
+        to = static_cast<T>(wide);
+        return true;
+      }
+    return code == std::errc{} && end == last;
   }
 }
 

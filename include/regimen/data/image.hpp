@@ -135,17 +135,26 @@ inline Image to_gray(const Image& image) {
 ///
 ///   data::Normalise{}(image, sample.input);
 ///
-/// failure  Error if the model has other extents than the image, or the image has alpha
+///   height, width     of the model's images; 0: not checked, and then an image of 2 x 4 passes for one of 4 x 2
+///
+/// failure  Error if the model takes another number of numbers, the image has other extents than those given, or alpha,
+///          or a deviation is not above 0
 /// cost     one multiplication and addition a number. A pipeline of images moves a quarter of the bytes that one of
 ///          floats moves: normalise last
 struct Normalise final {
   std::array<float, 3> mean{0.485F, 0.456F, 0.406F}, deviation{0.229F, 0.224F, 0.225F};
+  std::size_t height = 0, width = 0;
 
   template <std::floating_point T>
   void operator()(const Image& image, std::span<T> to) const {
     const std::size_t channels = image.channels(), all = image.pixels().size();
     if (channels != 1 && channels != 3)
       throw Error("Normalise", "a gray image, or red, green and blue", image.extents());
+    if ((height != 0 && image.height() != height) || (width != 0 && image.width() != width))
+      throw Error("Normalise", "an image of height " + std::to_string(height) + " and width " + std::to_string(width),
+                  image.extents(), "resize the images to the model's Input");
+    for (std::size_t c = 0; c < channels; ++c)
+      if (!(deviation[c] > 0)) throw Error("Normalise, deviation", "a number above 0", std::to_string(deviation[c]));
     if (to.size() != all)
       throw Error("Normalise", "a model of " + image.extents() + " numbers, as the image has",
                   std::to_string(to.size()), "resize the images to the model's Input");

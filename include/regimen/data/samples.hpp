@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <ranges>
 #include <span>
@@ -80,9 +82,29 @@ auto samples(D dataset, Write write) {
   return std::move(dataset) | samples(std::move(write));
 }
 
+namespace detail {
+
+/// A number of a value as a T; whole numbers must be that number.
+template <class T, class Value>
+T put_number(const Value& value) {
+  if constexpr (std::is_integral_v<T> && std::is_arithmetic_v<Value>) {
+    bool fits = true;
+    if constexpr (std::is_same_v<Value, bool>) fits = true;
+    else if constexpr (std::is_integral_v<Value>) fits = std::in_range<T>(value);
+    else
+      fits = value >= static_cast<Value>((std::numeric_limits<T>::min)()) && value < std::ldexp(Value{1}, std::numeric_limits<T>::digits) &&
+             value == std::trunc(value);
+    if (!fits)
+      throw Error("put", "a whole number that " + std::to_string(8 * sizeof(T)) + " bits hold, as the model takes", std::to_string(value));
+  }
+  return static_cast<T>(value);
+}
+
+}  // namespace detail
+
 /// Writes numbers, converted to the type of `to`, to a span or an array of as many: a sample's input or target, or a value
 /// of a Bundle. Or one number, where one is expected.
-///   failure   Error for another number of them
+///   failure   Error for another number of them, and for one that a whole number of that type cannot be
 template <class To, class Values>
 void put(To&& to, const Values& values) {
   const std::span out(to);
@@ -92,7 +114,7 @@ void put(To&& to, const Values& values) {
       throw Error("put", regimen::detail::counted(out.size(), "number") + ", as the model takes",
                   std::to_string(std::ranges::size(values)),
                   "bring all values to one size before (resize, crop), or change the model's Input");
-    std::ranges::transform(values, out.begin(), [](const auto& value) { return static_cast<T>(value); });
+    std::ranges::transform(values, out.begin(), [](const auto& value) { return detail::put_number<T>(value); });
   } else {
     put(out, std::array<Values, 1>{values});
   }
@@ -121,7 +143,8 @@ decltype(auto) pixels_of(const Value& value) {
 /// A value has .pixels or .pixels() (bytes), or an .image that has, and .label (an integer).
 ///
 ///   mean, deviation   of each channel, of pixels / 255; over ImageNet {0.485, 0.456, 0.406} and {0.229, 0.224, 0.225}
-///   failure           Error for a deviation of 0, other numbers of mean and deviation, or of pixels and inputs
+///   failure           Error for a deviation of 0, other numbers of mean and deviation, or of pixels and inputs. Height and
+///                     width are not known here: bring all images to the model's before
 class WriteImage final {
  public:
   explicit WriteImage(const std::vector<double>& mean = {0}, const std::vector<double>& deviation = {1})
@@ -160,7 +183,7 @@ class WriteImage final {
       sample.input[i] = static_cast<In>(table_[c * 256 + pixels[i]]);
       if (++c == channels_) c = 0;
     }
-    sample.target[0] = static_cast<Label>(image.label);
+    sample.target[0] = detail::put_number<Label>(image.label);
   }
 
  private:

@@ -179,8 +179,8 @@ class Merges final {
       if (ranks[best] == none) break;
       ids[best] = result_[ranks[best]];
       --count;
-      std::memmove(&ids[best + 1], &ids[best + 2], (count - best - 1) * sizeof ids[0]);
-      std::memmove(&ranks[best], &ranks[best + 1], (count - best) * sizeof ranks[0]);
+      std::memmove(ids.data() + best + 1, ids.data() + best + 2, (count - best - 1) * sizeof ids[0]);
+      std::memmove(ranks.data() + best, ranks.data() + best + 1, (count - best) * sizeof ranks[0]);
       ranks[best] = best + 1 < count ? pairs_.find(ids[best], ids[best + 1]) : none;
       if (best > 0) ranks[best - 1] = pairs_.find(ids[best - 1], ids[best]);
     }

@@ -89,6 +89,7 @@ class JsonReader final {
     throw Error(parts_.name + (what.empty() ? "" : ", " + what), expected, found, cure);
   }
   static std::string shown(const Json& value) {
+    if (value.is_structured()) return value.is_array() ? "an array" : "an object";  // dump() goes as deep as they are nested
     std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
     return text.size() <= 80 ? text : text.substr(0, 77) + "...";
   }
