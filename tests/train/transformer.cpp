@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t source = 7, target = 5;
 struct Sizes : OpusMt {
   static constexpr std::size_t words = 11, width = 8, heads = 2, inner = 12, encoder_depth = 1, decoder_depth = 2;
+  static constexpr std::int32_t padding = -1;
 };
 struct Dropping final : Sizes {
   using Rate = Ratio<1, 10>;

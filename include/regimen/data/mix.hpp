@@ -36,7 +36,8 @@ namespace detail {
 /// Of the distribution Beta(alpha, alpha), in [0, 1].
 /// source   Marsaglia, Tsang 2000, "A simple method for generating gamma variables"
 inline double beta(Draws& draws, double alpha) {
-  if (!(alpha > 0 && alpha <= 1e6)) throw Error("mix, alpha", "a number above 0, at most 1000000", std::to_string(alpha));
+  if (!(alpha > 0 && alpha <= 1e6))
+    throw Error("mix, alpha", "a number above 0, at most 1000000", std::to_string(alpha));
   const auto gamma = [&](double a) {
     const double boost = a < 1 ? std::pow(1 - draws.unit(), 1 / a) : 1, d = (a < 1 ? a + 1 : a) - 1.0 / 3,
                  c = 1 / std::sqrt(9 * d);

@@ -92,10 +92,11 @@ T put_number(const Value& value) {
     if constexpr (std::is_same_v<Value, bool>) fits = true;
     else if constexpr (std::is_integral_v<Value>) fits = std::in_range<T>(value);
     else
-      fits = value >= static_cast<Value>((std::numeric_limits<T>::min)()) && value < std::ldexp(Value{1}, std::numeric_limits<T>::digits) &&
-             value == std::trunc(value);
+      fits = value >= static_cast<Value>((std::numeric_limits<T>::min)()) &&
+             value < std::ldexp(Value{1}, std::numeric_limits<T>::digits) && value == std::trunc(value);
     if (!fits)
-      throw Error("put", "a whole number that " + std::to_string(8 * sizeof(T)) + " bits hold, as the model takes", std::to_string(value));
+      throw Error("put", "a whole number that " + std::to_string(8 * sizeof(T)) + " bits hold, as the model takes",
+                  std::to_string(value));
   }
   return static_cast<T>(value);
 }

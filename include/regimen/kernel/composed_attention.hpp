@@ -98,7 +98,7 @@ struct BiasedScoreRow final {
         begin(o.shape.begin(query)),
         bias(at.optional(o.bias)) {
     if (const std::int32_t* const lengths = at.optional(o.lengths); lengths != nullptr)
-      seen = static_cast<std::size_t>(lengths[head / o.shape.heads]);
+      seen = op::seen_keys(lengths[head / o.shape.heads], o.shape.keys());
     if (bias != nullptr) bias += head % o.shape.heads * o.shape.distances() + o.shape.length - 1 - query;
   }
   REGIMEN_HD bool sees(std::size_t u) const { return u >= begin && u < seen; }

@@ -61,7 +61,7 @@ struct AttentionWithinLengths {
     const std::int32_t* const lengths = at(o.lengths);
     for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
       const std::size_t head = row / s.length, t = row % s.length,
-                        seen = static_cast<std::size_t>(lengths[head / s.heads]);
+                        seen = op::seen_keys(lengths[head / s.heads], s.keys());
       const std::conditional_t<crosses, detail::CrossDropFactor<S>, detail::DropFactor<S>> drop(a.drop, at, s, head);
       const auto run = [&](const auto& add) {
         detail::attend<S>(block, part(head, 0)(t), part(head, 1), part(head, 2), seen, s.width, s.is_scaled,
@@ -150,7 +150,8 @@ struct Kernel<op::WithinLengths<op::BiasedAttentionBackward<T>>, 3> final {
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
     const std::int32_t* const lengths = at(o.lengths);
-    Alone{o.whole, at}.over(block, [&](std::size_t b) { return static_cast<std::size_t>(lengths[b]); });
+    Alone{o.whole, at}.over(block,
+                            [&](std::size_t b) { return op::seen_keys(lengths[b], o.whole.backward.shape.keys()); });
   }
 };
 

@@ -64,7 +64,7 @@ struct NamedBound : LayerDefaults {
 /// also inside As<...>, whose numbers are rounded to it.
 ///
 /// cost     the value and its gradient, from the beginning of forward to the end of backward; a copy for Keep and for
-///          each Read. A model with names generates text by whole windows
+///          each Read. A model with names generates text by whole windows, but behind an encoder (see generate)
 template <class Name>
 struct Keep final {
   static constexpr const char* name = "keep";

@@ -41,7 +41,9 @@ inline constexpr bool is_length<Name> = Name::is_length;
 ///   Sequential<Part<0>, KeepLength<SourceLength, PaddedWith<0>>, Embedding<...>, ...>
 ///   SelfAttention<Heads<8>, Within<SourceLength>>     CrossAttention<Encoded, Heads<8>, Within<SourceLength>>
 ///
-///   x, y (B,T) tokens; exact. It stands in no Repeat. Padding between two other tokens counts as they do
+///   x, y (B,T) tokens; exact. It stands in no Repeat. Padding between two other tokens counts as they do. The keys of a
+///   Within<Name> are those of the T positions, one each: behind a layer that changes their number the length is another's.
+///   The compiler does not check this; a length beyond the last key ends there
 ///
 /// cost     a number per sample, from the beginning of forward to the end of backward
 template <class Name, class End>

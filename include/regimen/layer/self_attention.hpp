@@ -78,7 +78,7 @@ using attention_parts = boost::mp11::mp_append<
 ///   qkv.weight ((H+2K)D,C), qkv.bias ((H+2K)D)   projection.weight (C,HD), projection.bias (C)
 ///   options, in any order:
 ///     Causal                 a position does not attend to later ones
-///     SlidingWindow<N>       with Causal: position t attends to t − N + 1, ..., t; tiles of keys outside are skipped
+///     SlidingWindow<N>       with Causal: position t attends to t − N + 1, ..., t; in Attention<Tiled> tiles outside are skipped
 ///     Within<Name>           without Causal: no position attends to the padding behind a text; see KeepLength
 ///     Dropout<Ratio<...>>    on the probabilities
 ///     KeyHeads<K>            H / K neighbouring heads share keys and values
@@ -94,7 +94,7 @@ using attention_parts = boost::mp11::mp_append<
 /// refuses  heads that do not divide C, if no width is given; key heads that do not divide heads; Rotary with an odd D;
 ///          SlidingWindow without Causal; that, Within, Alibi and RelativeBias in Attention<Cudnn>; fewer key heads than
 ///          heads in Attention<Composed> and Attention<Cudnn>, and so in the default of a GPU
-/// source   Vaswani et al. 2017, section 3.2; computed in tiles as Dao et al. 2022, so (T,T) is never stored
+/// source   Vaswani et al. 2017, section 3.2; in Attention<Tiled> as Dao et al. 2022, so (T,T) is not stored
 /// cost     saves q, k, v, the heads' output, and B·H·T statistics; with QueryKeyNorm q, k, v twice, and statistics of
 ///          each; with Alibi and RelativeBias some H·T numbers while it runs, RelativeBias B·H·T more in backward, and
 ///          2·T² additions a head; decoding keeps 2·T·K·D numbers of a text, also with a window, of which it reads N positions

@@ -35,6 +35,8 @@ struct T5DecoderDistances;
 
 template <class Sizes, std::size_t Source, std::size_t Target>
 struct t5_layers {
+  static_assert(Sizes::padding < static_cast<std::int64_t>(Sizes::words),
+                "regimen: padding is one of the words, or -1");
   static constexpr std::size_t width = Sizes::width, inner = Sizes::inner;
   static constexpr bool drops = Sizes::Rate::value > 0;
   using Drop = std::conditional_t<drops, Dropout<typename Sizes::Rate>, Sequential<>>;

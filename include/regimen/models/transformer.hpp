@@ -35,6 +35,8 @@ struct TransformerSource : NamedLength {};
 
 template <class Sizes, std::size_t Source, std::size_t Target>
 struct transformer_layers {
+  static_assert(Sizes::padding < static_cast<std::int64_t>(Sizes::words),
+                "regimen: padding is one of the words, or -1");
   static constexpr std::size_t width = Sizes::width;
   using Drop = std::conditional_t<Sizes::Rate::value == 0, Sequential<>, Dropout<typename Sizes::Rate>>;
   using Encoded = EncodedText<Source, width>;
@@ -66,7 +68,7 @@ struct transformer_layers {
 ///                    std::int32_t: the token behind the end of a shorter source, or −1
 ///   Source, Target   positions of the two texts, each at least 1
 ///
-///   struct Mine final : OpusMt { static constexpr std::size_t words = 8000; };
+///   struct Mine final : OpusMtOf<8000> {};
 ///   struct Translator : TransformerModel<Mine, 64, 64> {};
 ///   Trainer<Translator, Batch<32>> trainer;      // samples of Bundle<Tokens<64>, Tokens<64>>, targets (64)
 ///
@@ -75,7 +77,8 @@ struct transformer_layers {
 ///
 /// padding   nothing attends to the padding at the end of a source, as with Hugging Face's attention mask; with a padding
 ///           of −1 every token counts, as with a mask of ones
-/// generate  (model, source, prompt, count) reads the source once; the prompt is that first token
+/// generate  (model, source, prompt, count) reads the source once; the prompt is that first token. Marian's models are not
+///           trained to leave the padding token out: give Sampling {.vocabulary = 58'100}, all words but that one
 /// cost      Words · width parameters once; the encoded source and its gradient live from encoder to encoder
 /// source    Vaswani et al. 2017; Junczys-Dowmunt et al. 2018, "Marian", as MarianMTModel of Hugging Face computes it
 template <class Sizes, std::size_t Source, std::size_t Target = Source>
@@ -90,14 +93,17 @@ struct TransformerModel : detail::transformer_layers<Sizes, Source, Target>::mod
   }();
 };
 
-/// The sizes of Helsinki-NLP/opus-mt-en-de, and of most opus-mt models, but for their words.
-struct OpusMt {
-  static constexpr std::size_t words = 58'101, width = 512, heads = 8, inner = 2048, encoder_depth = 6,
+/// The sizes of most opus-mt models. Their last word is the padding token.
+template <std::size_t Words>
+struct OpusMtOf {
+  static constexpr std::size_t words = Words, width = 512, heads = 8, inner = 2048, encoder_depth = 6,
                                decoder_depth = 6;
-  static constexpr std::int32_t padding = 58'100;
+  static constexpr std::int32_t padding = static_cast<std::int32_t>(Words) - 1;
   using Activation = Silu;
   using Rate = Ratio<0>;  // it was trained with Ratio<1, 10>
 };
+/// Helsinki-NLP/opus-mt-en-de.
+struct OpusMt : OpusMtOf<58'101> {};
 struct OpusMtEnDe : TransformerModel<OpusMt, 512> {};
 // MarianMTModel counts 74'410'496: also 2 · 512 · 512 sines, and not the bias of the logits.
 static_assert(OpusMtEnDe::parameter_count == 74'410'496 - 2 * 512 * 512 + 58'101);

@@ -48,7 +48,8 @@ struct Cudnn final {
 ///             that is not finite reaches every query of its head: a weight of zero does not hide it. Cudnn compiles
 ///             its kernels when a Trainer is constructed, a second for each; no GPU has run it so far
 ///
-/// One new position against kept ones (incremental decoding) is Tiled in every form.
+/// One new position against kept ones (incremental decoding) of SelfAttention is Tiled in every form; against another text
+/// (CrossAttention) it has the form.
 template <class Form = OfDevice>
 struct Attention final {
   using axis = regimen::axis::attention;

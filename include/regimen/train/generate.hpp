@@ -262,7 +262,8 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
 /// begins, given a source of S tokens, or fewer where the encoder has a KeepLength.
 ///
 ///   Inference<OpusMtEnDe, Batch<1>> model("opus-mt-en-de");
-///   generate(model, source, prompt, 100, {.temperature = 0, .end = 0});     // a prompt of one token, the padding token
+///   generate(model, source, prompt, 100, {.temperature = 0, .vocabulary = 58'100, .end = 0});
+///                       // a prompt of one token, the padding token, which is the last of Marian's and never drawn
 ///
 /// The network is Input<Bundle<Tokens<S>, Tokens<T>>>, Fork<Last, encoder, decoder> and what comes behind: TransformerModel
 /// and T5Model are. The encoder reads Part<0> in whole; the decoder reads Part<1>, and what the encoder keeps, and is causal.

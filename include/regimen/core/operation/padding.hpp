@@ -1,6 +1,7 @@
 // regimen/core/operation/padding.hpp — texts that end before their tensor does: the operations.
 #pragma once
 
+#include <regimen/core/hd.hpp>
 #include <regimen/core/operation/attention.hpp>
 #include <regimen/core/operation/attention_bias.hpp>
 #include <regimen/core/view.hpp>
@@ -35,6 +36,12 @@ struct WithinLengths final {
 
   constexpr Cost cost() const { return whole.cost(); }
 };
+
+/// The keys that the queries of a sample see: a length that was counted over more positions than there are keys ends
+/// with them, and reads nothing behind.
+REGIMEN_HD constexpr std::size_t seen_keys(std::int32_t length, std::size_t keys) {
+  return static_cast<std::size_t>(length) < keys ? static_cast<std::size_t>(length) : keys;
+}
 
 /// Whether an operation reads keys, all of them.
 template <class Operation>

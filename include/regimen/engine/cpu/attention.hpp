@@ -178,7 +178,7 @@ void attend_in_tiles(const auto& o, View<T> q, View<T> kv, const Memory& at, Vie
     forward.log_sum = log_sum + head * length;
     forward.bias = biases == nullptr ? nullptr : biases + head % heads * o.shape.distances();
     forward.shape = o.shape;
-    forward.end_of_keys = length_of == nullptr ? o.shape.keys() : static_cast<std::size_t>(length_of[b]);
+    forward.end_of_keys = length_of == nullptr ? o.shape.keys() : op::seen_keys(length_of[b], o.shape.keys());
     forward.b = b;
     forward.h = head % heads;
     forward.drops = o.drop.threshold > 0;

@@ -304,7 +304,8 @@ void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient
       gradient.d_bias = d_biases == nullptr || !work.queries ? nullptr : d_biases + head * o.shape.distances();
       gradient.shape = o.shape;
       gradient.b = head / o.shape.heads;
-      gradient.end_of_keys = length_of == nullptr ? o.shape.keys() : static_cast<std::size_t>(length_of[gradient.b]);
+      gradient.end_of_keys =
+          length_of == nullptr ? o.shape.keys() : op::seen_keys(length_of[gradient.b], o.shape.keys());
       gradient.h = head % o.shape.heads;
       gradient.drops = o.drop.threshold > 0;
       gradient.drop = DropRow<S>::of(o.drop, random_of(o.drop, at), gradient.b);
