@@ -151,4 +151,26 @@ TEST_CASE("padded sources train on a device") {
   // Of weights in fp64 whose gradients are summed in another order: tests/train/translator.cpp derives it.
   CHECK(difference(trained<Marian, Precision<fp64>, Device<Emulated>>(), trained<Marian, Precision<fp64>>()) < 1e-8);
 }
+
+namespace {
+struct HalvedLength : NamedLength {};
+/// The length counts 16 positions, behind a convolution there are 8.
+struct Halved final : Model<Input<Tokens<16>>, KeepLength<HalvedLength, PaddedWith<0>>, Embedding<Vocabulary<9>, 8>,
+                            Conv1d<8, 2, Stride<2>>, SelfAttention<Heads<2>, Within<HalvedLength>>, Linear<9>> {};
+/// The logits of a sample beside one whose tokens are all `other`.
+template <class... Policies>
+std::vector<double> beside(std::int32_t other) {
+  Trainer<Halved, Batch<2>, Precision<fp64>, Policies...> model;
+  fill(model);
+  std::vector<std::int32_t> tokens(32, 3);
+  std::fill(tokens.begin() + 16, tokens.end(), other);
+  const auto logits = model.predict(tokens);
+  return {logits.begin(), logits.begin() + std::ptrdiff_t(logits.size() / 2)};
+}
+}  // namespace
+TEST_CASE("a length beyond the last key ends there, and reads no other sample") {
+  CHECK(beside(3) == beside(7));
+  CHECK(beside<Device<Emulated>>(3) == beside<Device<Emulated>>(7));
+  CHECK(beside<Device<Emulated>, Attention<Tiled>>(3) == beside<Device<Emulated>, Attention<Tiled>>(7));
+}
 // SPDX-License-Identifier: Apache-2.0
