@@ -27,7 +27,8 @@ data::Image photograph(std::size_t height, std::size_t width, std::uint64_t seed
   double waves[24][5];
   for (int i = 0; i < 24; ++i) {
     const double frequency = std::pow(2.0, draws.between(0, 7)), angle = draws.between(0, 6.2832);
-    waves[i][0] = frequency * std::cos(angle), waves[i][1] = frequency * std::sin(angle), waves[i][2] = draws.between(0, 6.2832);
+    waves[i][0] = frequency * std::cos(angle), waves[i][1] = frequency * std::sin(angle),
+    waves[i][2] = draws.between(0, 6.2832);
     waves[i][3] = 50 / std::sqrt(frequency), waves[i][4] = draws.between(0, 6.2832);
   }
   for (std::size_t y = 0; y < height; ++y)
@@ -65,8 +66,9 @@ int measure(const data::ImageFolder& folder, bool at_random, std::uint64_t round
     sum += double(read.input[read.samples - 1]);
   }
   const double seconds = processor_seconds() - began;
-  std::printf("{\"program\":\"regimen\",\"images\":%llu,\"cpu_seconds\":%.3f,\"images_per_cpu_second\":%.1f,\"sum\":%.3f}\n",
-              static_cast<unsigned long long>(images), seconds, double(images) / seconds, sum);
+  std::printf(
+      "{\"program\":\"regimen\",\"images\":%llu,\"cpu_seconds\":%.3f,\"images_per_cpu_second\":%.1f,\"sum\":%.3f}\n",
+      static_cast<unsigned long long>(images), seconds, double(images) / seconds, sum);
   return 0;
 }
 
@@ -85,7 +87,8 @@ int main(int argc, char** argv) {
       }
       return 0;
     }
-    if ((mode == "train" || mode == "eval") && argc == 4) return measure(data::ImageFolder(argv[2]), mode == "train", number(3));
+    if ((mode == "train" || mode == "eval") && argc == 4)
+      return measure(data::ImageFolder(argv[2]), mode == "train", number(3));
     std::fprintf(stderr, "data_images make FOLDER COUNT HEIGHT WIDTH, or data_images train|eval FOLDER ROUNDS\n");
     return int(program::bad_arguments);
   });

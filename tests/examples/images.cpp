@@ -15,7 +15,8 @@ using namespace regimen;
 namespace {
 
 constexpr std::size_t side = 8;
-struct Tiny : Model<Input<regimen::Image<side, side, 3>>, Conv2d<8, 3, Padding<1>>, Relu, GlobalAveragePool, Linear<4>> {};
+struct Tiny
+    : Model<Input<regimen::Image<side, side, 3>>, Conv2d<8, 3, Padding<1>>, Relu, GlobalAveragePool, Linear<4>> {};
 
 /// Pictures of three colours, of several sizes, as JPEG and PNG.
 void paint(const ::test::Directory& folder, std::size_t count) {
@@ -51,7 +52,7 @@ TEST_CASE("a folder of images is learnt, and what is held out is told apart") {
   const std::string log(bytes.begin(), bytes.end());
   const std::size_t at = log.rfind("\"accuracy\":");
   REQUIRE(at != std::string::npos);
-  CHECK(std::stod(log.substr(at + 11)) >= 0.9);  // a third without learning
+  CHECK(std::stod(log.substr(at + 11)) >= 0.9);          // a third without learning
   CHECK(log.find("\"step\":90,") != std::string::npos);  // 30 epochs of 48 images
 
   CHECK(run({"--steps", "2", "--held-out", "2"}) == program::bad_arguments);
