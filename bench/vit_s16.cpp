@@ -5,4 +5,6 @@
 using Norm = regimen::LayerNormWith<regimen::Epsilon<regimen::Ratio<1, 1'000'000>>>;
 using Recomputed = regimen::Checkpoint<regimen::Selective<regimen::Gelu, Norm>>;
 
-int main(int argc, char** argv) { return bench::measure_images<regimen::VitSmall16, regimen::Batch<128>, Recomputed>(argc, argv); }
+int main(int argc, char** argv) {
+  return bench::measure_images<regimen::VitSmall16, regimen::Batch<128>, Recomputed>(argc, argv);
+}

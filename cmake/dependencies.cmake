@@ -66,7 +66,7 @@ endmacro()
 regimen_need(Boost 1.74)            # Mp11, headers only: packs of policies are sorted, searched and checked with it
 regimen_need(Threads)               # loops on all cores, the loader's workers
 regimen_need(ZLIB)                  # data/idx.hpp reads MNIST as it is published, gzipped
-regimen_need(nlohmann_json 3.9)     # what reads JSON of any kind: tests
+regimen_need(nlohmann_json 3.9)     # JSON of any kind: data/json_lines.hpp, data/tokenizer.hpp, tests
 list(APPEND regimen_links Boost::headers Threads::Threads ZLIB::ZLIB nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
 
 # ---- CBLAS: fp32 and fp64 products -----------------------------------------------------------------------------------

@@ -290,7 +290,8 @@ TEST_CASE("what a tokenizer.json asks for and is not supported is refused by its
   const json byte_level = good["pre_tokenizer"];
   CHECK(refusal("/version", "1.0").empty());
   CHECK(says(error_of([] {  // too deep for a recursive error sentence
-               Tokenizer::from_string("{\"model\":{\"type\":" + std::string(400'000, '[') + std::string(400'000, ']') + "}}");
+               Tokenizer::from_string("{\"model\":{\"type\":" + std::string(400'000, '[') + std::string(400'000, ']') +
+                                      "}}");
              }),
              "found an array"));
   CHECK(says(refusal("/truncation", json::object()), "tokenizer.json, truncation: expected null"));

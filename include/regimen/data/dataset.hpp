@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // regimen/data/dataset.hpp — the concept of a dataset: values by index, of which stages and sources are made.
 #pragma once
 
@@ -52,3 +51,4 @@ template <Dataset D>
 using value_of = std::remove_cvref_t<decltype(std::declval<const D&>().at(std::declval<const Key&>()))>;
 
 }  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

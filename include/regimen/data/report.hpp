@@ -6,5 +6,7 @@
 
 /// Called with what is done ("filter"), how much is done, and how much there is; by one thread at a time, now and then,
 /// and at the end. An empty Report says nothing.
-namespace regimen::data { using Report = std::function<void(const char*, std::size_t, std::size_t)>; }
+namespace regimen::data {
+using Report = std::function<void(const char*, std::size_t, std::size_t)>;
+}
 // SPDX-License-Identifier: Apache-2.0

@@ -114,7 +114,8 @@ void check_rate(double rate, std::uint64_t step) {
 ///   steps, epochs    in total, including those before this call and those of a loaded file: the same program, resumed
 ///                    from a saved file, ends where it would have ended
 ///   validate_every   steps between evaluations of the validation source; 0: once, at the end. Refused without a source
-///   patience         stops after this many evaluations without a better loss; 0: never. Refused likewise
+///   patience         stops after this many evaluations without a better loss; 0: never. Refused likewise. With
+///                    validate_every the evaluation that only the end of a call asks for is none of them
 ///   validate_average evaluates the averages of Averaged<...> in place of the weights, as with_average does, once a step has
 ///                    made some; patience is of their loss. Refused without a source, and for a rule that keeps none
 ///   order            of the samples; Shuffled: every sample once an epoch
