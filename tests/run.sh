@@ -50,25 +50,25 @@ for preset in "${presets[@]}"; do
     continue
   fi
 
-  # What does not depend on the configuration is built and tested once: benchmarks, headers alone, verdicts and refusals in four compilers,
-  # programs for a GPU, what compiling costs. What is about to run for moments is not optimised: tests that train, and in a second configuration lessons.
+  # What does not depend on the configuration is built and tested once: benchmarks, lessons, MPI, packages, headers alone, verdicts and refusals in four compilers,
+  # programs for a GPU, what compiling costs. What is about to run for moments is not optimised: tests that train.
   # Tests that train are compiled eight files at a time, which takes less than half as long as one by one, and up to 6 GB; or four.
   # Sanitizers look at what runs; they take far longer for large files than for several small ones.
   # clang compiles tests that train, those of kernels and walks, and random programs in half of g++'s time: it builds all of them, and g++,
-  # before it, every eighth.
-  bench=TESTED headers=ON hurry=TESTS together=8 cuda=AUTO every=1 once=()
+  # before it, every eighth; of the others, which g++ builds, clang builds every fourth.
+  bench=TESTED headers=ON hurry=TESTS together=8 examples=ON mpi=AUTO cuda=AUTO every=1 small=1 once=()
   [ $((jobs * 7)) -le "${memory:-0}" ] || together=4
   case $preset in
     asan | tsan) bench=OFF headers=OFF hurry=ON together=1 cuda=OFF once=(-LE '^compilers$') ;;
     *)
-      if [ $first = no ]; then bench=OFF headers=OFF hurry=ON cuda=OFF once=(-LE '^compilers$')
+      if [ $first = no ]; then bench=OFF headers=OFF hurry=ON examples=OFF mpi=OFF cuda=OFF small=4 once=(-LE '^(compilers|mpi|package|device)$')
       elif [ "${presets[1]:-}" = clang ] && program clang++; then every=8; fi
       first=no
       ;;
   esac
 
   say "$preset: configure"
-  cmake --preset "$preset" -DREGIMEN_BENCH=$bench -DREGIMEN_TEST_HEADERS=$headers -DREGIMEN_HURRY=$hurry -DREGIMEN_TOGETHER=$together -DREGIMEN_CUDA=$cuda -DREGIMEN_EVERY=$every ${REGIMEN_DATA:+-DREGIMEN_DATA="$REGIMEN_DATA"} | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
+  cmake --preset "$preset" -DREGIMEN_BENCH=$bench -DREGIMEN_TEST_HEADERS=$headers -DREGIMEN_HURRY=$hurry -DREGIMEN_EXAMPLES=$examples -DREGIMEN_MPI=$mpi -DREGIMEN_TOGETHER=$together -DREGIMEN_CUDA=$cuda -DREGIMEN_EVERY=$every -DREGIMEN_EVERY_SMALL=$small ${REGIMEN_DATA:+-DREGIMEN_DATA="$REGIMEN_DATA"} | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
 
   say "$preset: build ($jobs at a time)"
   begun=$SECONDS
