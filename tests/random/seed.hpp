@@ -189,7 +189,8 @@ std::string check_seed() {
         if (like == 2) findings.expect(clean == near, "the neighbour computes other bits");
         else if (is_fp64) findings.expect(close(clean, near, step_count), "the neighbour computes something else");
       }
-      if (is_fp64 && !program.alone && !is_coupled<typename P::Drawn>)
+      // One rank computes micro-batches of the batch of one. Of a loss over all samples that is another loss: train.nt_xent has its ranks.
+      if (is_fp64 && !program.alone && !is_coupled<typename P::Drawn> && !loss_is_coupled<typename P::Policies>)
         on_ranks(wide.alone ? 0 : 1, wide.maker, [&](Subject& subject, std::size_t, std::size_t) {
           const StepResult one = subject.apply_by_hand({0, 0, 1, subject.batch, ranks * subject.capacity()});
           Outcome expected;
