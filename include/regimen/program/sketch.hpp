@@ -96,8 +96,11 @@ struct Sketch {
         break;
       case Kind::fork:
         reads_input[i] = part.reads_values && part.has_input;
-        for (std::size_t c = inner; c != 0; c = parts[c].before) reads_input[i] = reads_input[i] || reads_input[c];
         keeps_d_y[i] = part.adds;
+        for (std::size_t c = inner; c != 0; c = parts[c].before) {
+          reads_input[i] = reads_input[i] || reads_input[c];
+          keeps_d_y[i] = keeps_d_y[i] || keeps_d_y[c];
+        }
         break;
       default:
         break;

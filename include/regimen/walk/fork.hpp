@@ -122,7 +122,8 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   static constexpr bool active = (Branch::active || ...), reads_values = Joined::reads_values && active,
                         reads_input = (Branch::reads_input || ...) || (reads_values && input < count),
                         reads_output = false, recomputes_output = false, reads_weights = (Branch::reads_weights || ...),
-                        keeps_d_y = adds;  // d_y is added to d_x after the branches
+                        // d_y is added to d_x after the branches, or lies where a branch pushes what it computes again
+      keeps_d_y = adds || (Branch::keeps_d_y || ...);
   /// Whether y is no output of a branch: a sum is, unless that branch reads its own output.
   static constexpr bool is_apart = !adds || Last::reads_output;
 
