@@ -181,13 +181,20 @@ TEST_CASE("padded sources train on a device") {
 
 namespace {
 struct HalvedLength : NamedLength<16> {};
-/// The length counts 16 positions, behind a convolution there are 8. Within<HalvedLength> is refused there; a layer of a
-/// program's own that reads lengths need not know.
-using OfTwo = regimen::detail::HeadLayout<2, 2>;
-struct Halved final
-    : Model<Input<Tokens<16>>, KeepLength<HalvedLength, PaddedWith<0>>, Embedding<Vocabulary<9>, 8>,
-            Conv1d<8, 2, Stride<2>>, Linear<24>,
-            regimen::detail::AttendWithin<regimen::detail::Attend<OfTwo, false, Ratio<0>>, HalvedLength>, Linear<9>> {};
+/// A layer of a program's own that reads lengths, of whose keys no rule knows the number.
+struct OwnAttention final {
+  static constexpr const char* name = "own_attention";
+  static constexpr bool couples_samples = false;
+  using Attend = regimen::detail::Attend<regimen::detail::HeadLayout<2, 2, 0>, false, Ratio<0>>;
+  template <class X, class Roles>
+  struct Bound : regimen::detail::AttendWithin<Attend, HalvedLength>::template Bound<
+                     regimen::detail::InAttention<X, X::columns / 3>, Roles> {
+    using Output = Value<typename X::Element, Shape<X::rows, X::columns / 3>>;
+  };
+};
+/// The length counts 16 positions, behind a convolution there are 8.
+struct Halved final : Model<Input<Tokens<16>>, KeepLength<HalvedLength, PaddedWith<0>>, Embedding<Vocabulary<9>, 8>,
+                            Conv1d<8, 2, Stride<2>>, Linear<24>, OwnAttention, Linear<9>> {};
 /// The logits of a sample beside one whose tokens are all `other`.
 template <class... Policies>
 std::vector<double> beside(std::int32_t other) {

@@ -25,7 +25,6 @@
 
 #include <algorithm>
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
@@ -185,19 +184,17 @@ struct layer_rules<CrossAttention<Name, Heads<Count>, Options...>, X> {
  private:
   using Attention = CrossAttention<Name, Heads<Count>, Options...>;
   using Head = head_width<Attention, Heads<Count>, X>;
-  template <class TextShape>
-  struct keys_of {
-    using type = mp::mp_list<length_of_keys<Attention, TextShape::rows>>;
-  };
-  template <std::same_as<void> None>
-  struct keys_of<None> {
-    using type = mp::mp_list<>;
-  };
+  using TextShape = typename regimen::detail::shape_of_name<Name>::type;
+  static constexpr std::size_t keys = [] {
+    if constexpr (std::is_void_v<TextShape>)  // name_declares_shape says so
+      return regimen::detail::positions_of<typename Attention::Chosen::lengths>;
+    else return TextShape::rows;
+  }();
 
  public:
   using type = mp::mp_append<
-      typename keys_of<typename regimen::detail::shape_of_name<Name>::type>::type,
-      named_layer_rules<Attention, Name, typename regimen::detail::shape_of_name<Name>::type, X>, typename Head::rules,
+      named_layer_rules<Attention, Name, TextShape, X>, typename Head::rules,
+      mp::mp_list<length_of_keys<Attention, keys>>,
       mp::mp_list<rule::cross_attention_takes_option<Options, crosses_with<Options>>...,
                   rule::attention_options_differ<Attention, most_of_a_kind<Options...>()>>,
       typename attention_option<Options>::template rules<Heads<Count>, typename Head::Named, Head::width>...>;
