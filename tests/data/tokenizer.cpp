@@ -116,8 +116,8 @@ TEST_CASE("what is saved gives the same ids") {
   Tokenizer(path_of("digits.json")).save(path);
   check(Tokenizer(path), "digits", framed);
   const auto normalizer = [&] {
-    std::ifstream file(path);
-    return json::parse(file).at("normalizer");
+    const test::Bytes bytes = test::get(path);
+    return json::parse(bytes.begin(), bytes.end()).at("normalizer");
   };
   CHECK(normalizer().is_null());
   json asks = json::parse(one_word({{"a", "b"}}));
