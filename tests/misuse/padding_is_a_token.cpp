@@ -7,11 +7,11 @@ using namespace regimen;
 
 struct Length : NamedLength<8> {};
 #ifndef REGIMEN_MISUSE
-using Text = KeepLength<Length, PaddedWith<15>>;
+using Ends = KeepLength<Length, PaddedWith<15>>;
 #else
-using Text = KeepLength<Length, PaddedWith<16>>;
+using Ends = KeepLength<Length, PaddedWith<16>>;
 #endif
-struct Net : Model<Input<Tokens<8>>, Text, Embedding<Vocabulary<16>, 8>, SelfAttention<Heads<2>, Within<Length>>,
+struct Net : Model<Input<Tokens<8>>, Ends, Embedding<Vocabulary<16>, 8>, SelfAttention<Heads<2>, Within<Length>>,
                    Linear<16>> {};
 
 int main() { Trainer<Net, Batch<4>> trainer; }
