@@ -134,6 +134,14 @@ TEST_CASE("rows of a tensor in a safetensors file") {
   const data::TensorRows<std::uint8_t> label(file, "label");
   CHECK(label.at({2}).front() == 4);
   CHECK(label.name() == path + ", tensor \"label\"");
+  CHECK(label.place({2}) == path + ", tensor \"label\", row 2");
+  std::vector<std::size_t> heard;
+  data::TensorRows<float>(path, "x", [&](const char* what, std::size_t done, std::size_t bytes) {
+    CHECK(std::string(what) == "checking checksums");
+    CHECK(bytes == 3 * 4 * sizeof(float) + 3);
+    heard.push_back(done);
+  });
+  CHECK(heard == std::vector<std::size_t>{48, 51});
   refuses([&] { data::TensorRows<double>(file, "x"); }, "expected elements of type F64, found F32");
   refuses([&] { data::TensorRows<float>(file, "y"); }, "expected tensor \"y\"");
 }
@@ -146,6 +154,14 @@ TEST_CASE("arrays in IDX format go both ways in each type") {
   test::put(path, test::Bytes{0, 0, 11, 1, 0, 0, 0, 2, 0x01, 0x02, 0xFF, 0xFE});
   const data::IdxArray<std::int16_t> two(path);
   CHECK((two.at({0}).front() == 0x0102 && two.at({1}).front() == -2));
+  CHECK(two.place({1}) == path + ", row 1");
+  std::size_t heard = 0;
+  data::IdxArray<std::int16_t>(path, [&](const char* what, std::size_t done, std::size_t bytes) {
+    CHECK(std::string(what) == "reading an IDX file");
+    CHECK((done == 4 && bytes == 4));
+    ++heard;
+  });
+  CHECK(heard == 1);
   refuses([&] { data::IdxArray<float>{path}; },
           "the IDX magic number of floats, 0 0 13 and the number of dimensions, found 0 0 11 1");
   test::put(path, test::Bytes{0, 0, 11, 1, 0, 0, 0, 2, 0x01, 0x02, 0xFF});
@@ -158,6 +174,7 @@ TEST_CASE("CIFAR: planes become pixels, as torchvision gives them; labels are ch
   const data::Npy<std::uint8_t> expected(recorded("cifar10.npy"));  // (2,32,32,3), of torchvision
   REQUIRE(ten.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) CHECK(std::ranges::equal(ten.at({i}).pixels, expected.at({i})));
+  CHECK(ten.place({1}) == ten.name() + ", offset 3073");
   CHECK((ten.at({0}).label == 3 && ten.at({1}).label == 9 && ten.classes() == 10));
   const data::Cifar hundred(data::Cifar::Hundred, {recorded("cifar100.bin"), recorded("cifar100.bin")});
   REQUIRE(hundred.size() == 2);

@@ -180,6 +180,19 @@ TEST_CASE("a JPEG is decoded at a part of its size as long as no side becomes le
   CHECK(difference(part, data::resize(smooth, 20, 25)) <= 8);
 }
 
+TEST_CASE("a part outside the image is refused with the file, at any resolution") {
+  const data::EncodedImage file{data::encode_jpeg(drawn(64, 48)), 0, "photo.jpg"};
+  for (const std::size_t side : {2u, 60u})  // decoded at an eighth, and as it is
+    for (const Box& box :
+         {Box{0, 0, 65, 48}, Box{10, 0, 64, 48}, Box{0, 40, 64, 16}, Box{0, 0, 0, 48}, Box{70, 0, 1, 1}})
+      refuses(
+          [&] { data::decode_part(file, [&](std::size_t, std::size_t) { return box; }, side, side); },
+          ("photo.jpg, part: expected a box inside the image of 64 x 48, found " + std::to_string(box.height)).c_str());
+  CHECK(data::decode_part(
+            file, [](std::size_t, std::size_t) { return Box{0, 0, 64, 48}; }, 2, 2)
+            .extents() == "2 x 2 x 3");
+}
+
 TEST_CASE("JPEG files that are written are near the image") {
   data::Image smooth(40, 50, 3);
   for (std::size_t y = 0; y < 40; ++y)
@@ -239,6 +252,11 @@ TEST_CASE("an even area stays even in any size, and an image in its own size") {
     const data::Image expected = data::resize(one, 9, 11, Filter::Bicubic);
     for (std::size_t i = 0; i < 99; ++i) CHECK(found.pixels()[i * channels + channels - 1] == expected.pixels()[i]);
   }
+  for (const Filter filter : {Filter::Bilinear, Filter::Bicubic})  // whatever memory its rows have
+    for (const auto& [height, width] : {std::pair{1ul, 2ul}, {3ul, 9ul}, {17ul, 5ul}, {60ul, 70ul}})
+      for (const std::size_t memory : {1ul, 100ul, 200ul, 500ul, 2000ul})
+        CHECK(data::detail::resize_within(drawn(37, 23), {2, 1, 33, 21}, height, width, filter, memory) ==
+              data::resize(drawn(37, 23), {2, 1, 33, 21}, height, width, filter));
   CHECK(data::resize_shorter(drawn(37, 53), 20).extents() == "20 x 28 x 3");
   refuses([] { data::resize(drawn(4, 4), 0, 3); }, "from 1 to 65536");
   refuses([] { data::resize(drawn(4, 4), Box{1, 1, 4, 2}, 3, 3); }, "4 x 2 at 1, 1");
@@ -272,7 +290,8 @@ TEST_CASE("numbers for a model: less the mean, by the deviation") {
   data::Normalise{.mean = {0.5F}, .deviation = {0.5F}}(data::to_gray(picture), std::span(gray));
   CHECK(gray[7] == Approx(data::to_gray(picture).pixels()[7] / 127.5 - 1));
   refuses([&] { normalise(picture, std::span(gray)); }, "a model of 5 x 11 x 3 numbers");
-  refuses([&] { data::Normalise{.height = 11, .width = 5}(picture, std::span(numbers)); }, "an image of height 11 and width 5");
+  refuses([&] { data::Normalise{.height = 11, .width = 5}(picture, std::span(numbers)); },
+          "an image of height 11 and width 5");
   refuses([&] { data::Normalise{.deviation = {1, 0, 1}}(picture, std::span(numbers)); }, "a number above 0");
 }
 

@@ -47,6 +47,7 @@ TEST_CASE("classes are sub-folders by name, images are sorted, at any depth") {
                                        "dogs/b.JPEG"};
   for (std::size_t i = 0; i < 5; ++i) {
     const data::EncodedImage image = folder.at({i, 3, 4});
+    CHECK(folder.place({i, 3, 4}) == image.path);
     CHECK(image.path == root / names[i]);
     CHECK(std::string(image.encoded.begin(), image.encoded.end()) == names[i]);
     CHECK(image.label == (i == 0 ? 0 : i < 3 ? 1 : 2));

@@ -68,6 +68,7 @@ TEST_CASE("records come back in the order of files and of writing, from a patter
   CHECK(all(listed) == std::vector<std::string>{"three", "one", "two"});
   CHECK(listed.name() == (directory / "b-1.tfrec") + " and 2 more");
   CHECK(listed.at({2}).where() == (directory / "b-0.tfrec") + ", offset 19");  // after 12 + 3 + 4 bytes
+  CHECK(listed.place({2}) == listed.at({2}).where());
   CHECK(data::Records(directory / "none.tfrec").size() == 0);
   refuses([&] { (void)listed.at({3}); }, "expected a record below 3, found record 3");
   refuses([&] { data::Records(directory / "c-*.tfrec"); }, "c-*.tfrec: expected files that match it, found none");

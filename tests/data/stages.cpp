@@ -248,6 +248,81 @@ TEST_CASE("an index is made by several threads, says how far it is, and throws t
                "numbers | filter, value 700: "));
 }
 
+TEST_CASE("any number of workers makes an index") {
+  const auto is_odd = [](int x) { return x % 2 != 0; };
+  for (const std::size_t workers :
+       {std::size_t{0}, data::automatic, data::automatic - 1, std::size_t{1}, std::size_t{2}})
+    CHECK((Numbers{3} | data::filter(is_odd, {.workers = workers})).size() == 1);
+  CHECK((Numbers{2000} | data::filter(is_odd, {.workers = data::automatic})).size() == 1000);
+}
+
+TEST_CASE("an error names the value of its stage, and where that lies in what is read") {
+  struct Lines : Numbers {
+    std::string place(const data::Key& key) const { return "numbers.txt, line " + std::to_string(key.index + 1); }
+  };
+  const auto is_odd = [](int x) { return x % 2 != 0; };
+  const auto fails = data::map([](int x) -> int { throw Error("it", "more", std::to_string(x)); });
+  const auto refusal = [](const auto& dataset, std::size_t index, std::uint64_t epoch = 0) {
+    return error_of([&] { (void)dataset.at({index, epoch, 0}); });
+  };
+  CHECK(says(refusal(Lines{{9}} | fails, 2), "numbers | map, value 2 (numbers.txt, line 3): expected"));
+  CHECK(says(refusal(Numbers{9} | fails, 2), "numbers | map, value 2: expected"));
+  CHECK(says(refusal(Numbers{9} | data::filter(is_odd) | fails, 2),
+             "numbers | filter | map, value 2 (numbers, value 5): "));
+  const auto odd = Lines{{9}} | data::filter(is_odd);
+  CHECK(says(refusal(odd | fails, 2), "numbers | filter | map, value 2 (numbers.txt, line 6): "));
+  CHECK(says(refusal(odd | data::map(square) | data::cache() | data::skip(1) | fails, 1),
+             "value 1 (numbers.txt, line 6): "));
+  const auto places = [&](const auto& dataset, std::uint64_t epoch = 0) {
+    for (std::size_t i = 0; i < dataset.size(); ++i) {  // a value is its place
+      const int value = dataset.at({i, epoch, 0});
+      CHECK(says(refusal(dataset | fails, i, epoch),
+                 " | map, value " + std::to_string(i) + " (numbers.txt, line " + std::to_string(value + 1) + "): "));
+    }
+  };
+  places(Lines{{9}} | data::shuffle(3));
+  places(data::concatenate(odd, Lines{{3}}));
+  places(data::interleave(odd, Lines{{3}}, Lines{{5}}));
+  for (const std::uint64_t epoch : {0u, 1u, 2u}) places(data::mixture({2, 1}, odd, Lines{{5}}), epoch);
+  places(Lines{{9}} | data::by_length([](int x) { return -x; }));
+  CHECK(says(error_of([&] {
+               (void)(odd | data::filter([](int x) -> bool { throw Error("it", "more", std::to_string(x)); }));
+             }),
+             "numbers | filter | filter, value 0 (numbers.txt, line 2): "));
+  CHECK(says(error_of([&] { (void)(odd | data::by_length([](int) { return std::nan(""); })); }),
+             "numbers | filter | by_length, value 0 (numbers.txt, line 2): expected a length, found NaN"));
+  const auto source = odd | data::samples([](int, Sample<float, float>) { throw Error("it", "more", "less"); });
+  float number[1];
+  CHECK(says(error_of([&] { source.read(data::Key{.index = 3}, Sample<float, float>{number, number}); }),
+             "numbers | filter | samples, value 3 (numbers.txt, line 8): "));
+}
+
+TEST_CASE("interleave takes parts in turn whatever their sizes, in little memory") {
+  for (const std::size_t count : {1u, 2u, 7u, 33u}) {  // beside the definition: round after round
+    std::vector<Numbers> parts;
+    for (std::size_t i = 0; i < count; ++i) parts.push_back({mix(count, i) % 9, static_cast<int>(100 * i)});
+    Ints expected;
+    for (std::size_t round = 0; round < 9; ++round)
+      for (const Numbers& part : parts)
+        if (round < part.count) expected.push_back(part.first + static_cast<int>(round));
+    CHECK(all(data::interleave(parts)) == expected);
+  }
+  // 5000 sizes, of which none is another: 14 bits a part, 4 bytes a bit; a list of parts for each size took 100 MB.
+  std::vector<std::size_t> sizes;
+  for (std::size_t i = 0; i < 5000; ++i) sizes.push_back(1 + (i * 3001) % 5000);
+  const data::detail::Interleaved parts(sizes);
+  CHECK(parts.size == 5000 * 5001 / 2);
+  CHECK(parts.bytes() < 5000 * (14 * 4 + 2 * sizeof(data::detail::Interleaved::Stretch)));
+  std::vector<std::size_t> next(sizes.size(), 0);
+  bool is_in_turn = true;
+  for (std::size_t i = 0; i < parts.size; i += i % 1000 < 10 ? 1 : 990) {
+    const data::detail::Place place = parts.find(i, 0);
+    is_in_turn = is_in_turn && place.index < sizes[place.part] && place.index >= next[place.part];
+    next[place.part] = place.index + 1;
+  }
+  CHECK(is_in_turn);
+}
+
 TEST_CASE("stages count their time, and the slowest is named") {
   using std::chrono::microseconds;
   const auto timed = Numbers{200} | data::map([](int x) { return x + 1; }, "light") |

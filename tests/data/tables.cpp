@@ -1,6 +1,7 @@
 // CSV, TSV and JSON lines: fields as types, quotes, what errors say.
 #include <regimen/data/csv.hpp>
 #include <regimen/data/json_lines.hpp>
+#include <regimen/data/pipeline.hpp>
 
 #include "../temporary.hpp"
 #include "support/catch.hpp"
@@ -122,6 +123,18 @@ TEST_CASE("errors of tables name the line and the column") {
   const Table rest(file("name,n\na,1\nb,x\nc\nd\"d,1\ne,5\n\"f,6\n"), {"name", "n"}, {.corrupt = data::Corrupt::Skip});
   CHECK(all(rest) == Rows{{"a", 1}, {"e", 5}});
   CHECK(rest.skipped() == data::Skipped{4, 17});
+}
+
+TEST_CASE("an error behind a filter names the line of the file") {
+  const File file;
+  const auto fails = data::map([](const auto& row) -> int { throw Error("it", "more", std::get<0>(row)); }, "use");
+  const auto is_even = [](const auto& row) { return std::get<1>(row) % 2 == 0; };
+  const auto refusal_of = [&](const auto& rows) { return error_of([&] { rows.at({0}); }); };
+  const Table table(file("name,n\na,1\n\"b\nc\",3\nd,4\n"), {"name", "n"});
+  CHECK(says(refusal_of(table | data::filter(is_even) | fails),
+             file.path + " | filter | use, value 0 (" + file.path + ", line 5): expected"));
+  const Lines lines(file("{\"name\":\"a\",\"n\":1}\n\n{\"name\":\"b\",\"n\":2}\n"), {"name", "n"});
+  CHECK(says(refusal_of(lines | data::filter(is_even) | fails), " value 0 (" + file.path + ", line 3): expected"));
 }
 
 TEST_CASE("JSON lines give fields as types; lines by Python's json are read") {

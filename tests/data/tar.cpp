@@ -73,6 +73,7 @@ TEST_CASE("archives go both ways; their bytes depend on the content alone") {
   CHECK((tar.at({0}).has("cls") && tar.at({0}).part("cls").empty()));
   CHECK(tar.at({0}).text("jpg") == content(0));
   CHECK(tar.at({1}).key == "x.y/1");
+  CHECK(tar.place({1}) == tar.at({1}).where());
   for (std::size_t more = 0; more < 4; ++more) {
     CHECK(tar.at({2 + more}).key == long_key + std::string(more, 'n'));
     CHECK(tar.at({2 + more}).text("cls") == content(more));

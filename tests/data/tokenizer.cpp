@@ -115,6 +115,18 @@ TEST_CASE("what is saved gives the same ids") {
   check(Tokenizer(path), "gpt2", framed);
   Tokenizer(path_of("digits.json")).save(path);
   check(Tokenizer(path), "digits", framed);
+  const auto normalizer = [&] {
+    const test::Bytes bytes = test::get(path);
+    return json::parse(bytes.begin(), bytes.end()).at("normalizer");
+  };
+  CHECK(normalizer().is_null());
+  json asks = json::parse(one_word({{"a", "b"}}));
+  asks["normalizer"] = {{"type", "NFC"}};
+  Tokenizer::from_string(asks.dump(), {.text_is_nfc = true}).save(path);
+  CHECK(normalizer() == json{{"type", "NFC"}});
+  test::refuses([&] { Tokenizer{path}; }, "text_is_nfc");
+  CHECK(Tokenizer(path, {.text_is_nfc = true}).encode("ab") ==
+        Tokenizer::from_string(one_word({{"a", "b"}})).encode("ab"));
   test::refuses([&] { small_tiktoken().save(path); }, "expected a vocabulary with merges");
 }
 

@@ -6,7 +6,7 @@
 
 using namespace regimen;
 
-struct Length : NamedLength {};
+struct Length : NamedLength<8> {};
 struct Words : Model<Input<Tokens<8>>, KeepLength<Length, PaddedWith<0>>, Embedding<Vocabulary<16>, 16>,
                      SelfAttention<Heads<4>, Within<Length>>, Linear<16>> {};
 #ifndef REGIMEN_MISUSE

@@ -5,7 +5,7 @@
 
 using namespace regimen;
 
-struct Length : NamedLength {};
+struct Length : NamedLength<8> {};
 #ifndef REGIMEN_MISUSE
 using Attend = SelfAttention<Heads<2>, Causal>;
 #else

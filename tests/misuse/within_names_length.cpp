@@ -1,12 +1,12 @@
 // Attention within a length whose name is one of values.
-// expect: Within and KeepLength name a length; write struct Name : NamedLength {}
+// expect: Within and KeepLength name a length; write struct Name : NamedLength<\.\.\.> {}
 // names: Length
 #include <regimen/regimen.hpp>
 
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-struct Length : NamedLength {};
+struct Length : NamedLength<8> {};
 #else
 struct Length : NamedValue<Shape<1>> {};
 #endif

@@ -80,12 +80,14 @@ struct always {
 
 /// Where a layer is drawn: what it reads, how deep it stands, and whether the list that it stands in must keep the rank
 /// of its shape.
-///   Table   the Embedding that a TiedLinear may be tied to; void without one
-template <class Source_, Id Id_, class X_, class Table_, std::size_t Level, bool Keeps>
+///   Table    the Embedding that a TiedLinear may be tied to; void without one
+///   Length   the name of the length of the program's text; void without one
+template <class Source_, Id Id_, class X_, class Table_, class Length_, std::size_t Level, bool Keeps>
 struct At final {
   using Source = Source_;
   using X = X_;
   using Table = Table_;
+  using Length = Length_;
   static constexpr Id id = Id_;
   static constexpr std::size_t level = Level;
   static constexpr bool keeps = Keeps, reads_numbers = Number<typename X::Element>;

@@ -19,6 +19,7 @@
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/named.hpp>
 #include <regimen/layer/norm.hpp>
+#include <regimen/layer/padding.hpp>
 #include <regimen/layer/part.hpp>
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>
@@ -212,6 +213,13 @@ struct OrRecurrent {
   template <class At, std::size_t width = At::below(0, 2) == 0 ? At::X::columns : At::one_of(1, {1, 2, 3, 5, 8, 9})>
   using make = Leaf<typename drawn<At, width, At::below(5, At::X::Shape::rank == 2 ? 8 : 2)>::type, At>;
 };
+/// The name of the length of the program's text.
+template <std::size_t Positions>
+struct TextLength final : NamedLength<Positions> {};
+template <class Length, std::size_t rows, bool chosen>
+using EndsWithin = std::conditional_t<(chosen && regimen::detail::positions_of<Length> == rows),
+                                      mp::mp_list<Within<Length>>, mp::mp_list<>>;
+
 /// The name of a table of distances, for each place that draws one.
 template <Id id>
 struct Distances;
@@ -242,12 +250,18 @@ struct AnyAttention {
   using causal = mp::mp_contains<Options, Causal>;
   template <class At, class Options>
   using with_window =
-      mp::mp_append<Options, If<causal<Options>::value && At::below(10, 3) == 0, SlidingWindow<1 + At::below(11, 4)>>>;
+      mp::mp_append<Options, If<causal<Options>::value && At::below(10, 3) == 0, SlidingWindow<1 + At::below(11, 4)>>,
+                    EndsWithin<typename At::Length, At::X::rows, (!causal<Options>::value && At::below(14, 4) != 0)>>;
   template <class At>
   using make =
       Opaque<mp::mp_apply<SelfAttention,
                           mp::mp_append<mp::mp_list<Heads<heads<At>>>, more<At>,
                                         with_window<At, picked<typename At::Source, At::id, 1, always, options>>>>,
+             At>;
+  template <class At>
+  using within =
+      Opaque<mp::mp_apply<SelfAttention, mp::mp_append<mp::mp_list<Heads<heads<At>>, Within<typename At::Length>>,
+                                                       more<At>, If<At::below(15, 3) == 0, Dropout<Ratio<1, 4>>>>>,
              At>;
 };
 
@@ -327,7 +341,7 @@ struct DrawnBranch {
 template <class Parent, std::size_t index, bool closes>
 using Branch = DrawnBranch<Parent, index, closes,
                            At<typename Parent::Source, Parent::id * 16 + index + 1, typename Parent::X,
-                              typename Parent::Table, Parent::level, true>>;
+                              typename Parent::Table, typename Parent::Length, Parent::level, true>>;
 template <class Parent, class Join, class... Branches>
 using Joined =
     Drawn<Fork<Join, typename Branches::Layer...>, typename Join::template of<typename Branches::Out...>::Output,
@@ -370,7 +384,9 @@ struct AnyNamed {
   };
   template <class At, class Name>
   struct reader<At, Name, true> {
-    using Plain = CrossAttention<Name, Heads<2>, KeyHeads<1 + At::below(3, 2)>, HeadWidth<1 + At::below(4, 3)>>;
+    using Plain =
+        mp::mp_append<CrossAttention<Name, Heads<2>, KeyHeads<1 + At::below(3, 2)>, HeadWidth<1 + At::below(4, 3)>>,
+                      EndsWithin<typename At::Length, At::X::rows, (At::below(14, 4) != 0)>>;
     using Attention =
         std::conditional_t<At::below(5, 3) == 0, mp::mp_push_back<Plain, QueryKeyNorm<Epsilon<Ratio<1, 100>>>>, Plain>;
     using type =
@@ -379,13 +395,32 @@ struct AnyNamed {
   };
   template <class At>
   static constexpr bool fits = At::reads_numbers && At::level == 1;
-  template <class At, class Inner = Chain<At, 1 + At::below(0, 3), true, true>,
-            class Name = Kept<At::id, typename At::X::Shape>, class Reader = reader<At, Name, At::below(2, 4) == 0>>
-  using make =
+  template <class At, bool attends, class Inner = Chain<At, 1 + At::below(0, 3), true, true>,
+            class Name = Kept<At::id, typename At::X::Shape>, class Reader = reader<At, Name, attends>>
+  using read_by =
       Drawn<mp::mp_apply<Sequential, mp::mp_append<mp::mp_list<Keep<Name>>, typename Inner::Layers,
                                                    mp::mp_list<typename Reader::type>>>,
             typename At::X, mp::mp_append<typename Inner::leaves, typename Reader::leaves>, typename Inner::weighted,
             mp::mp_push_front<typename Inner::ids, std::integral_constant<Id, At::id>>>;
+  template <class At>
+  using make = read_by<At, At::below(2, 4) == 0>;
+};
+/// Attention to positions whose text has a length, in place of what was drawn, now and then: of the same value, or of one
+/// that is kept.
+struct AnyWithin {
+  template <class At>
+  static constexpr bool fits =
+      At::reads_numbers && regimen::detail::positions_of<typename At::Length> == At::X::rows && At::below(16, 4) == 0;
+  template <class At, bool crosses>
+  struct drawn {
+    using type = AnyAttention::within<At>;
+  };
+  template <class At>
+  struct drawn<At, true> {
+    using type = AnyNamed::read_by<At, true>;
+  };
+  template <class At>
+  using make = typename drawn<At, AnyNamed::fits<At> && At::below(17, 2) == 0>::type;
 };
 /// Blocks of their own weights, or of a set's.
 template <std::size_t Count, Id id, std::size_t form>

@@ -25,7 +25,9 @@ struct made_at<At, void> {
 /// The layer at a place: none where shrinking took it away, or nothing fits.
 template <class At, bool has = At::Source::has(At::id)>
 struct item {
-  using type = typename made_at<At, picked<typename At::Source, At::id, 99, fits_at<At>, Layers>>::type;
+  using type =
+      typename made_at<At, std::conditional_t<AnyWithin::fits<At>, AnyWithin,
+                                              picked<typename At::Source, At::id, 99, fits_at<At>, Layers>>>::type;
 };
 template <class At>
 struct item<At, false> {
@@ -35,7 +37,7 @@ struct item<At, false> {
 template <class Parent, std::size_t index, std::size_t count, bool keeps, class X>
 struct chain_from {
   using Here = typename item<At<typename Parent::Source, Parent::id * 16 + index + 1, X, typename Parent::Table,
-                                Parent::level + 1, keeps>>::type;
+                                typename Parent::Length, Parent::level + 1, keeps>>::type;
   using Rest = chain_from<Parent, index + 1, count, keeps, typename Here::Out>;
   using Layers = mp::mp_append<typename Here::Layers, typename Rest::Layers>;
   using Out = typename Rest::Out;
@@ -76,6 +78,21 @@ struct Chain {
   using ids = typename Drawn::ids;
 };
 
+/// The name of the length of a text; void of what is no text.
+template <class X, bool has>
+struct length_of {
+  using type = void;
+};
+template <std::integral Token, std::size_t Positions>
+struct length_of<Value<Token, Shape<Positions>>, true> {
+  using type = TextLength<Positions>;
+};
+/// Whether some layer reads the length of this name.
+template <class Length, class Layers>
+inline constexpr bool reads_length = train::is_read_within<Length, detail::layers_in<Layers>>;
+template <class Layers>
+inline constexpr bool reads_length<void, Layers> = false;
+
 /// What a seed says of the model.
 template <class Source_>
 struct DrawnModel final {
@@ -95,22 +112,35 @@ struct DrawnModel final {
   /// Sometimes a bundle.
   using Given =
       Beside<typename Kind::template make<Extents>, Source::has(of_model + 4) && Source::below(of_model, 96, 6) == 0>;
-  using Root = At<Source, 0, typename Given::X, typename Kind::template Table<Extents>, 0, false>;
+  /// Sometimes a text has a length, which is kept where something reads it. A random text often ends with such a token.
+  using Length =
+      typename length_of<typename Given::X, (Source::has(of_model + 5) && Source::below(of_model, 95, 3) == 0)>::type;
+  using Root = At<Source, 0, typename Given::X, typename Kind::template Table<Extents>, Length, 0, false>;
   using All = Chain<Root, 1 + Source::below(of_model, 98, 5), false, false>;
   /// Sometimes a second output.
   using Ends = std::conditional_t<Source::has(of_model + 3) && Source::below(of_model, 97, 8) == 0,
                                   TwoOutputs<typename All::Out>, OneOutput<typename All::Out>>;
+  using Keeper = KeepLength<Length, PaddedWith<static_cast<std::int32_t>(Source::below(of_model, 94, 2))>>;
+  static constexpr bool keeps_length = reads_length<Length, typename All::Layers>;
+  using Kept =
+      std::conditional_t<keeps_length,
+                         mp::mp_list<mp::mp_at_c<
+                             mp::mp_list<Keeper, Checkpointed<Keeper>,
+                                         As<as_type<typename Source::compute, Source::below(of_model, 92, 4)>, Keeper>>,
+                             Source::below(of_model, 93, 3)>>,
+                         mp::mp_list<>>;
 
  public:
-  using type =
-      mp::mp_apply<Model,
-                   mp::mp_push_front<mp::mp_append<typename Given::Layers, typename All::Layers, typename Ends::Layers>,
-                                     Input<typename Given::Kind>>>;
+  using type = mp::mp_apply<
+      Model, mp::mp_push_front<mp::mp_append<typename Given::Layers, Kept, typename All::Layers, typename Ends::Layers>,
+                               Input<typename Given::Kind>>>;
   using Out = typename Ends::Out;
-  using leaves = mp::mp_unique<typename All::leaves>;
+  using leaves = mp::mp_unique<
+      mp::mp_append<typename All::leaves, std::conditional_t<keeps_length, mp::mp_list<Keeper>, mp::mp_list<>>>>;
   using weighted = mp::mp_unique<typename All::weighted>;
   using ids = mp::mp_push_back<typename All::ids, std::integral_constant<Id, of_model + 1>,
-                               std::integral_constant<Id, of_model + 3>, std::integral_constant<Id, of_model + 4>>;
+                               std::integral_constant<Id, of_model + 3>, std::integral_constant<Id, of_model + 4>,
+                               std::integral_constant<Id, of_model + 5>>;
   static constexpr std::size_t depth = train::repeat_depth<typename All::Layers>;
 };
 

@@ -147,16 +147,54 @@ TEST_CASE("logits of padded sources are those of transformers") {
   regimen::test::reads_what_was_written<hugging_face::t5_names<T5>, T5, fp32>("t5", "padded", "logits",
                                                                               regimen::test::two_texts);
 }
+namespace {
+struct KeptLength : NamedLength<source> {};
+struct KeptText : NamedValue<Shape<source, 8>> {};
+using Table = Embedding<Vocabulary<11>, 8>;
+/// A source whose length is kept.   Options   of the attention to it
+template <class... Options>
+struct Counting final
+    : Model<Input<Bundle<Tokens<source>, Tokens<target>>>,
+            Fork<Last, Sequential<Part<0>, KeepLength<KeptLength, PaddedWith<pad>>, Table, Keep<KeptText>>,
+                 Sequential<Part<1>, Table, CrossAttention<KeptText, Heads<2>, Options...>>>,
+            Linear<11>> {};
+}  // namespace
+TEST_CASE("a shorter source is refused where no attention ends with it") {
+  const std::vector<std::int32_t> text{3, 1, 4, 1}, first{2}, whole{3, 1, 4, 1, 5, 9, 2};
+  Trainer<Counting<>, Batch<1>> counts;
+  Trainer<Counting<Within<KeptLength>>, Batch<1>> ends;
+  CHECK(ends.generate(text, first, 2).size() == 2);
+  CHECK(counts.generate(whole, first, 2).size() == 2);
+  const std::string refused = ::test::error_of([&] { counts.generate(text, first, 2); });
+  CHECK(::test::says(refused, "generate, source"));
+  CHECK(::test::says(refused, "expected 7 tokens"));
+  CHECK(::test::says(refused, "Within<Name>"));
+  const ::test::Directory directory;
+  counts.save(directory / "state");
+  Inference<Counting<>, Batch<1>> model(directory / "state");
+  CHECK(::test::says(::test::error_of([&] { model.start(text, first); }), "expected 7 tokens"));
+}
 TEST_CASE("padded sources train on a device") {
   // Of weights in fp64 whose gradients are summed in another order: tests/train/translator.cpp derives it.
   CHECK(difference(trained<Marian, Precision<fp64>, Device<Emulated>>(), trained<Marian, Precision<fp64>>()) < 1e-8);
 }
 
 namespace {
-struct HalvedLength : NamedLength {};
+struct HalvedLength : NamedLength<16> {};
+/// A layer of a program's own that reads lengths, of whose keys no rule knows the number.
+struct OwnAttention final {
+  static constexpr const char* name = "own_attention";
+  static constexpr bool couples_samples = false;
+  using Attend = regimen::detail::Attend<regimen::detail::HeadLayout<2, 2, 0>, false, Ratio<0>>;
+  template <class X, class Roles>
+  struct Bound : regimen::detail::AttendWithin<Attend, HalvedLength>::template Bound<
+                     regimen::detail::InAttention<X, X::columns / 3>, Roles> {
+    using Output = Value<typename X::Element, Shape<X::rows, X::columns / 3>>;
+  };
+};
 /// The length counts 16 positions, behind a convolution there are 8.
 struct Halved final : Model<Input<Tokens<16>>, KeepLength<HalvedLength, PaddedWith<0>>, Embedding<Vocabulary<9>, 8>,
-                            Conv1d<8, 2, Stride<2>>, SelfAttention<Heads<2>, Within<HalvedLength>>, Linear<9>> {};
+                            Conv1d<8, 2, Stride<2>>, Linear<24>, OwnAttention, Linear<9>> {};
 /// The logits of a sample beside one whose tokens are all `other`.
 template <class... Policies>
 std::vector<double> beside(std::int32_t other) {

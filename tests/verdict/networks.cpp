@@ -179,7 +179,7 @@ inline constexpr bool sees_later =
     train::looks_ahead<detail::layers_in<boost::mp11::mp_list<SelfAttention<Heads<2>, Options...>>>>;
 static_assert(sees_later<Alibi> && sees_later<RelativeBias<4, 3, int>> && !sees_later<Alibi, Causal>);
 static_assert(train::looks_ahead<detail::layers_in<boost::mp11::mp_list<Residual<GroupNorm<2>, Linear<8>>>>>);
-struct Ended : NamedLength {};
+struct Ended : NamedLength<4> {};
 template <class Length, class... Options>
 using Limited = Model<Input<Tokens<4>>, KeepLength<Length, PaddedWith<0>>, Embedding<Vocabulary<16>, 12>,
                       SelfAttention<Heads<2>, Options...>, Linear<16>>;
@@ -188,6 +188,51 @@ static_assert(breaks<Ids<SelfAttention<Heads<2>, Within<Ended>>, Linear<16>>, ru
 static_assert(breaks<Limited<int, Within<int>>, rule::within_names_length<int, false>>);
 static_assert(breaks<Limited<Ended, Causal, Within<Ended>>,
                      rule::within_looks_ahead<SelfAttention<Heads<2>, Causal, Within<Ended>>, false>>);
+struct Ended5 : NamedLength<5> {};
+static_assert(
+    breaks<Limited<Ended5, Within<Ended5>>, rule::length_counts_its_text<KeepLength<Ended5, PaddedWith<0>>, 4, 5>>);
+/// Behind a layer that changes the number of positions.
+template <class Length, class... Layers>
+using Halved = Model<Input<Tokens<4>>, KeepLength<Ended, PaddedWith<0>>, Embedding<Vocabulary<16>, 12>, Layers...,
+                     SelfAttention<Heads<2>, Within<Length>>, Linear<16>>;
+static_assert(Composable<Halved<Ended, Conv1d<12, 3, Padding<1>>>>);
+static_assert(breaks<Halved<Ended, Conv1d<12, 2, Stride<2>>>,
+                     rule::within_ends_its_keys<SelfAttention<Heads<2>, Within<Ended>>, 2, 4>>);
+template <class End>
+using PaddedBy = Model<Input<Tokens<4>>, KeepLength<Ended, End>, Embedding<Vocabulary<16>, 12>,
+                       SelfAttention<Heads<2>, Within<Ended>>, Linear<16>>;
+static_assert(Composable<PaddedBy<PaddedWith<15>>>);
+static_assert(breaks<PaddedBy<PaddedWith<16>>, rule::padding_is_a_token<PaddedWith<16>, 16, false>>);
+static_assert(breaks<PaddedBy<PaddedWith<-1>>, rule::padding_is_a_token<PaddedWith<-1>, 16, false>>);
+static_assert(breaks<PaddedBy<int>, rule::padding_is_a_token<int, 16, false>>);
+/// A source of 4 tokens of 16 and a target of 6 of 9: a length of each, for the attention to each.
+struct EndedTarget : NamedLength<6> {};
+struct EndedSource : NamedValue<Shape<4, 12>> {};
+template <class OfSource, class Among, class Across_, std::int32_t pads_source = 15, std::int32_t pads_target = 8>
+using TwoEnds =
+    Model<Input<Bundle<Tokens<4>, Tokens<6>>>,
+          Fork<Last,
+               Sequential<Part<0>, KeepLength<Ended, PaddedWith<pads_source>>, Embedding<Vocabulary<16>, 12>,
+                          SelfAttention<Heads<2>, OfSource>, Keep<EndedSource>>,
+               Sequential<Part<1>, KeepLength<EndedTarget, PaddedWith<pads_target>>, Embedding<Vocabulary<9>, 12>,
+                          SelfAttention<Heads<2>, Among>, CrossAttention<EndedSource, Heads<2>, Across_>>>,
+          Linear<16>>;
+static_assert(Composable<TwoEnds<Within<Ended>, Within<EndedTarget>, Within<Ended>>>);
+static_assert(breaks<TwoEnds<Within<Ended>, Within<Ended>, Within<Ended>>,
+                     rule::within_ends_its_keys<SelfAttention<Heads<2>, Within<Ended>>, 6, 4>>);
+static_assert(breaks<TwoEnds<Within<Ended>, Within<EndedTarget>, Within<EndedTarget>>,
+                     rule::within_ends_its_keys<CrossAttention<EndedSource, Heads<2>, Within<EndedTarget>>, 4, 6>>);
+static_assert(breaks<TwoEnds<Within<Ended>, Within<EndedTarget>, Within<Ended>, 15, 9>,
+                     rule::padding_is_a_token<PaddedWith<9>, 9, false>>);
+static_assert(breaks<TwoEnds<Within<Ended>, Within<EndedTarget>, Within<Ended>, 16, 8>,
+                     rule::padding_is_a_token<PaddedWith<16>, 16, false>>);
+/// A shorter source is one whose padding some attention does not see.
+template <class Network>
+inline constexpr std::int32_t pads = train::two_texts<typename train::parts_t<Network>::Layers>::padding;
+static_assert(pads<TwoEnds<Within<Ended>, Within<EndedTarget>, Within<Ended>>> == 15);
+static_assert(pads<TwoEnds<Within<Ended>, Causal, Dropout<Ratio<1, 2>>>> == 15);
+static_assert(pads<TwoEnds<Dropout<Ratio<1, 2>>, Causal, Within<Ended>>> == 15);
+static_assert(pads<TwoEnds<Dropout<Ratio<1, 2>>, Within<EndedTarget>, Dropout<Ratio<1, 2>>>> == -1);
 struct Other : NamedValue<Shape<4, 6>> {};
 template <class... Options>
 using Across = CrossAttention<Other, Options...>;

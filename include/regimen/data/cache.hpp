@@ -86,6 +86,7 @@ class Cache final {
     place.store(value.get(), std::memory_order_release);
     return *value.release();
   }
+  std::string place(const Key& key) const { return below_.place(key); }
   void timings(std::vector<Timing>& all) const { below_.timings(all); }
   /// Of what is kept by now.
   std::size_t bytes() const { return below_.bytes() + kept_->bytes.load(std::memory_order_relaxed); }

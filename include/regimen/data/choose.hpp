@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/threads.hpp>
+#include <regimen/data/batching.hpp>  // automatic
 #include <regimen/data/order.hpp>
 #include <regimen/data/report.hpp>
 #include <regimen/data/stage.hpp>
@@ -29,7 +30,7 @@ namespace regimen::data {
 
 /// How a stage that reads all values once, when it is made, does so.
 ///
-///   workers   threads; 0: as many as processors
+///   workers   threads; 0, and data::automatic: as many as processors
 ///   report    hears how far it is
 struct Opening final {
   std::size_t workers = 0;
@@ -68,11 +69,13 @@ namespace detail {
       }
     }
   };
-  const std::size_t wanted = opening.workers != 0 ? opening.workers : static_cast<std::size_t>(processors());
+  const bool chooses = opening.workers == 0 || opening.workers == automatic;
+  const std::size_t wanted = chooses ? static_cast<std::size_t>(processors()) : opening.workers,
+                    others = (std::min)(wanted - 1, size / piece);
   std::vector<std::thread> threads;
-  threads.reserve(wanted);
+  threads.reserve(others);
   try {
-    while (threads.size() + 1 < wanted && threads.size() < size / piece) threads.emplace_back(work);
+    while (threads.size() < others) threads.emplace_back(work);
   } catch (const std::system_error&) {  // those that began, and this one, do it
   }
   work();
@@ -111,6 +114,7 @@ class Chosen final {
   std::size_t size() const { return size_; }
   std::string name() const { return below_.name() + label_; }
   decltype(auto) at(const Key& key) const { return below_.at({find_(key.index), key.epoch, key.seed}); }
+  std::string place(const Key& key) const { return below_.place({find_(key.index), key.epoch, key.seed}); }
   void timings(std::vector<Timing>& all) const { below_.timings(all); }
   std::size_t bytes() const {
     if constexpr (requires { find_.bytes(); }) return below_.bytes() + find_.bytes();
@@ -167,7 +171,7 @@ std::vector<T> all_of(const Below<D>& below, const F& f, const Opening& opening,
     decltype(auto) value = below.at(Key{.index = i});
     try {
       result[i] = static_cast<T>(f(static_cast<decltype(value)&&>(value)));
-    } catch (...) { refuse_value(below.name() + label, i); }
+    } catch (...) { refuse_value(below, below.name() + label, Key{.index = i}); }
   });
   return result;
 }
@@ -266,7 +270,8 @@ auto by_length(Length length, Opening opening = {}) {
       const auto lengths = detail::all_of<double>(below, length, opening, " | by_length");
       for (std::size_t i = 0; i < lengths.size(); ++i)
         if (std::isnan(lengths[i]))
-          throw Error(below.name() + " | by_length, value " + std::to_string(i), "a length", "NaN");
+          throw Error(detail::value_text(below.name() + " | by_length", i, below.place(Key{.index = i})), "a length",
+                      "NaN");
       std::vector<std::size_t> index(lengths.size());
       std::iota(index.begin(), index.end(), std::size_t{0});
       std::sort(index.begin(), index.end(), [&](std::size_t a, std::size_t b) {

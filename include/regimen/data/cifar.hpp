@@ -38,7 +38,7 @@ struct CifarImage final {
 /// failure  Error for a file whose size is no whole number of images; in at(), with file and offset, for a label beyond the
 ///          classes. The format has no checksum: a damaged pixel is not found
 /// source   cs.toronto.edu/~kriz/cifar.html, "Binary version"
-/// cost     mapped; a value is 3074 bytes
+/// cost     mapped; a value is 3074 bytes. Opening looks at sizes alone, so that it has nothing to report
 class Cifar final {
  public:
   enum Kind : std::size_t { Ten = 1, Hundred = 2 };  // labels of an image
@@ -64,9 +64,12 @@ class Cifar final {
   CifarImage at(const Key& key) const {
     if (key.index >= size())
       throw Error(name(), "an image below " + std::to_string(size()), "image " + std::to_string(key.index));
-    const auto after = std::find_if(files_->files.rbegin(), files_->files.rend(),
-                                    [&](const File& file) { return file.first <= key.index; });
-    return decode(*after, (key.index - after->first) * record());
+    const File& file = file_of(key.index);
+    return decode(file, (key.index - file.first) * record());
+  }
+  std::string place(const Key& key) const {
+    const File& file = file_of(key.index);
+    return detail::at_offset(file.path, (key.index - file.first) * record());
   }
 
  private:
@@ -74,6 +77,10 @@ class Cifar final {
   using File = detail::IndexedFiles::File;
 
   std::size_t record() const { return kind_ + CifarImage::size; }
+  const File& file_of(std::size_t image) const {
+    return *std::find_if(files_->files.rbegin(), files_->files.rend(),
+                         [&](const File& file) { return file.first <= image; });
+  }
 
   CifarImage decode(const File& file, std::size_t offset) const {
     const std::byte* from = file.map.bytes().data() + offset;

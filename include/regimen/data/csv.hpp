@@ -71,6 +71,10 @@ class Csv final {
     if (problem.at != nullptr) throw refusal(file, problem);
     return row;
   }
+  [[gnu::cold]] std::string place(const Key& key) const {
+    const auto [file, offset] = content_->files.find(key.index);
+    return detail::at_line(file.path, file.map.bytes(), offset);
+  }
 
  private:
   using File = detail::IndexedFiles::File;
@@ -148,7 +152,7 @@ class Csv final {
 
   static Error refusal(const File& file, const detail::FieldProblem& problem) {
     const auto offset = static_cast<std::size_t>(problem.at - detail::text_of(file.map.bytes()).data());
-    return Error(file.path + ", line " + std::to_string(detail::line_of(file.map.bytes(), offset)) +
+    return Error(detail::at_line(file.path, file.map.bytes(), offset) +
                      (problem.column.empty() ? "" : ", column \"" + problem.column + "\""),
                  problem.expected, problem.found);
   }

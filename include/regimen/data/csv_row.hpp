@@ -123,12 +123,6 @@ const char* scan_row(const char* at, const char* end, const CsvOptions& options,
   }
 }
 
-/// The line of a place in a file, from 1.
-inline std::size_t line_of(std::span<const std::byte> bytes, std::size_t offset) {
-  return 1 + static_cast<std::size_t>(
-                 std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(offset), std::byte{'\n'}));
-}
-
 }  // namespace detail
 
 }  // namespace regimen::data

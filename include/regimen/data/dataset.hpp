@@ -15,7 +15,7 @@ namespace regimen::data {
 /// Which value of which epoch. A stage that draws random numbers draws them from its key alone, so that a value does not
 /// depend on the thread, the rank or the run that computes it, and each epoch has others.
 struct Key final {
-  std::size_t index = 0;   // below the dataset's size()
+  std::size_t index = 0;  // below the dataset's size()
   std::uint64_t epoch = 0;
   std::uint64_t seed = 0;  // the run's
 
@@ -29,6 +29,8 @@ struct Key final {
 ///   at(key)   the value, a pure function of the key with key.index < size(); called from several threads. A value may
 ///             point into the dataset (a std::span of a mapped file). Throws Error that names the file and the place
 ///   name()    in errors: the file, or the stage with what it stands on
+///
+/// It may have place(key) const -> std::string, which says in errors where the value lies: "houses.csv, line 17".
 ///
 /// Since a value can be asked for in any order, an order is a function of an index (data/order.hpp), a pipeline resumes
 /// anywhere without reading what came before, and a rank reads its own share alone.
@@ -45,6 +47,13 @@ concept Dataset = requires(const D& dataset, const Key& key) {
   dataset.at(key);
   { dataset.name() } -> std::convertible_to<std::string>;
 };
+
+/// Where a value of a dataset lies, in the words of its reader; the name and the index, if it has none.
+template <Dataset D>
+[[gnu::cold]] std::string place_of(const D& dataset, const Key& key) {
+  if constexpr (requires { std::string(dataset.place(key)); }) return dataset.place(key);
+  else return std::string(dataset.name()) + ", value " + std::to_string(key.index);
+}
 
 /// What a dataset gives, without references.
 template <Dataset D>

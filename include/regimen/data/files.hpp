@@ -97,6 +97,11 @@ inline std::span<const std::byte> bytes_of(std::string_view text) { return std::
 inline std::string at_offset(const std::string& file, std::size_t offset) {
   return file + ", offset " + std::to_string(offset);
 }
+/// "FILE, line 3", where that offset lies.
+inline std::string at_line(const std::string& file, std::span<const std::byte> bytes, std::size_t offset) {
+  const auto end = bytes.begin() + static_cast<std::ptrdiff_t>(offset);
+  return file + ", line " + std::to_string(1 + std::count(bytes.begin(), end, std::byte{'\n'}));
+}
 
 /// A file that appears when it is committed, written in pieces of 1 MiB.
 class FileWriter final {

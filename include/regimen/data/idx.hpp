@@ -1,6 +1,7 @@
 // regimen/data/idx.hpp — MNIST's files: images and labels in IDX format, plain or gzipped.
 #pragma once
 
+#include <regimen/data/report.hpp>
 #include <regimen/data/source.hpp>
 
 #include <zlib.h>
@@ -69,7 +70,7 @@ class GzipReader final {
 };
 
 inline IdxContent read_idx(const std::string& path, std::uint8_t type = 8, std::size_t bytes_of_element = 1,
-                           const char* type_name = "unsigned bytes") {
+                           const char* type_name = "unsigned bytes", const data::Report& report = {}) {
   GzipReader file(path);
   IdxContent content{path, {}, {}};
   std::array<std::uint8_t, 4> word{};
@@ -101,15 +102,16 @@ inline IdxContent read_idx(const std::string& path, std::uint8_t type = 8, std::
     content.extents.push_back(extent);
   }
   // Memory grows with the bytes in the file, not with the size that its header claims.
-  constexpr std::size_t piece = std::size_t{1} << 20;
+  constexpr std::size_t piece = std::size_t{1} << 20, most = std::size_t{1} << 24;
   while (content.data.size() < elements) {
     const std::size_t before = content.data.size(),
-                      wanted = std::min<std::size_t>(elements - before, std::max<std::size_t>(before, piece));
+                      wanted = std::min<std::size_t>(elements - before, std::clamp<std::size_t>(before, piece, most));
     content.data.resize(before + wanted);
     const std::size_t got = file.read(std::span(content.data).subspan(before));
     if (got < wanted)
       throw Error(path, std::to_string(elements) + " bytes of data, as its header says", std::to_string(before + got),
                   GzipReader::damaged);
+    if (report) report("reading an IDX file", content.data.size(), elements);
   }
   std::array<std::uint8_t, 1> more{};
   if (file.read(more) != 0)

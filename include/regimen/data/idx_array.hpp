@@ -62,12 +62,12 @@ T big_endian(T value) {
 /// failure  Error for a missing, truncated or damaged file, another magic number or element type, dimensions that do not match
 ///          the data
 /// source   LeCun, Cortes, Burges, "The MNIST database", file formats
-/// cost     the array in memory, read at construction; twice that meanwhile
+/// cost     the array in memory, read at construction, of which `report` hears; twice that meanwhile
 template <detail::IdxElement T>
 class IdxArray final {
  public:
-  explicit IdxArray(const std::string& path) {
-    auto file = regimen::detail::read_idx(path, detail::idx_type<T>.code, sizeof(T), detail::idx_type<T>.name);
+  explicit IdxArray(const std::string& path, const Report& report = {}) {
+    auto file = regimen::detail::read_idx(path, detail::idx_type<T>.code, sizeof(T), detail::idx_type<T>.name, report);
     auto content = std::make_shared<Content>(Content{path, std::move(file.extents), {}});
     content->values.resize(file.data.size() / sizeof(T));
     for (std::size_t i = 0; i < content->values.size(); ++i) {
@@ -84,6 +84,7 @@ class IdxArray final {
   std::span<const std::size_t> extents() const { return content_->extents; }
   const std::string& name() const { return content_->path; }
 
+  std::string place(const Key& key) const { return name() + ", row " + std::to_string(key.index); }
   std::span<const T> at(const Key& key) const {
     if (key.index >= size())
       throw Error(name(), "a row below " + std::to_string(size()), "row " + std::to_string(key.index));

@@ -78,17 +78,25 @@ struct LabelledImage final {
   std::size_t bytes() const { return image.bytes(); }
 };
 
+namespace detail {
+
+/// Refuses a box that is empty, or not inside an image of that size.
+inline void expect_inside(const std::string& where, std::size_t height, std::size_t width, const Box& box,
+                          const char* cure) {
+  if (box.height == 0 || box.width == 0 || box.top > height || box.height > height - box.top || box.left > width ||
+      box.width > width - box.left)
+    throw Error(where, "a box inside the image of " + std::to_string(height) + " x " + std::to_string(width),
+                std::to_string(box.height) + " x " + std::to_string(box.width) + " at " + std::to_string(box.top) +
+                    ", " + std::to_string(box.left),
+                cure);
+}
+
+}  // namespace detail
+
 /// The part `box` of an image.
 /// failure  Error if the box is empty or not inside the image
 inline Image crop(const Image& image, const Box& box) {
-  if (box.height == 0 || box.width == 0 || box.top > image.height() || box.height > image.height() - box.top ||
-      box.left > image.width() || box.width > image.width() - box.left) {
-    throw Error("crop",
-                "a box inside the image of " + std::to_string(image.height()) + " x " + std::to_string(image.width()),
-                std::to_string(box.height) + " x " + std::to_string(box.width) + " at " + std::to_string(box.top) +
-                    ", " + std::to_string(box.left),
-                "resize the image first");
-  }
+  detail::expect_inside("crop", image.height(), image.width(), box, "resize the image first");
   Image result(box.height, box.width, image.channels());
   for (std::size_t y = 0; y < box.height; ++y)
     std::memcpy(result.row(y), image.row(box.top + y) + box.left * image.channels(), box.width * image.channels());

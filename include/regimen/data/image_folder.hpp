@@ -84,15 +84,18 @@ inline std::array<std::size_t, 2> extents(std::span<const std::uint8_t> bytes, c
 ///
 /// The same image as resize(decode(file), part, height, width), but of a JPEG whose part is twice, four or eight times as
 /// large as the result, which is averaged over squares of pixels first
+///
+/// failure  Error as of decode and resize; with the file, if the box is empty or not inside the image
 template <class Part>
   requires std::same_as<std::invoke_result_t<const Part&, std::size_t, std::size_t>, Box>
 Image decode_part(const EncodedImage& file, const Part& part, std::size_t height, std::size_t width,
                   Filter filter = Filter::Bilinear, Decode decode = {}) {
   const auto [tall, wide] = extents(file.encoded, file.path);
   Box box = part(tall, wide);
+  detail::expect_inside(file.path + ", part", tall, wide, box, "a part is made for the extents that it is called with");
   // Sides that the whole image must not become less than, so that the part does not become less than the result.
   const auto needed = [](std::size_t whole, std::size_t of, std::size_t wanted) {
-    return of == 0 || wanted > of ? whole : (whole * wanted + of - 1) / of;
+    return wanted > of ? whole : (whole * wanted + of - 1) / of;
   };
   decode.height = needed(tall, box.height, height);
   decode.width = needed(wide, box.width, width);
@@ -216,6 +219,7 @@ class ImageFolder final {
     const File& file = content_->files[indices_[key.index]];
     return {detail::read_whole(file.path), file.label, file.path};
   }
+  std::string place(const Key& key) const { return path(key.index); }
   const std::string& name() const { return content_->path; }
 
   const std::vector<std::string>& classes() const { return content_->classes; }

@@ -149,10 +149,11 @@ class JsonLines final {
     Row row;
     const Problem problem = content_->problem(line_at(file, offset), row);
     if (problem.found.empty()) return row;
-    const std::span<const std::byte> before = file.map.bytes().first(offset);
-    throw Error(file.path + ", line " + std::to_string(1 + std::count(before.begin(), before.end(), std::byte{'\n'})) +
-                    problem.where,
-                problem.expected, problem.found);
+    throw Error(detail::at_line(file.path, file.map.bytes(), offset) + problem.where, problem.expected, problem.found);
+  }
+  [[gnu::cold]] std::string place(const Key& key) const {
+    const auto [file, offset] = content_->files.find(key.index);
+    return detail::at_line(file.path, file.map.bytes(), offset);
   }
 
  private:

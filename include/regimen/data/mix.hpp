@@ -148,8 +148,9 @@ class Mixed final {
     const LabelledImage second = below_.at({draws.below(size()), key.epoch, key.seed});
     try {
       return (*meter_)([&] { return how_(std::move(first), second, draws); });
-    } catch (...) { detail::refuse_value(name(), key.index); }
+    } catch (...) { detail::refuse_value(below_, name(), key); }
   }
+  std::string place(const Key& key) const { return below_.place(key); }
   void timings(std::vector<Timing>& all) const {
     below_.timings(all);
     all.push_back(meter_->timing("mixed"));

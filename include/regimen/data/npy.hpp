@@ -169,7 +169,7 @@ inline NpyHeader read_npy_header(const std::string& path, std::span<const std::b
 ///          Fortran order, an array without dimensions, data whose size is not that of the shape, or that lie at no
 ///          multiple of the element's size
 /// source   numpy.org/doc/stable/reference/generated/numpy.lib.format.html
-/// cost     no memory beyond the page cache
+/// cost     no memory beyond the page cache. Opening reads the header alone, so that it has nothing to report
 template <detail::NpyElement T>
 class Npy final {
  public:
@@ -206,6 +206,7 @@ class Npy final {
   std::span<const std::size_t> extents() const { return content_->header.extents; }
   const std::string& name() const { return content_->path; }
 
+  std::string place(const Key& key) const { return name() + ", row " + std::to_string(key.index); }
   std::span<const T> at(const Key& key) const {
     if (key.index >= size())
       throw Error(name(), "a row below " + std::to_string(size()), "row " + std::to_string(key.index));

@@ -69,6 +69,10 @@ class Records final {
     if (!frame.found.empty()) throw refusal(file, offset, frame);
     return {frame.data, &file.path, offset};
   }
+  std::string place(const Key& key) const {
+    const auto [file, offset] = content_->find(key.index);
+    return detail::at_offset(file.path, offset);
+  }
 
  private:
   static constexpr std::size_t header = 12, trailer = 4;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -93,11 +94,12 @@ void resize_row(const std::int32_t* from, const Taps& taps, std::uint8_t* to) {
   }
 }
 
-/// to[i] = Σ_k weight[k] · row k [i]; `sum` is memory for a row.
+/// sum[i] = or += Σ_k weight[k] · row k [i].
 inline void mix_rows(const std::uint8_t* from, std::size_t stride, const std::int32_t* weight, std::size_t count,
-                     std::int32_t* sum, std::uint8_t* to, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i) sum[i] = half_level + weight[0] * from[i];
-  std::size_t k = 1;
+                     std::int32_t* sum, std::size_t size, bool begins) {
+  if (begins)
+    for (std::size_t i = 0; i < size; ++i) sum[i] = half_level + weight[0] * from[i];
+  std::size_t k = begins ? 1 : 0;
   for (; k + 2 <= count; k += 2) {
     const std::uint8_t *const a = from + k * stride, *const b = a + stride;
     const std::int32_t u = weight[k], v = weight[k + 1];
@@ -105,7 +107,80 @@ inline void mix_rows(const std::uint8_t* from, std::size_t stride, const std::in
   }
   for (; k < count; ++k)
     for (std::size_t i = 0; i < size; ++i) sum[i] += weight[k] * from[k * stride + i];
-  for (std::size_t i = 0; i < size; ++i) to[i] = level_of(sum[i]);
+}
+
+/// The rows of a box with the columns of the result: as many at a time as fit `memory` bytes, which is all of an image of
+/// usual sides.
+class NarrowRows final {
+ public:
+  NarrowRows(const Image& image, const Box& box, const Taps& columns, std::size_t memory)
+      : image_(image),
+        box_(box),
+        columns_(columns),
+        channels_(image.channels()),
+        stride_(columns.runs.size() * channels_),
+        most_((std::min)(box.height, (std::max)(std::size_t{1}, memory / stride_))),
+        wide_(box.width * channels_ + 1),
+        rows_(most_ * stride_) {}
+
+  std::size_t most() const { return most_; }
+  std::size_t stride() const { return stride_; }
+  /// Rows first to first + count − 1; count is at most most().
+  const std::uint8_t* at(std::size_t first, std::size_t count) {
+    if (first < begin_ || first + count > end_) {
+      const bool goes_on = first >= begin_ && first < end_;
+      const std::size_t kept = goes_on ? end_ - first : 0;
+      if (goes_on) std::memmove(rows_.data(), rows_.data() + (first - begin_) * stride_, kept * stride_);
+      begin_ = first;
+      end_ = (std::min)(box_.height, first + most_);
+      for (std::size_t y = first + kept; y < end_; ++y) make(y, rows_.data() + (y - begin_) * stride_);
+    }
+    return rows_.data() + (first - begin_) * stride_;
+  }
+
+ private:
+  void make(std::size_t y, std::uint8_t* to) {
+    std::copy_n(image_.row(box_.top + y) + box_.left * channels_, box_.width * channels_, wide_.data());
+    switch (channels_) {
+      case 1:
+        return resize_row<1>(wide_.data(), columns_, to);
+      case 2:
+        return resize_row<2>(wide_.data(), columns_, to);
+      case 3:
+        return resize_row<3>(wide_.data(), columns_, to);
+      default:
+        return resize_row<4>(wide_.data(), columns_, to);
+    }
+  }
+
+  const Image& image_;
+  const Box& box_;
+  const Taps& columns_;
+  std::size_t channels_, stride_, most_, begin_ = 0, end_ = 0;  // begin_ to end_ − 1 are in rows_
+  std::vector<std::int32_t> wide_;
+  std::vector<std::uint8_t> rows_;
+};
+
+/// See resize().   memory   for rows of the box in the width of the result
+inline Image resize_within(const Image& image, const Box& box, std::size_t height, std::size_t width, Filter filter,
+                           std::size_t memory) {
+  const Taps rows(box.height, height, filter), columns(box.width, width, filter);
+  NarrowRows narrow(image, box, columns, memory);
+  std::vector<std::int32_t> sum(narrow.stride());
+  Image result(height, width, image.channels());
+  for (std::size_t y = 0; y < height; ++y) {
+    const Taps::Run& run = rows.runs[y];
+    const std::int32_t* const weight = rows.weight.data() + run.weights;
+    for (std::size_t done = 0; done < run.count;) {
+      const std::size_t some = (std::min)(run.count - done, narrow.most());
+      mix_rows(narrow.at(run.first + done, some), narrow.stride(), weight + done, some, sum.data(), sum.size(),
+               done == 0);
+      done += some;
+    }
+    std::uint8_t* const to = result.row(y);
+    for (std::size_t i = 0; i < sum.size(); ++i) to[i] = level_of(sum[i]);
+  }
+  return result;
 }
 
 }  // namespace detail
@@ -117,44 +192,17 @@ inline void mix_rows(const std::uint8_t* from, std::size_t stride, const std::in
 ///          every machine; within 1 level of Pillow, and of torchvision's antialiased resize
 /// failure  Error if the box is not inside the image, or a size is 0 or above 65536
 /// source   Keys 1981 for the cubic; Heckbert 1989, section 3.5, for separable filters of resampling
-/// cost     box.height · width · taps + height · width · taps multiplications a channel, taps = 2 · reach · reduction
+/// cost     box.height · width · taps + height · width · taps multiplications a channel, taps = 2 · reach · reduction; the
+///          first up to 4 times, if the rows that a pixel of the result reads take more than 16 MiB in its width
+/// memory   besides the result at most 16 MiB, and for each pixel of the box's sides 4 · (channels + 2 · reach) bytes
 inline Image resize(const Image& image, const Box& box, std::size_t height, std::size_t width,
                     Filter filter = Filter::Bilinear) {
   constexpr std::size_t most = 65536;
   if (height == 0 || width == 0 || height > most || width > most)
     throw Error("resize", "a height and a width from 1 to 65536",
                 std::to_string(height) + " x " + std::to_string(width));
-  if (box.height == 0 || box.width == 0 || box.height > image.height() || box.width > image.width() ||
-      box.top > image.height() - box.height || box.left > image.width() - box.width)
-    return crop(image, box);  // refuses
-  const std::size_t channels = image.channels(), numbers = box.width * channels, narrow = width * channels;
-  const detail::Taps rows(box.height, height, filter), columns(box.width, width, filter);
-  std::vector<std::int32_t> row((std::max)(numbers + 1, narrow));
-  std::vector<std::uint8_t> between(box.height * narrow);  // all rows, with the columns of the result
-  for (std::size_t y = 0; y < box.height; ++y) {
-    std::copy_n(image.row(box.top + y) + box.left * channels, numbers, row.data());
-    std::uint8_t* const to = between.data() + y * narrow;
-    switch (channels) {
-      case 1:
-        detail::resize_row<1>(row.data(), columns, to);
-        break;
-      case 2:
-        detail::resize_row<2>(row.data(), columns, to);
-        break;
-      case 3:
-        detail::resize_row<3>(row.data(), columns, to);
-        break;
-      default:
-        detail::resize_row<4>(row.data(), columns, to);
-    }
-  }
-  Image result(height, width, channels);
-  for (std::size_t y = 0; y < height; ++y) {
-    const detail::Taps::Run& run = rows.runs[y];
-    detail::mix_rows(between.data() + run.first * narrow, narrow, rows.weight.data() + run.weights, run.count,
-                     row.data(), result.row(y), narrow);
-  }
-  return result;
+  detail::expect_inside("resize", image.height(), image.width(), box, "choose another part");
+  return detail::resize_within(image, box, height, width, filter, std::size_t{1} << 24);
 }
 
 /// A whole image in another size.

@@ -44,7 +44,7 @@ class Samples final {
           if constexpr (Fits::alone) write_(static_cast<decltype(value)&&>(value), sample);
           else write_(static_cast<decltype(value)&&>(value), sample, Key{key.index, key.epoch, mix(key.seed, height)});
         });
-      } catch (...) { detail::refuse_value(name() + " | samples", key.index); }
+      } catch (...) { detail::refuse_value(below_, name() + " | samples", key); }
     }
   }
   void timings(std::vector<Timing>& all) const {

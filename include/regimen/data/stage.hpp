@@ -84,6 +84,7 @@ class Below final {
     if constexpr (is_stage) return dataset_.at(key);
     else return (*meter_)([&]() -> decltype(auto) { return dataset_.at(key); });
   }
+  std::string place(const Key& key) const { return place_of(dataset_, key); }
   void timings(std::vector<Timing>& all) const {
     if constexpr (is_stage) dataset_.timings(all);
     else all.push_back(meter_->timing(name()));
@@ -98,12 +99,20 @@ class Below final {
   std::shared_ptr<Meter> meter_;
 };
 
+/// A value in errors: its stage, its index there, and its place in what is read, if that is another.
+[[gnu::cold]] inline std::string value_text(const std::string& stage, std::size_t index, const std::string& place) {
+  const std::string value = ", value " + std::to_string(index);
+  return stage + value + (stage.substr(0, stage.find(" | ")) + value == place ? "" : " (" + place + ")");
+}
+
 /// Rethrows the exception in flight, which a function of the program threw in a stage, with the stage and the value.
-[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_value(const std::string& stage, std::size_t index) {
+template <Dataset D>
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_value(const Below<D>& below, const std::string& stage,
+                                                         const Key& key) {
   try {
     throw;
   } catch (const std::bad_alloc&) { throw; } catch (const std::exception& failure) {
-    throw Error(stage + ", value " + std::to_string(index), "what its function makes of it", failure.what());
+    throw Error(value_text(stage, key.index, below.place(key)), "what its function makes of it", failure.what());
   }
 }
 
@@ -147,8 +156,9 @@ class Map final {
         if constexpr (draws) return f_(static_cast<decltype(value)&&>(value), own(key));
         else return f_(static_cast<decltype(value)&&>(value));
       });
-    } catch (...) { detail::refuse_value(name(), key.index); }
+    } catch (...) { detail::refuse_value(below_, name(), key); }
   }
+  std::string place(const Key& key) const { return below_.place(key); }
   void timings(std::vector<Timing>& all) const {
     below_.timings(all);
     all.push_back(meter_->timing(label_));
@@ -177,7 +187,8 @@ class Map final {
 ///
 /// Two stages of one pipeline draw different numbers from the same key.bits(n).
 ///
-/// failure   an exception of f becomes an Error that names the stage, what it stands on, and the value
+/// failure   an exception of f becomes an Error that names the stage, what it stands on, the value, and its place in the
+///           file, if the reader knows: "houses.csv | filter | map, value 5 (houses.csv, line 17)"
 template <class F>
   requires(!Dataset<F>)
 auto map(F f, std::string label = "map") {

@@ -103,6 +103,7 @@ class Tar final {
     const std::size_t end = key.index + 1 < size() ? content_->samples[key.index + 1].first : content_->parts.size();
     return {sample.key, std::span(content_->parts).subspan(sample.first, end - sample.first), &file.path, offset};
   }
+  std::string place(const Key& key) const { return at(key).where(); }
 
  private:
   using File = detail::IndexedFiles::File;

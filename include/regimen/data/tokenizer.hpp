@@ -47,7 +47,7 @@ struct EncodeOptions {
 ///   encode(text)        ids; the same for any number of threads, and what tokenizers and tiktoken give
 ///   decode(ids)         the bytes again: decode(encode(x)) == x for any bytes x, unless the file says that the pattern
 ///                       drops parts, or a space comes before each text
-///   save(path)          tokenizer.json, which tokenizers reads
+///   save(path)          tokenizer.json, which tokenizers reads; it asks for the form NFC if the file that was read did
 ///
 /// tokenizer.json  model BPE over bytes, with ignore_merges; merges as texts or pairs; pre_tokenizer ByteLevel, or a
 ///                 Sequence of Split (Isolated; Removed with invert), Digits and, last, ByteLevel; added tokens; post_processor

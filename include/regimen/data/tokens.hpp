@@ -22,7 +22,7 @@ namespace regimen::data {
 ///   auto [first, rest] = train.split(0.9);
 ///
 /// failure  as TokenFile, with the name of the file
-/// cost     no memory beyond the page cache
+/// cost     no memory beyond the page cache. Opening reads headers alone, so that it has nothing to report
 class TokenFiles final {
  public:
   struct Split;
@@ -129,6 +129,7 @@ class TokenDocuments final {
   std::size_t size() const { return borders_->size() - 1; }
   const std::string& name() const { return tokens_.name(); }
 
+  std::string place(const Key& key) const { return name() + ", document " + std::to_string(key.index); }
   std::vector<std::int32_t> at(const Key& key) const {
     if (key.index >= size())
       throw Error(name(), "a document below " + std::to_string(size()), "document " + std::to_string(key.index));

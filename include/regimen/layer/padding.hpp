@@ -14,11 +14,12 @@
 
 namespace regimen {
 
-/// The name of a length, a number for each sample:
+/// The name of a length, a number for each sample, of texts of so many positions:
 ///
-///   struct SourceLength : NamedLength {};
+///   struct SourceLength : NamedLength<48> {};
+template <std::size_t Positions>
 struct NamedLength {
-  static constexpr bool is_length = true;
+  static constexpr std::size_t length_of = Positions;
 };
 
 /// The token that stands behind the end of a text that is shorter than its tensor.
@@ -28,23 +29,30 @@ struct PaddedWith final {
 };
 
 namespace detail {
+/// The positions of the texts whose length has this name; 0 if it is no name of a length.
 template <class Name>
-inline constexpr bool is_length = false;
+inline constexpr std::size_t positions_of = 0;
 template <class Name>
-  requires requires { Name::is_length; }
-inline constexpr bool is_length<Name> = Name::is_length;
+  requires requires { Name::length_of; }
+inline constexpr std::size_t positions_of<Name> = Name::length_of;
+
+/// The token of PaddedWith; −1 of anything else.
+template <class End>
+inline constexpr std::int32_t padding_token = -1;
+template <std::int32_t Token>
+inline constexpr std::int32_t padding_token<PaddedWith<Token>> = Token;
 }  // namespace detail
 
 /// y = x, tokens whose number without the padding at their end every later Within<Name> reads; 1 if all are padding
 ///
-///   struct SourceLength : NamedLength {};
+///   struct SourceLength : NamedLength<48> {};
 ///   Sequential<Part<0>, KeepLength<SourceLength, PaddedWith<0>>, Embedding<...>, ...>
 ///   SelfAttention<Heads<8>, Within<SourceLength>>     CrossAttention<Encoded, Heads<8>, Within<SourceLength>>
 ///
 ///   x, y (B,T) tokens; exact. It stands in no Repeat. Padding between two other tokens counts as they do. The keys of a
-///   Within<Name> are those of the T positions, one each: behind a layer that changes their number the length is another's.
-///   The compiler does not check this; a length beyond the last key ends there
+///   Within<Name> are those of the T positions, one each: behind a layer that changes their number the length is another's
 ///
+/// refuses  texts of other positions than Name's, and in Within<Name> keys of others; a token outside the vocabulary
 /// cost     a number per sample, from the beginning of forward to the end of backward
 template <class Name, class End>
 struct KeepLength final {

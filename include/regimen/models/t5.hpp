@@ -29,7 +29,8 @@ namespace detail {
 template <std::size_t Source, std::size_t Width>
 struct T5Encoded : NamedValue<Shape<Source, Width>> {};
 struct T5Words;
-struct T5Source : NamedLength {};
+template <std::size_t Source>
+struct T5Source : NamedLength<Source> {};
 struct T5EncoderDistances;
 struct T5DecoderDistances;
 
@@ -61,10 +62,10 @@ struct t5_layers {
   using Step = Residual<Norm, Layers..., Drop>;
   using Hidden = Step<Unit, Drop, Linear<width, NoBias>>;
   template <class Attention>
-  using Within = within_source<Sizes::padding, T5Source, Attention>;
+  using Within = within_source<Sizes::padding, T5Source<Source>, Attention>;
   using EncoderBlock = Sequential<Step<Within<Among<Distances<T5EncoderDistances>>>>, Hidden>;
   using DecoderBlock = Sequential<Step<Among<Distances<T5DecoderDistances>, Causal>>, Step<Within<Across>>, Hidden>;
-  using Read = source_part<Sizes::padding, T5Source>;
+  using Read = source_part<Sizes::padding, T5Source<Source>>;
   using Both =
       Fork<Last, Sequential<Read, Begin, Repeat<Sizes::encoder_depth, EncoderBlock>, Norm, Drop, Keep<Encoded>>,
            Sequential<Part<1>, Begin, Repeat<Sizes::decoder_depth, DecoderBlock>, Norm, Drop>>;

@@ -31,7 +31,8 @@ namespace detail {
 template <std::size_t Source, std::size_t Width>
 struct EncodedText : NamedValue<Shape<Source, Width>> {};
 struct TransformerWords;
-struct TransformerSource : NamedLength {};
+template <std::size_t Source>
+struct TransformerSource : NamedLength<Source> {};
 
 template <class Sizes, std::size_t Source, std::size_t Target>
 struct transformer_layers {
@@ -46,11 +47,11 @@ struct transformer_layers {
   using Step = Sequential<Residual<Layers..., Drop>, LayerNorm>;
   using Hidden = Step<Linear<Sizes::inner>, typename Sizes::Activation, Linear<width>>;
   template <class Attention>
-  using Within = within_source<Sizes::padding, TransformerSource, Attention>;
+  using Within = within_source<Sizes::padding, TransformerSource<Source>, Attention>;
   using EncoderBlock = Sequential<Step<Within<SelfAttention<Heads<Sizes::heads>>>>, Hidden>;
   using DecoderBlock = Sequential<Step<SelfAttention<Heads<Sizes::heads>, Causal>>,
                                   Step<Within<CrossAttention<Encoded, Heads<Sizes::heads>>>>, Hidden>;
-  using Read = source_part<Sizes::padding, TransformerSource>;
+  using Read = source_part<Sizes::padding, TransformerSource<Source>>;
   using model = Model<Input<Bundle<Tokens<Source>, Tokens<Target>>>,
                       Fork<Last, Sequential<Read, Begin, Repeat<Sizes::encoder_depth, EncoderBlock>, Keep<Encoded>>,
                            Sequential<Part<1>, Begin, Repeat<Sizes::decoder_depth, DecoderBlock>>>,

@@ -78,12 +78,15 @@ void check_tokens(std::span<const Bundled<Values...>> inputs, std::size_t,
                });
 }
 
-/// A source for a model that reads `length` tokens, and shorter ones if one token pads them.
+/// A source for a model that reads `length` tokens, and shorter ones if a token pads them, behind which attention ends.
 inline void check_source(std::size_t tokens, std::size_t length, std::int32_t padding, const std::string& where) {
   if (tokens == length || (padding >= 0 && tokens > 0 && tokens < length)) return;
-  throw Error(where + ", source",
-              (padding >= 0 ? "1 to " : "") + std::to_string(length) + " tokens, as the model reads",
-              std::to_string(tokens));
+  throw Error(
+      where + ", source", (padding >= 0 ? "1 to " : "") + std::to_string(length) + " tokens, as the model reads",
+      std::to_string(tokens),
+      padding >= 0 || tokens >= length ? ""
+                                       : "give the model KeepLength<Name, PaddedWith<...>> and attention that is "
+                                         "Within<Name>, or fill the source up as in training");
 }
 
 /// failure   Error naming sample (the first of these is `first`), row and label

@@ -8,7 +8,7 @@ template <class Name, bool Is>
 struct within_names_length {
   static constexpr bool holds = Is;
   struct must_hold {
-    static_assert(holds, "regimen: Within and KeepLength name a length; write struct Name : NamedLength {}");
+    static_assert(holds, "regimen: Within and KeepLength name a length; write struct Name : NamedLength<...> {}");
   };
 };
 

@@ -6,6 +6,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/mapped_file.hpp>
 #include <regimen/core/number.hpp>
+#include <regimen/data/report.hpp>
 #include <regimen/state/detail/safetensors_header.hpp>
 
 #include <algorithm>
@@ -35,13 +36,13 @@ namespace regimen::safetensors {
 /// failure  Error that names the file, the tensor, the expected and the found value. No memory is allocated for sizes
 ///          that a header only claims.
 /// source   github.com/huggingface/safetensors, format of version 0.3 and later
-/// cost     mapped, not copied; one pass over the data for the checksums (about 1 GB/s)
+/// cost     mapped, not copied; one pass over the data for the checksums (about 1 GB/s), of which `report` hears
 class File final {
  public:
-  [[gnu::noinline]] explicit File(const std::string& path) : path_(path), file_(path) {
+  [[gnu::noinline]] explicit File(const std::string& path, const data::Report& report = {}) : path_(path), file_(path) {
     detail::parse_header(path, file_.bytes(), tensors_, metadata_);
     by_name_ = detail::by_name(tensors_);
-    check_sums();
+    check_sums(report);
   }
 
   const std::string& path() const { return path_; }
@@ -103,7 +104,7 @@ class File final {
   }
 
  private:
-  [[gnu::cold]] void check_sums() {
+  [[gnu::cold]] void check_sums(const data::Report& report) {
     const bool summed = std::any_of(metadata_.begin(), metadata_.end(),
                                     [](const auto& entry) { return detail::is_checksum(entry.first); });
     if (!summed) return;
@@ -120,8 +121,14 @@ class File final {
                       computed = detail::header_checksum(by_name_, metadata_);  // includes the checksums of the tensors
     if (header != computed)
       throw Error(path_ + ", header", "checksum " + header + ", as written in it", computed, cure);
+    std::size_t done = 0, all = 0;
+    for (const Tensor& tensor : tensors_) all += tensor.bytes.size();
+    const auto hear = [&](std::size_t bytes) {
+      done += bytes;
+      if (report) report("checking checksums", done, all);
+    };
     for (const Tensor& tensor : tensors_) {
-      const std::string written = take(detail::checksum_key_of(tensor)), found = detail::checksum(tensor.bytes);
+      const std::string written = take(detail::checksum_key_of(tensor)), found = detail::checksum(tensor, hear);
       if (written != found)
         throw Error(path_ + ", tensor \"" + tensor.name + "\"", "checksum " + written + ", as written in the header",
                     found, cure);

@@ -25,13 +25,13 @@ namespace regimen::data {
 ///
 /// failure  Error for a damaged file, a tensor that is absent, of another type or without dimensions, or whose elements lie at
 ///          no multiple of their size
-/// cost     as safetensors::File: mapped; opening reads all of a file that has checksums
+/// cost     as safetensors::File: mapped; opening reads all of a file that has checksums, which `report` hears
 template <class T>
   requires(!std::is_same_v<T, bool>)  // a byte of a file may be neither true nor false
 class TensorRows final {
  public:
-  TensorRows(const std::string& path, const std::string& tensor)
-      : TensorRows(std::make_shared<const safetensors::File>(path), tensor) {}
+  TensorRows(const std::string& path, const std::string& tensor, const Report& report = {})
+      : TensorRows(std::make_shared<const safetensors::File>(path, report), tensor) {}
   TensorRows(std::shared_ptr<const safetensors::File> file, const std::string& tensor)
       : file_(std::move(file)), tensor_(&file_->tensor(tensor)) {
     (void)file_->template expect<T>(tensor, tensor_->shape);
@@ -47,6 +47,7 @@ class TensorRows final {
   std::span<const std::size_t> extents() const { return tensor_->shape; }
   std::string name() const { return file_->path() + ", tensor \"" + tensor_->name + "\""; }
 
+  std::string place(const Key& key) const { return name() + ", row " + std::to_string(key.index); }
   std::span<const T> at(const Key& key) const {
     if (key.index >= size())
       throw Error(name(), "a row below " + std::to_string(size()), "row " + std::to_string(key.index));

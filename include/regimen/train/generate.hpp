@@ -259,7 +259,7 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
 }
 
 /// The same for a model of two texts, as a translator is: the tokens of the target that follow `prompt`, which says how it
-/// begins, given a source of S tokens, or fewer where the encoder has a KeepLength.
+/// begins, given a source of S tokens, or fewer where the encoder has a KeepLength and some attention is Within its name.
 ///
 ///   Inference<OpusMtEnDe, Batch<1>> model("opus-mt-en-de");
 ///   generate(model, source, prompt, 100, {.temperature = 0, .vocabulary = 58'100, .end = 0});

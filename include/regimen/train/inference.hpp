@@ -223,8 +223,9 @@ class Inference {
     for (const Input& token : text.first(text.size() - 1)) read<1>({&token, 1});
     return read<1>(text.last(1));
   }
-  /// The same for a model of two texts: reads the source, S tokens, or fewer where the encoder has a KeepLength, and the beginning of the target. Keys and values of
-  /// the encoder's text are kept with those of the target.
+  /// The same for a model of two texts: reads the source, S tokens, or fewer where the encoder has a KeepLength and some
+  /// attention is Within it, and the beginning of the target. Keys and values of the encoder's text are kept with those of
+  /// the target.
   ///
   /// cost     the encoder once; one position of the decoder per token of the beginning
   std::vector<Output> start(std::span<const std::int32_t> source, std::span<const std::int32_t> text)

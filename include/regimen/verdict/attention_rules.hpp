@@ -18,6 +18,7 @@
 #include <regimen/rule/rotary_turns_pairs.hpp>
 #include <regimen/rule/sliding_window_is_causal.hpp>
 #include <regimen/rule/theta_above_zero.hpp>
+#include <regimen/rule/within_ends_its_keys.hpp>
 #include <regimen/rule/within_looks_ahead.hpp>
 #include <regimen/rule/within_names_length.hpp>
 #include <regimen/verdict/layer_rules.hpp>
@@ -92,7 +93,7 @@ template <class Name>
 struct attention_option<Within<Name>> {
   static constexpr AttentionOption kind = AttentionOption::within;
   template <class HeadCount, class Named, std::size_t width>
-  using rules = mp::mp_list<rule::within_names_length<Name, regimen::detail::is_length<Name>>>;
+  using rules = mp::mp_list<rule::within_names_length<Name, (regimen::detail::positions_of<Name> > 0)>>;
 };
 template <std::size_t Count>
 struct attention_option<KeyHeads<Count>> {
@@ -132,6 +133,12 @@ struct head_width {
                                                  mp::mp_list<rule::heads_divide_width<HeadCount, typename X::Shape>>>,
                               mp::mp_list<rule::heads_at_most_2048<Named, width>>>;
 };
+/// The rule about the length that ends the keys of an attention; holds if that has none, or something else has its name.
+template <class Attention, std::size_t keys>
+using length_of_keys =
+    rule::within_ends_its_keys<Attention,
+                               (regimen::detail::positions_of<typename Attention::Chosen::lengths> > 0 ? keys : 0),
+                               regimen::detail::positions_of<typename Attention::Chosen::lengths>>;
 template <class HeadCount, class... Options, class X>
 struct layer_rules<SelfAttention<HeadCount, Options...>, X> {
   using type = mp::mp_list<rule::input_matches<X, SelfAttention<HeadCount, Options...>, Number<typename X::Element>>,
@@ -150,8 +157,9 @@ struct layer_rules<SelfAttention<Heads<Count>, Options...>, X> {
           rule::attention_takes_option<Options, attention_option<Options>::kind != AttentionOption::unknown>...,
           rule::attention_options_differ<Attention, most_of_a_kind<Options...>()>,
           rule::sliding_window_is_causal<Attention, (Attention::Chosen::window == 0 || Attention::Chosen::causal)>,
-          rule::within_looks_ahead<Attention, (std::is_void_v<typename Attention::Chosen::lengths> ||
-                                               !Attention::Chosen::causal)>>,
+          rule::within_looks_ahead<Attention,
+                                   (std::is_void_v<typename Attention::Chosen::lengths> || !Attention::Chosen::causal)>,
+          length_of_keys<Attention, X::rows>>,
       typename attention_option<Options>::template rules<Heads<Count>, typename Head::Named, Head::width>...>;
 };
 /// Of CrossAttention: those that do not speak of positions.
@@ -176,10 +184,17 @@ struct layer_rules<CrossAttention<Name, Heads<Count>, Options...>, X> {
  private:
   using Attention = CrossAttention<Name, Heads<Count>, Options...>;
   using Head = head_width<Attention, Heads<Count>, X>;
+  using TextShape = typename regimen::detail::shape_of_name<Name>::type;
+  static constexpr std::size_t keys = [] {
+    if constexpr (std::is_void_v<TextShape>)  // name_declares_shape says so
+      return regimen::detail::positions_of<typename Attention::Chosen::lengths>;
+    else return TextShape::rows;
+  }();
 
  public:
   using type = mp::mp_append<
-      named_layer_rules<Attention, Name, typename regimen::detail::shape_of_name<Name>::type, X>, typename Head::rules,
+      named_layer_rules<Attention, Name, TextShape, X>, typename Head::rules,
+      mp::mp_list<length_of_keys<Attention, keys>>,
       mp::mp_list<rule::cross_attention_takes_option<Options, crosses_with<Options>>...,
                   rule::attention_options_differ<Attention, most_of_a_kind<Options...>()>>,
       typename attention_option<Options>::template rules<Heads<Count>, typename Head::Named, Head::width>...>;

@@ -20,6 +20,7 @@
 #include <regimen/rule/inner_extent_matches.hpp>
 #include <regimen/rule/input_matches.hpp>
 #include <regimen/rule/layer_takes_positions.hpp>
+#include <regimen/rule/length_counts_its_text.hpp>
 #include <regimen/rule/linear_takes_one_width.hpp>
 #include <regimen/rule/momentum_in_range.hpp>
 #include <regimen/rule/name_declares_shape.hpp>
@@ -115,8 +116,13 @@ struct layer_rules<Keep<Name>, X> {
 };
 template <class Name, class End, class X>
 struct layer_rules<KeepLength<Name, End>, X> {
-  using type = mp::mp_list<rule::within_names_length<Name, regimen::detail::is_length<Name>>,
-                           rule::input_matches<X, KeepLength<Name, End>, std::is_integral_v<typename X::Element>>>;
+  static constexpr std::size_t positions = regimen::detail::positions_of<Name>;
+  static constexpr bool reads_tokens = std::is_integral_v<typename X::Element>;
+  using type =
+      mp::mp_list<rule::within_names_length<Name, (positions > 0)>,
+                  rule::input_matches<X, KeepLength<Name, End>, reads_tokens>,
+                  rule::length_counts_its_text<KeepLength<Name, End>,
+                                               (positions > 0 && reads_tokens ? X::size : positions), positions>>;
 };
 template <class Name, class X>
 struct layer_rules<Read<Name>, X> {

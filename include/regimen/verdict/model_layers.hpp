@@ -68,21 +68,37 @@ inline constexpr bool attends_to_named<regimen::detail::AttendWithin<Attend, Nam
 template <class... Layers>
 inline constexpr bool attends_to_named<mp::mp_list<Layers...>> = (attends_to_named<Layers> || ...);
 
-/// The token of a KeepLength; −1 without one.
+/// The name of the length that ends the keys of an attention; void without one.
 template <class Layer>
+struct length_within {
+  using type = void;
+};
+template <class Attend, class Name>
+struct length_within<regimen::detail::AttendWithin<Attend, Name>> {
+  using type = Name;
+};
+template <class Name, class Layers>
+inline constexpr bool is_read_within = false;
+template <class Name, class... Layers>
+inline constexpr bool is_read_within<Name, mp::mp_list<Layers...>> =
+    (std::is_same_v<typename length_within<Layers>::type, Name> || ...);
+
+/// The token of a KeepLength whose length some attention of Readers is within; −1 of all else.
+template <class Layer, class Readers>
 inline constexpr std::int32_t token_that_pads = -1;
-template <class Name, class End>
-inline constexpr std::int32_t token_that_pads<KeepLength<Name, End>> = End::token;
-template <class... Layers>
+template <class Name, class End, class Readers>
+inline constexpr std::int32_t token_that_pads<KeepLength<Name, End>, Readers> =
+    is_read_within<Name, Readers> ? regimen::detail::padding_token<End> : -1;
+template <class Readers, class... Layers>
 constexpr std::int32_t padding_among(mp::mp_list<Layers...>) {
-  return (std::max)({std::int32_t{-1}, token_that_pads<Layers>...});
+  return (std::max)({std::int32_t{-1}, token_that_pads<Layers, Readers>...});
 }
 
 /// Of the layers of a model of two texts.
 ///   are_apart   whether the first is an encoder that reads the one beside a decoder that reads the other, behind which
 ///               nothing attends to what has been kept of that other
 ///   is_causal   whether the decoder and what is behind it read no later positions
-///   padding     the token that pads a source; −1: none
+///   padding     the token that pads a source; −1: none, or no attention ends where it begins
 template <class Layers>
 struct two_texts {
   static constexpr bool are_apart = false, is_causal = true;
@@ -91,6 +107,7 @@ struct two_texts {
 template <class Encoder, class Decoder, class... Others>
 struct two_texts<mp::mp_list<Fork<Last, Encoder, Decoder>, Others...>> {
  private:
+  using Before = detail::layers_in<mp::mp_list<Encoder>>;
   using Behind = detail::layers_in<mp::mp_list<Decoder, Others...>>;
   template <class Layer>
   struct attends_to_own : std::false_type {};
@@ -105,7 +122,7 @@ struct two_texts<mp::mp_list<Fork<Last, Encoder, Decoder>, Others...>> {
                                     regimen::detail::reads_part<Decoder, 1> &&
                                     !mp::mp_any_of<Behind, attends_to_own>::value;
   static constexpr bool is_causal = !looks_ahead<Behind>;
-  static constexpr std::int32_t padding = padding_among(detail::layers_in<mp::mp_list<Encoder>>{});
+  static constexpr std::int32_t padding = padding_among<mp::mp_append<Before, Behind>>(Before{});
 };
 
 template <class Layer>
@@ -173,6 +190,22 @@ constexpr auto vocabulary_of() {
       if (Found::size != 0) size = Found::size;
     });
     return size;
+  }
+}
+
+/// The vocabulary of the text that a layer of a model reads, likewise: 0 without an Embedding.
+template <class Network, class Layer>
+constexpr std::size_t vocabulary_at() {
+  constexpr auto sizes = vocabulary_of<Network>();
+  if constexpr (std::is_same_v<decltype(sizes), const std::size_t>) return sizes;
+  else {
+    using Layers = detail::layers_in<typename parts_t<Network>::Layers>;
+    using Before = mp::mp_take_c<Layers, mp::mp_find<Layers, Layer>::value>;
+    std::size_t part = 0;
+    mp::mp_for_each<mp::mp_transform<vocabulary, Before>>([&]<class Found>(Found) {
+      if (Found::part < sizes.size()) part = Found::part;
+    });
+    return sizes[part];
   }
 }
 

@@ -6,11 +6,14 @@
 #include <regimen/layer/named.hpp>
 #include <regimen/layer/padding.hpp>
 #include <regimen/rule/named_value_is_kept.hpp>
+#include <regimen/rule/padding_is_a_token.hpp>
 #include <regimen/rule/value_is_kept_once.hpp>
+#include <regimen/verdict/model_layers.hpp>
 
 #include <boost/mp11.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace regimen::train {
@@ -54,6 +57,30 @@ struct as_named<detail::AttendWithin<Attend, Name>> {
 };
 template <class Layer>
 using as_named_t = typename as_named<Layer>::type;
+
+/// The rules for what pads texts: a token of their vocabulary.
+template <class Network>
+struct padding_rules {
+ private:
+  template <class Layer>
+  struct of {
+    using type = boost::mp11::mp_list<>;
+  };
+  template <class Name, class End>
+  struct of<KeepLength<Name, End>> {
+    static constexpr std::size_t words = vocabulary_at<Network, KeepLength<Name, End>>();
+    static constexpr std::int64_t token = regimen::detail::padding_token<End>;
+    using type = boost::mp11::mp_list<
+        rule::padding_is_a_token<End, words, (token >= 0 && (words == 0 || token < std::int64_t(words)))>>;
+  };
+  template <class Layer>
+  using of_t = typename of<Layer>::type;
+
+ public:
+  using type = boost::mp11::mp_append<
+      boost::mp11::mp_list<>,
+      boost::mp11::mp_flatten<boost::mp11::mp_transform<of_t, detail::layers_in<typename parts_t<Network>::Layers>>>>;
+};
 
 /// The rules for all names in a model's layers, in the order in which these are computed.
 template <class Layers>

@@ -275,7 +275,7 @@ struct BoundModel {
     using type = Value<typename Roles::compute, typename Name::Shape>;
   };
   template <class Name>
-    requires detail::is_length<Name>
+    requires(detail::positions_of<Name> > 0)
   struct named_as<Name> {
     using type = Value<std::int32_t, Shape<1>>;
   };

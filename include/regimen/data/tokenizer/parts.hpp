@@ -45,6 +45,7 @@ struct Parts final {
   bool by_rank = false;      // tiktoken: no merges; two tokens merge if their bytes are a token, the smallest id first
   bool whole_words = false;  // a word that is a token is that token, whatever its merges
   bool prefix_space = false;
+  bool is_nfc = false;  // the file asks for the form NFC, which its texts have already
   std::vector<Cut> cuts{};
   std::vector<AddedToken> added{};
   std::vector<std::int32_t> before{}, after{};  // what frames a text

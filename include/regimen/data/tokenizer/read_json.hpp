@@ -56,6 +56,7 @@ class JsonReader final {
       if (type != "NFC" || !text_is_nfc)
         refuse("normalizer", "null", type,
                type == "NFC" ? "give texts in form NFC, and say so: TokenizerOptions{.text_is_nfc = true}" : "");
+      parts_.is_nfc = true;
     }
     pre_tokenizer(need(root, "pre_tokenizer"), "pre_tokenizer", true);
     if (!has_bytes_)
@@ -89,7 +90,8 @@ class JsonReader final {
     throw Error(parts_.name + (what.empty() ? "" : ", " + what), expected, found, cure);
   }
   static std::string shown(const Json& value) {
-    if (value.is_structured()) return value.is_array() ? "an array" : "an object";  // dump() goes as deep as they are nested
+    if (value.is_structured())
+      return value.is_array() ? "an array" : "an object";  // dump() goes as deep as they are nested
     std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
     return text.size() <= 80 ? text : text.substr(0, 77) + "...";
   }

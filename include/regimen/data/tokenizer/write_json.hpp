@@ -79,7 +79,7 @@ inline std::string write_json(const Parts& parts) {
                   {"truncation", nullptr},
                   {"padding", nullptr},
                   {"added_tokens", added},
-                  {"normalizer", nullptr},
+                  {"normalizer", parts.is_nfc ? Json{{"type", "NFC"}} : Json(nullptr)},
                   {"pre_tokenizer", pre_tokenizer},
                   {"post_processor", post_processor},
                   {"decoder", byte_level(true, true)},

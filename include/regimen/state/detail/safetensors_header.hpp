@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -146,11 +147,16 @@ using Pointers = std::vector<const Tensor*>;
   return key == checksum_key || key.substr(0, 6) == "crc32.";
 }
 
-/// CRC-32 (zlib's, IEEE 802.3), as eight hexadecimal digits.
-[[gnu::cold]] inline std::string checksum(const Tensor& tensor) {
+/// CRC-32 (zlib's, IEEE 802.3), as eight hexadecimal digits.   heard   is called with the bytes of each part
+[[gnu::cold]] inline std::string checksum(const Tensor& tensor, const std::function<void(std::size_t)>& heard = {}) {
   unsigned long sum = 0;
   tensor.for_each_piece([&](std::span<const std::byte> piece) {
-    sum = ::crc32_z(sum, reinterpret_cast<const unsigned char*>(piece.data()), piece.size());
+    while (!piece.empty()) {
+      const std::size_t some = (std::min)(piece.size(), std::size_t{1} << 24);
+      sum = ::crc32_z(sum, reinterpret_cast<const unsigned char*>(piece.data()), some);
+      piece = piece.subspan(some);
+      if (heard) heard(some);
+    }
   });
   std::string text(8, '0');
   for (std::size_t i = 0; i < 8; ++i) text[i] = "0123456789abcdef"[sum >> (28 - 4 * i) & 15];
