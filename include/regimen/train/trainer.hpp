@@ -181,7 +181,8 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// after its last, and with (trainer, Fitted) at the end, if they accept these; refuses a callback that accepts none.
   /// Under Steps<K> with K > 1: with (trainer, std::span<const StepResult>) after every launch, which has the results of K
   /// steps, or of one; if a callback hears epochs, no launch has steps of two. At one moment a step is told first, then
-  /// the end of its epoch, then an evaluation. If a callback returns false the run ends, on all ranks.
+  /// the end of its epoch, then an evaluation. If a callback returns false the run ends, on all ranks. If it throws, fit
+  /// throws that, and on all other ranks an error that names the rank and the callback.
   template <class Source, class... Callbacks>
   Fitted fit(const Source& source, const FitOptions& run = {}, Callbacks&&... callbacks) {
     static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
