@@ -114,6 +114,7 @@ struct Session final {
   std::size_t library = 0, launches = 0;
   double started = 0, finished = 0, waited = 0;  // waited: of the step that begins, for data
   std::unique_ptr<BackgroundSave> saving;
+  double evaluated = no_value;                  // the loss of the evaluation for which a state is saved; else NaN
   int exceptions = std::uncaught_exceptions();  // in flight at construction
 
   [[gnu::noinline]] Session(std::unique_ptr<comm::Ranks> given_ranks, const Options& given_options)
