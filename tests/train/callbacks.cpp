@@ -80,7 +80,7 @@ void ends_all(const std::string& event) {
 
 TEST_CASE("a callback of one rank throws, and all ranks end and name it") {
   ends_all<StepResult>("step 2");
-  ends_all<std::span<const StepResult>, Steps<2>>("steps 3 to 3");  // three steps an epoch: of two, and of one
+  ends_all<std::span<const StepResult>, Steps<2>>("steps 3 to 4");
   ends_all<EpochEvent>("the end of epoch 0");
   ends_all<Evaluation>("the evaluation after step 4");
   ends_all<Fitted>("the end of the run after step 9");
