@@ -1,6 +1,7 @@
 // regimen/regimen.hpp — everything a program that trains includes.
 #pragma once
 
+#include <regimen/data/class_weights.hpp>
 #include <regimen/data/fake.hpp>
 #include <regimen/data/idx.hpp>
 #include <regimen/data/rows.hpp>
@@ -39,6 +40,7 @@
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/nt_xent.hpp>
 #include <regimen/loss/pointwise.hpp>
+#include <regimen/loss/sample_weighted.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/loss/sum_of.hpp>
 #include <regimen/optimizer/adam.hpp>

@@ -52,7 +52,7 @@ struct Borrowed final {
 struct EpochCount final {
   EpochEvent event{};
   bool is_open = false;
-  double loss_sum = 0, divisor = 0, began = 0;
+  double loss_sum = 0, weight = 0, divisor = 0, began = 0;
 
   const EpochEvent& begin(std::uint64_t epoch, std::uint64_t step) {
     *this = EpochCount{};
@@ -66,7 +66,8 @@ struct EpochCount final {
   void add(const StepResult& result, double of, double all) {
     ++event.steps;
     event.targets += result.targets;
-    if (result.targets > 0) loss_sum += result.loss * of;
+    weight += result.weight;
+    if (result.weight > 0) loss_sum += result.loss * of;
     divisor = all;
   }
   const EpochEvent& end(std::uint64_t step) {
@@ -212,8 +213,7 @@ struct FitLoop final {
       if constexpr (may_tell)
         for (const StepResult& result : results) {
           using Step = typename Session::Step;
-          epoch.add(result, Step::divisor_of(double(result.targets)),
-                    Step::divisor_of(double(epoch.event.targets + result.targets)));
+          epoch.add(result, Step::divisor_of(result.weight), Step::divisor_of(epoch.weight + result.weight));
         }
       if constexpr (Session::steps > 1) tell_all(results);
       else tell_all(results.front());

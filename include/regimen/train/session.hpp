@@ -387,7 +387,8 @@ struct Session final {
                               .milliseconds = milliseconds / double(of.count),
                               .waited = of.waited * 1e3 / double(of.count),
                               .samples = of.samples / of.count * ranks(),
-                              .targets = static_cast<std::size_t>(s.count)};
+                              .targets = static_cast<std::size_t>(s.count),
+                              .weight = s.count};
     }
     if constexpr (!requires { walk.engine.library_bytes(); })
       if (library == 0) library = grown_beside(walk.arena.peak, resident_at_start);
