@@ -1,7 +1,6 @@
 // regimen/regimen.hpp — everything a program that trains includes.
 #pragma once
 
-#include <regimen/data/class_weights.hpp>
 #include <regimen/data/fake.hpp>
 #include <regimen/data/idx.hpp>
 #include <regimen/data/rows.hpp>

@@ -16,6 +16,13 @@ struct LoopByHand;
 inline constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 /// The mean over valid targets.
 constexpr double mean_of(double sum, double count) { return count > 0 ? sum / count : no_value; }
+namespace train {
+/// A number of targets, or a sum of weights, rounded up: 0 only if there is none.
+constexpr std::size_t whole_targets(double count) {
+  const auto below = static_cast<std::size_t>(count);
+  return below + (static_cast<double>(below) < count ? 1 : 0);
+}
+}  // namespace train
 
 /// The result of one optimizer step.
 ///
@@ -28,7 +35,7 @@ constexpr double mean_of(double sum, double count) { return count > 0 ? sum / co
 ///   waited          milliseconds of these in which fit's loop waited for data
 ///   samples         of all ranks, computed as this rank's times the number of ranks; inexact for a short last batch
 ///   targets         the number of valid targets of all ranks; for SumOf, of samples; for SampleWeighted the sum of their
-///                   weights, rounded down
+///                   weights, rounded up
 ///   weight          what divides the sum of their losses: that number, or the sum of their weights
 struct StepResult {
   std::uint64_t step = 0;

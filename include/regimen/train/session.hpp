@@ -387,7 +387,7 @@ struct Session final {
                               .milliseconds = milliseconds / double(of.count),
                               .waited = of.waited * 1e3 / double(of.count),
                               .samples = of.samples / of.count * ranks(),
-                              .targets = static_cast<std::size_t>(s.count),
+                              .targets = whole_targets(s.count),
                               .weight = s.count};
     }
     if constexpr (!requires { walk.engine.library_bytes(); })

@@ -427,7 +427,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
       train::expect_finite(found);
     });
     Evaluation evaluation{mean_of(found.loss_sum, Step::divisor_of(found.count)), no_value,
-                          static_cast<std::size_t>(found.count)};
+                          train::whole_targets(found.count)};
     if constexpr (Step::template has_accuracy<decltype(session_.walk)>)
       evaluation.accuracy = mean_of(found.correct, found.count);
     return evaluation;
