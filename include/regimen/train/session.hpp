@@ -104,9 +104,10 @@ struct Session final {
   std::vector<TensorRecord> tensors;
   std::vector<std::uint64_t> hashes;  // of all ranks' weights, for compare_weights
   std::uint64_t steps_done = 0, batches_by_hand = 0, ticket = 0;
-  bool fits = false;  // a callback of fit may be running
-  DataPlace place{};  // in the data that fit reads
-  Batching batching;  // of the last call of Trainer::batches; batches_by_hand of its batches are applied
+  bool fits = false;      // a callback of fit may be running
+  bool has_left = false;  // the other ranks know that this one has failed
+  DataPlace place{};      // in the data that fit reads
+  Batching batching;      // of the last call of Trainer::batches; batches_by_hand of its batches are applied
   Patience patience;
   Preparation preparation;
   Waiting waiting = Waiting::forward;
@@ -224,7 +225,7 @@ struct Session final {
   }
   [[gnu::cold]] void give_up(const std::string& reason) {
     if (saving) saving->give_up();
-    if (all_ranks) all_ranks->leave(reason);
+    if (all_ranks && !std::exchange(has_left, true)) all_ranks->leave(reason);
     try {
       if constexpr (requires { walk.engine.abort_ranks(); }) walk.engine.abort_ranks();
       abandon();

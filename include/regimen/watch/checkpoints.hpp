@@ -113,6 +113,15 @@ class Checkpoints final {
   static constexpr std::uint64_t none = (std::numeric_limits<std::uint64_t>::max)();
   static constexpr std::string_view prefix = "step-", suffix = ".safetensors";
 
+  /// The state that is saved meanwhile holds the loss that it was chosen by: they are one file.
+  struct Judged {
+    Judged(double& of, double loss) : evaluated(of) { evaluated = loss; }
+    ~Judged() { evaluated = no_value; }
+    Judged(const Judged&) = delete;
+    Judged& operator=(const Judged&) = delete;
+    double& evaluated;
+  };
+
   static std::string file_in(const std::string& folder, std::uint64_t step) {
     return folder + "/" + std::string(prefix) + std::to_string(step) + std::string(suffix);
   }
@@ -191,10 +200,10 @@ class Checkpoints final {
   template <class Trainer>
   void save(Trainer& trainer, std::uint64_t step) {
     finish(trainer);
-    double& evaluated = train::Inside::session(trainer).evaluated;
-    if (step == none) evaluated = best_;  // the state and what it was judged by are one file
-    trainer.save_in_background(step == none ? best_file() : file_in(folder_, step));
-    evaluated = no_value;
+    {
+      const Judged judged(train::Inside::session(trainer).evaluated, step == none ? best_ : no_value);
+      trainer.save_in_background(step == none ? best_file() : file_in(folder_, step));
+    }
     saves_ = true;
     pending_ = step;
     pending_best_ = best_text(trainer.steps_done());
