@@ -35,11 +35,12 @@ struct Kernel<op::CrossEntropy<WithGradient, S>, 0> final {
     const std::int32_t* const targets = at(o.target);
     double* const losses = at.template scratch_of<double>();
     const float* const weights = o.weight.is_absent() ? nullptr : at(o.weight);
+    const S unweighted = static_cast<S>(o.scale * at(o.scalars)->loss_scale);
     for (std::size_t row = block.index(); row < o.rows; row += block.blocks()) {
       S* const values = logits + row * o.row();
       const std::int32_t target = targets[row];
       const double weight = weights == nullptr ? 1 : static_cast<double>(weights[row]);
-      const S factor = static_cast<S>(o.scale * at(o.scalars)->loss_scale) * static_cast<S>(weight);
+      const S factor = unweighted * static_cast<S>(weight);
       if (weight == 0 || target < 0 || static_cast<std::size_t>(target) >= o.columns) {
         const S fill = weight == 0 || target == ignore_index ? S(0) : std::numeric_limits<S>::quiet_NaN();
         if constexpr (WithGradient)

@@ -48,9 +48,10 @@ struct Kernel<op::SoftCrossEntropy<WithGradient, S>, 0> final {
     const S* const targets = at(o.target);
     double* const losses = at.template scratch_of<double>();
     const float* const weights = o.weight.is_absent() ? nullptr : at(o.weight);
+    const S unweighted = static_cast<S>(o.scale * at(o.scalars)->loss_scale);
     for (std::size_t row = block.index(); row < o.rows; row += block.blocks()) {
       const double weight = weights == nullptr ? 1 : static_cast<double>(weights[row]);
-      const S factor = static_cast<S>(o.scale * at(o.scalars)->loss_scale) * static_cast<S>(weight);
+      const S factor = unweighted * static_cast<S>(weight);
       S* const values = logits + row * o.row();
       const S* const target = targets + row * o.columns;
       if ((o.masked && is_nan(*target)) || weight == 0) {
