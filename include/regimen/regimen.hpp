@@ -39,6 +39,7 @@
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/nt_xent.hpp>
 #include <regimen/loss/pointwise.hpp>
+#include <regimen/loss/sample_weighted.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/loss/sum_of.hpp>
 #include <regimen/optimizer/adam.hpp>

@@ -474,6 +474,14 @@ void softmax(std::size_t length, bool causal) {
 constexpr std::size_t sums = 10;
 View<double> sums_of(View<Scalars> scalars) { return {scalars.offset + given_bytes}; }
 
+/// Weights of rows, at least 0.
+View<float> weights_in(Case& c, std::size_t count) {
+  const View<float> weights = c.put<float>(count, 2, 7);
+  float* const values = reinterpret_cast<float*>(c.here.data() + weights.offset);
+  for (std::size_t i = 0; i < count; ++i) values[i] = i == 3 ? 0 : std::fabs(values[i]);
+  return weights;
+}
+
 /// gap   between two rows
 template <class S>
 void losses(std::size_t width, std::size_t gap) {
@@ -492,6 +500,11 @@ void losses(std::size_t width, std::size_t gap) {
   o.smoothing = 0.1;
   agree(c, o, o.logits, all, tolerance);
   agree(c, op::CountCorrect<S>{o.logits, o.target, o.scalars, rows, width, o.leading}, sums_of(o.scalars), sums, 0);
+  o.weight = weights_in(c, rows);
+  agree(c, o, o.logits, all, 2 * tolerance);
+  agree(c, o, sums_of(o.scalars), sums, 2 * tolerance);
+  agree(c, op::CountCorrect<S>{o.logits, o.target, o.scalars, rows, width, o.leading, o.weight}, sums_of(o.scalars),
+        sums, tolerance);
 }
 
 /// Of two ranks, of which this is the second one.
@@ -530,6 +543,9 @@ void soft_losses(std::size_t width, std::size_t gap) {
   agree(c, op::SoftCrossEntropy<false, S>{o.logits, o.target, o.scalars, rows, width, 1, o.leading}, sums_of(o.scalars),
         sums, tolerance);
   agree(c, o, o.logits, all, tolerance);
+  o.weight = weights_in(c, rows);
+  agree(c, o, o.logits, all, 2 * tolerance);
+  agree(c, o, sums_of(o.scalars), sums, 2 * tolerance);
 }
 
 void squares() {

@@ -25,11 +25,18 @@ constexpr std::size_t room = std::size_t{1} << 21;
 /// differs in its formula.
 constexpr double agreement = 1e-12;
 
+/// At most 1, so that what follows holds for weighted rows, too; sums of them are exact.
+Values some_weights(std::size_t count) {
+  Values weights(count);
+  for (std::size_t i = 0; i < count; ++i) weights[i] = double(i * 7 % 5) / 4;
+  return weights;
+}
+
 /// In fp32 against fp64. Logits of at most 20: differences are at most 40, so an exponential has an error of 42 u, their
 /// sum one of `columns` u more, and a gradient, at most 1, both twice, and a few roundings. As much has a row's loss;
 /// with smoothing also that of a sum of differences, 40 · columns u of 40, a tenth of which counts.
 template <bool WithGradient, class S>
-void cross_entropy(double smoothing, std::size_t rows, std::size_t columns, std::size_t past) {
+void cross_entropy(double smoothing, std::size_t rows, std::size_t columns, std::size_t past, bool weighted = false) {
   INFO(rows << " rows, " << columns << " classes, smoothing " << smoothing << (WithGradient ? "" : ", loss alone"));
   CAPTURE(past, name_of<S>);
   const auto make = [&]<class T>(Arena& arena, T) {
@@ -43,6 +50,7 @@ void cross_entropy(double smoothing, std::size_t rows, std::size_t columns, std:
     Scalars scalars;
     scalars.loss_scale = 4, scalars.loss_sum = 1.5, scalars.count = 2;
     o.scalars = arena.scalars(scalars), o.rows = rows, o.columns = columns, o.scale = 0.25, o.smoothing = smoothing;
+    if (weighted) o.weight = arena.put<float>(some_weights(rows));
     return o;
   };
   Arena reference(room);
@@ -68,7 +76,8 @@ void cross_entropy(double smoothing, std::size_t rows, std::size_t columns, std:
 /// 2, off by (44 + 2 columns) u of it and a few roundings. A row's loss is the sum of targets times log(sum), at most
 /// log(columns) < 9, and a sum of products, at most 40 each: off by 2 (42 + columns) u, 2 · 9 columns u, 80 (columns + 3) u.
 template <bool WithGradient, class S>
-void soft_cross_entropy(std::size_t rows, std::size_t columns, std::size_t past, std::size_t past_of_target) {
+void soft_cross_entropy(std::size_t rows, std::size_t columns, std::size_t past, std::size_t past_of_target,
+                        bool weighted = false) {
   CAPTURE(WithGradient, name_of<S>, rows, columns, past, past_of_target);
   Values target = values<S>(rows * columns, 2 / double(columns), 2);
   for (double& p : target) p = std::fabs(p);
@@ -84,6 +93,7 @@ void soft_cross_entropy(std::size_t rows, std::size_t columns, std::size_t past,
     Scalars scalars;
     scalars.loss_scale = 4, scalars.loss_sum = 1.5, scalars.count = 2;
     o.scalars = arena.scalars(scalars), o.rows = rows, o.columns = columns, o.scale = 0.25, o.masked = true;
+    if (weighted) o.weight = arena.put<float>(some_weights(rows));
     return o;
   };
   Arena reference(room);
@@ -98,7 +108,8 @@ void soft_cross_entropy(std::size_t rows, std::size_t columns, std::size_t past,
       room, [&](Arena& arena) { return make(arena, S()); },
       [&](Arena& arena, const auto& o) {
         const Scalars& own = *arena.memory()(o.scalars);
-        CHECK(own.count == 2 + double(rows - 1));
+        CHECK(own.count == found.count);
+        if (!weighted) CHECK(own.count == 2 + double(rows - 1));
         CHECK(std::fabs(own.loss_sum - found.loss_sum) <= loss);
         const Values logits = WithGradient ? reference.get(done.logits, rows * columns) : values<S>(rows * columns, 20),
                      own_logits = arena.get(o.logits, rows * columns);
@@ -125,6 +136,8 @@ TEST_CASE("cross-entropy") {
       cross_entropy<false, float>(smoothing, 5, 5003, past);
     }
     cross_entropy<true, float>(smoothing, 5, 5000, 0);
+    cross_entropy<true, double>(smoothing, 11, 33, 0, true), cross_entropy<true, float>(smoothing, 11, 33, 1, true);
+    cross_entropy<false, double>(smoothing, 11, 33, 0, true);
   }
 }
 
@@ -137,6 +150,8 @@ TEST_CASE("cross-entropy with distributions") {
     soft_cross_entropy<true, float>(5, 5000, past, past);
   }
   soft_cross_entropy<false, float>(5, 5003, 3, 3);
+  soft_cross_entropy<true, double>(11, 33, 0, 0, true), soft_cross_entropy<true, float>(11, 33, 1, 0, true);
+  soft_cross_entropy<false, double>(11, 33, 0, 0, true);
 }
 
 TEST_CASE("a target that is no class makes its row NaN, and no other") {

@@ -247,12 +247,19 @@ TEMPLATE_TEST_CASE("the first element that is not finite", "", float, double, bf
       }
 }
 
+/// 0, 1/2, 1, 3/2: sums of them are exact.
+Values some_weights(std::size_t count) {
+  Values weights(count);
+  for (std::size_t i = 0; i < count; ++i) weights[i] = double(i * 7 % 4) / 2;
+  return weights;
+}
+
 TEMPLATE_TEST_CASE("rows whose largest output is the target's", "", float, double) {
   using S = TestType;
   for (const std::size_t columns : Sizes{1, 2, 33, 700})
     for (const std::size_t rows : Sizes{0, 1, 7, 40}) {
       CAPTURE(rows, columns);
-      const auto make = [&](Arena& arena) {
+      const auto make_with = [&](Arena& arena, bool weighted) {
         const std::vector<std::int32_t> targets = some_targets(rows, columns);
         Values logits = integers<S>(rows * columns);  // many are equal
         for (std::size_t row = 0; row < rows; ++row) {
@@ -268,9 +275,12 @@ TEMPLATE_TEST_CASE("rows whose largest output is the target's", "", float, doubl
         o.logits = arena.put<S>(logits), o.target = put_integers(arena, targets),
         o.scalars = arena.scalars(some_scalars());
         o.rows = rows, o.columns = columns;
+        if (weighted) o.weight = arena.put<float>(some_weights(rows));
         return o;
       };
+      const auto make = [&](Arena& arena) { return make_with(arena, false); };
       is_the_cpu(room, make, all_scalars);
+      is_the_cpu(room, [&](Arena& arena) { return make_with(arena, true); }, all_scalars);
       Arena arena(room);
       const auto o = make(arena);
       run(o, arena, ways[3]);
@@ -311,15 +321,16 @@ TEMPLATE_TEST_CASE("squared errors", "", float, double) {
 
 TEMPLATE_TEST_CASE("other losses of single elements", "", float, double) {
   using S = TestType;
-  const auto check = []<class Function>(Function) {
+  const auto check = []<class Function>(Function, bool weighted = false) {
     for (const std::size_t count : Sizes{0, 1, 7, 4097, 13000}) {
-      CAPTURE(count);
+      CAPTURE(count, weighted);
       const auto make = [=](Arena& arena) {
         op::PointwiseLoss<Function, true, S> o{};
         o.output = arena.put<S>(values<S>(count, 3)), o.target = arena.put<S>(values<S>(count, 1, 2));
         if constexpr (pointwise::Counts<Function>)
           for (std::size_t i = 0; i < count; i += 3) arena.memory()(o.target)[i] = no_target<S>;
         o.scalars = arena.scalars(some_scalars()), o.count = count, o.scale = 0.3;
+        if (weighted) o.weight = arena.put<float>(some_weights(count));
         return o;
       };
       beside_the_cpu(room, make, [&](const Arena& arena, const auto& o, const Arena& expected) {
@@ -336,6 +347,8 @@ TEMPLATE_TEST_CASE("other losses of single elements", "", float, double) {
   check(pointwise::Huber<Ratio<1, 2>>{});
   check(pointwise::BinaryCrossEntropy{});
   check(pointwise::Masked<pointwise::Squared>{});
+  check(pointwise::Squared{}, true);
+  check(pointwise::Masked<pointwise::Squared>{}, true);
 }
 
 TEMPLATE_TEST_CASE("squared errors have the same bits wherever the output and the target begin", "", float, double) {

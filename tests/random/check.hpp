@@ -69,6 +69,27 @@ void fill_bundle(Bundled<Values...>& bundle, std::uint64_t index, const std::arr
     (fill(bundle.template get<i>(), 4 + i, bounds[i]), ...);
   }(std::index_sequence_for<Values...>{});
 }
+/// Of targets with weights: some classes are ignored, and weights are 1/2 to 2. Returns the sum of those that count; it is
+/// above 0 for every second sample.
+template <class Targets, class Weights>
+double fill_weighted(Bundled<Targets, Weights>& bundle, std::uint64_t sample, std::size_t bound) {
+  fill_bundle(bundle, sample * 4096, std::array<std::size_t, 2>{bound, 0}, false);
+  double sum = 0;
+  for (std::size_t j = 0; j < Weights::size; ++j) {
+    bundle.template get<1>()[j] = static_cast<float>(1 + number_at(5, sample * 4096 + j) % 4) / 2;
+    if constexpr (std::is_integral_v<typename Targets::Element>)
+      if (number_at(3, sample * 4096 + j) % 5 == 0 && (sample % 2 == 1 || j > 0)) {
+        bundle.template get<0>()[j] = ignore_index;
+        continue;
+      }
+    sum += static_cast<double>(bundle.template get<1>()[j]);
+  }
+  return sum;
+}
+template <class Function>
+inline constexpr bool is_weighted = false;
+template <class Function>
+inline constexpr bool is_weighted<SampleWeighted<Function>> = true;
 template <class Function>
 inline constexpr bool is_masked = false;
 template <class Function>
@@ -241,19 +262,38 @@ class SubjectOf final : public Subject {
   double mean_loss(const Masked<Function>*, const auto& outputs) const {
     return mean_loss(static_cast<const Function*>(nullptr), outputs);  // which leaves out what has no target
   }
+  template <class Function>
+  double mean_loss(const SampleWeighted<Function>*, const auto& outputs) const {
+    return mean_loss(static_cast<const Function*>(nullptr), outputs);  // which multiplies by weights
+  }
+  static constexpr bool has_weights = is_weighted<typename Train::Configuration::loss::function>;
+  /// Target i of all samples, and its weight.
+  auto target_at(std::size_t i) const {
+    if constexpr (has_weights) {
+      const auto& all = targets_[0].template get<0>();
+      return targets_[i / all.size()].template get<0>()[i % all.size()];
+    } else return targets_[i];
+  }
+  double weight_at([[maybe_unused]] std::size_t i) const {
+    if constexpr (has_weights) {
+      const auto& all = targets_[0].template get<1>();
+      return static_cast<double>(targets_[i / all.size()].template get<1>()[i % all.size()]);
+    } else return 1;
+  }
   double mean_loss(const MeanSquaredError*, const auto& outputs) const {
     double sum = 0;
     for (std::size_t i = 0; i < outputs.size(); ++i)
-      if (!is_nan(targets_[i])) sum += std::pow(static_cast<double>(outputs[i]) - static_cast<double>(targets_[i]), 2);
+      if (const double t = static_cast<double>(target_at(i)); !is_nan(t))
+        sum += weight_at(i) * std::pow(static_cast<double>(outputs[i]) - t, 2);
     return sum / valid_;
   }
   double mean_loss(const BinaryCrossEntropy*, const auto& outputs) const {
     double sum = 0;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      if (is_nan(targets_[i])) continue;
+      if (is_nan(target_at(i))) continue;
       const double yes = 1 / (1 + std::exp(-static_cast<double>(outputs[i]))),
-                   t = static_cast<double>(targets_[i]);  // any number
-      sum -= t * std::log(yes) + (1 - t) * std::log1p(-yes);
+                   t = static_cast<double>(target_at(i));  // any number
+      sum -= weight_at(i) * (t * std::log(yes) + (1 - t) * std::log1p(-yes));
     }
     return sum / valid_;
   }
@@ -278,13 +318,15 @@ class SubjectOf final : public Subject {
   double mean_loss(const SmoothedCrossEntropy<Smoothing>*, const auto& outputs) const {
     double sum = 0, count = 0;
     for (std::size_t row = 0; row < outputs.size() / columns; ++row) {
-      if (targets_[row] == static_cast<Label>(ignore_index)) continue;
+      const auto target = target_at(row);
+      if (target == ignore_index) continue;
       double mean = 0;
       for (std::size_t v = 0; v < columns; ++v)
         mean += static_cast<double>(outputs[row * columns + v]) / double(columns);
-      const double of_target = static_cast<double>(outputs[row * columns + static_cast<std::size_t>(targets_[row])]);
-      sum += log_sum_of(outputs, row * columns) - (1 - Smoothing::value) * of_target - Smoothing::value * mean;
-      count += 1;
+      const double of_target = static_cast<double>(outputs[row * columns + static_cast<std::size_t>(target)]);
+      sum += weight_at(row) *
+             (log_sum_of(outputs, row * columns) - (1 - Smoothing::value) * of_target - Smoothing::value * mean);
+      count += weight_at(row);
     }
     return sum / count;
   }
@@ -302,7 +344,10 @@ class SubjectOf final : public Subject {
         else inputs_[i * input_size + j] = value_at<In>(1, sample * 4096 + j, words > 0 ? words : 2);
       for (std::size_t j = 0; j < target_size; ++j) {
         Label& target = targets_[i * target_size + j];
-        if constexpr (regimen::detail::is_bundle<Label>) fill_bundle(target, sample * 4096, Train::Step::classes, true);
+        if constexpr (is_weighted<typename Train::Configuration::loss::function>)
+          valid_ += fill_weighted(target, sample, Train::Step::classes[0]);
+        else if constexpr (regimen::detail::is_bundle<Label>)
+          fill_bundle(target, sample * 4096, Train::Step::classes, true);
         else target = value_at<Label>(2, sample * 4096 + j, Train::Step::classes);
         if constexpr (std::is_same_v<typename Train::Configuration::loss::function, SoftCrossEntropy>)
           target = (1 + target) / static_cast<Label>(columns);  // in sum about 1
@@ -312,7 +357,7 @@ class SubjectOf final : public Subject {
           if (number_at(3, sample * 4096 + j) % 5 == 0 && (sample % 2 == 1 || j > 0)) target = no_target<Label>;
         if constexpr (std::is_integral_v<Label>) valid_ += target != ignore_index;
         else if constexpr (Number<Label>) valid_ += is_nan(target) ? 0 : 1;
-        else valid_ += 1;
+        else if constexpr (!is_weighted<typename Train::Configuration::loss::function>) valid_ += 1;
       }
     }
   }

@@ -34,6 +34,7 @@
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/nt_xent.hpp>
 #include <regimen/loss/pointwise.hpp>
+#include <regimen/loss/sample_weighted.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/loss/sum_of.hpp>
 #include <regimen/optimizer/adam.hpp>
@@ -550,22 +551,25 @@ struct SayRule {
   using make = mp::mp_list<
       Optimizer<mp::mp_at_c<mp::mp_list<UpdateRules...>, Model::Source::below(of_policy, 11, sizeof...(UpdateRules))>>>;
 };
+/// Now and then its targets have weights.
+template <class Model, class Function>
+using Weighed = std::conditional_t<Model::Source::below(of_policy, 16, 4) == 0, SampleWeighted<Function>, Function>;
 /// Or its sum.
 template <class Function>
 struct SayLoss {
   template <class Model>
   static constexpr bool fits = train::accepts_output<Function, typename Model::Out>();
   template <class Model>
-  using make =
-      mp::mp_list<Loss<std::conditional_t<Model::Source::below(of_policy, 15, 3) == 0, Summed<Function>, Function>>>;
+  using make = mp::mp_list<Loss<std::conditional_t<Model::Source::below(of_policy, 15, 3) == 0,
+                                                   Summed<Weighed<Model, Function>>, Weighed<Model, Function>>>>;
 };
 /// A loss of classes, which are distributions now and then.
 struct SayClasses {
   template <class Model>
   static constexpr bool fits = train::accepts_output<CrossEntropy, typename Model::Out>();
   template <class Model>
-  using make =
-      mp::mp_list<Loss<std::conditional_t<Model::Source::below(of_policy, 9, 4) == 0, SoftCrossEntropy, CrossEntropy>>>;
+  using make = mp::mp_list<Loss<
+      std::conditional_t<Model::Source::below(of_policy, 9, 4) == 0, SoftCrossEntropy, Weighed<Model, CrossEntropy>>>>;
 };
 /// A loss of single elements, some of which may be absent; or one of views of a sample, where it has two.
 struct SayPointwise {
@@ -577,9 +581,10 @@ struct SayPointwise {
   static constexpr bool is_contrast =
       Model::Source::below(of_policy, 14, 3) == 0 && train::accepts_output<NtXent<>, typename Model::Out>();
   template <class Model>
-  using make = mp::mp_list<Loss<std::conditional_t<
-      is_contrast<Model>, NtXent<>,
-      std::conditional_t<Model::Source::below(of_policy, 13, 3) == 0, Masked<Plain<Model>>, Plain<Model>>>>>;
+  using make =
+      mp::mp_list<Loss<std::conditional_t<is_contrast<Model>, NtXent<>,
+                                          std::conditional_t<Model::Source::below(of_policy, 13, 3) == 0,
+                                                             Masked<Plain<Model>>, Weighed<Model, Plain<Model>>>>>>;
 };
 /// A loss of each of two outputs.
 struct SaySum {

@@ -568,6 +568,41 @@ def masked_losses():
                "count": numpy.array([int(counts.sum())], dtype=numpy.int32), **results(*twice(compute))})
 
 
+def weighted_losses():
+    """Each target has a weight: loss = loss_sum / the sum of the weights of those that count."""
+    g = torch.Generator().manual_seed(71)
+    logits, target = random(g, 10, 7, scale=3), torch.randint(7, (10,), generator=g)
+    target[[1, 6]] = -100
+    classes = torch.rand(7, generator=g) * 3
+    classes[3] = 0
+    target[4] = 3
+    weight = torch.where(target == -100, torch.tensor(0.25), classes[target.clamp(min=0)])
+
+    def compute(dtype):
+        x = leaf(logits, dtype)
+        given = {"weight": classes.to(dtype), "ignore_index": -100}
+        total = functional.cross_entropy(x, target, reduction="sum", **given)
+        total.backward()
+        mean = functional.cross_entropy(logits.to(dtype), target, **given)
+        return {"loss_sum": total.reshape(1), "loss": mean.reshape(1), "gradient.logits": x.grad}
+
+    write("weighted_cross_entropy", "cross_entropy with weight=classes; weight is that of each row's class; gradient.logits is "
+          "of loss_sum", {"logits": logits.numpy(), "target": whole(target), "classes": classes.numpy(),
+                          "weight": weight.numpy(), **results(*twice(compute))})
+
+    output, goal, weight = random(g, 4, 3, scale=2), random(g, 4, 3), torch.rand(4, 3, generator=g)
+    weight.view(-1)[[2, 7]] = 0
+
+    def compute(dtype):
+        x = leaf(output, dtype)
+        total = (weight.to(dtype) * functional.huber_loss(x, goal.to(dtype), reduction="none", delta=0.5)).sum()
+        total.backward()
+        return {"loss_sum": total.reshape(1), "loss": (total / weight.to(dtype).sum()).reshape(1), "gradient.output": x.grad}
+
+    write("weighted_huber", "of elements, each with a weight; gradient.output is of loss_sum",
+          {"output": output.numpy(), "target": goal.numpy(), "weight": weight.numpy(), **results(*twice(compute))}, delta=0.5)
+
+
 def soft_cross_entropy():
     g = torch.Generator().manual_seed(9)
     rows, vocabulary = 10, 7
@@ -1242,7 +1277,7 @@ def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions, losses,
-                 more_losses, masked_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
+                 more_losses, masked_losses, weighted_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
                  cross_attention_normalised, transposed_convolution, pools, window_attention, distance_attention,
                  optimizers, whole_tensor_optimizers, loss_scales, curves, gpt2, llama, vit, marian, t5, padded, models_of_texts,
                  other_convolutions):

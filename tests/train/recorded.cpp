@@ -64,6 +64,29 @@ void check_loss(const std::string& name, const std::string& output) {
   const double count = sums ? 1 : from.template values<std::int32_t>("count")[0];
   compare<T>(from, "gradient." + output, trainer.gradients()[0].values, trainer.gradient_divisor() / count);
 }
+/// The same with a weight for each target.
+template <class Network, class Function, class T, class Target>
+void check_weighted(const std::string& name, const std::string& output) {
+  INFO(name << " in " << name_of<T>);
+  const Recorded from(name);
+  Trainer<Network, Precision<T>, Batch<1>, Loss<SampleWeighted<Function>>> trainer;
+  from.fill(trainer.parameters()[0], output);
+  std::vector<std::int32_t> rows(trainer.input_size);
+  std::iota(rows.begin(), rows.end(), 0);
+  const auto target = from.template values<Target>("target");
+  const auto weight = from.template values<float>("weight");
+  std::vector<typename decltype(trainer)::Label> targets(1);
+  REQUIRE(targets[0].template get<0>().size() == target.size());
+  REQUIRE(targets[0].template get<1>().size() == weight.size());
+  std::copy(target.begin(), target.end(), targets[0].template get<0>().begin());
+  std::copy(weight.begin(), weight.end(), targets[0].template get<1>().begin());
+  double sum = 0;
+  for (std::size_t i = 0; i < weight.size(); ++i) sum += double(target[i]) == ignore_index ? 0 : double(weight[i]);
+  const auto loss = trainer.forward(rows, targets);
+  compare<T>(from, "loss", std::vector<double>{loss.value()});
+  trainer.backward(loss);
+  compare<T>(from, "gradient." + output, trainer.gradients()[0].values, trainer.gradient_divisor() / sum);
+}
 template <class Function>
 void check_cross_entropy(const std::string& name) {
   check_loss<Logits, Function, fp32>(name, "logits");
@@ -249,6 +272,10 @@ TEST_CASE("losses agree with PyTorch") {
   check_loss<Logits, Masked<SoftCrossEntropy>, fp64>("masked_soft_cross_entropy", "logits");
   check_loss<Table, Masked<Huber<Ratio<1, 2>>>, fp32>("masked_huber", "output");
   check_loss<Table, Masked<Huber<Ratio<1, 2>>>, fp64>("masked_huber", "output");
+  check_weighted<Logits, CrossEntropy, fp32, std::int32_t>("weighted_cross_entropy", "logits");
+  check_weighted<Logits, CrossEntropy, fp64, std::int32_t>("weighted_cross_entropy", "logits");
+  check_weighted<Table, Huber<Ratio<1, 2>>, fp32, float>("weighted_huber", "output");
+  check_weighted<Table, Huber<Ratio<1, 2>>, fp64, float>("weighted_huber", "output");
   check_loss<Logits, Summed<CrossEntropy>, fp64, 1, true>("cross_entropy_ignore", "logits");
   check_loss<Table, Summed<Masked<Huber<Ratio<1, 2>>>>, fp64, 1, true>("masked_huber", "output");
   check_loss<Views, NtXent<Ratio<1, 10>>, fp32, 5>("nt_xent", "output");

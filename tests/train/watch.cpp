@@ -174,11 +174,86 @@ TEST_CASE("the last states and the best one are kept, and a run goes on from the
   resumed.fit(samples(), Wrong{}, run(11), further);
   CHECK(weights_of(resumed) == weights_of(whole));
   CHECK(further.best_loss() == checkpoints.best_loss());  // later ones are worse
+  const std::string runs = text_in(path + "/run.txt");
+  CHECK(runs.find("begun at step: 0\n") < runs.find("begun at step: 7\n"));
+  CHECK(runs.find("begun at step: 7\n") != std::string::npos);
   CHECK(names_in(path) ==
         std::set<std::string>{"best.safetensors", "best.txt", "run.txt", "step-10.safetensors", "step-11.safetensors"});
   best.load(further.best_file());
   CHECK(best.steps_done() == 3);
   CHECK(::test::says(::test::error_of([&] { Checkpoints nothing(path, {}); }), "every of at least 1, or best"));
+}
+
+TEST_CASE("the best state knows its loss: a run that was killed before best.txt goes on with it") {
+  const ::test::Directory folder;
+  const typename Alone::Options rate{.optimizer = {.learning_rate = 0.1}, .threads = 1};
+  const CheckpointsOptions options{.every = 2, .best = true};
+  Alone trainer(rate), resumed(rate), other({.threads = 1});
+  Checkpoints checkpoints(folder.path(), options);
+  trainer.fit(samples(), Wrong{}, {.steps = 6, .validate_every = 2, .progress = false}, checkpoints);
+  const std::string text = text_in(folder / "best.txt"), best = folder / "best.safetensors";
+  const ::test::Bytes bytes = ::test::get(best);
+  std::filesystem::remove(folder / "best.txt");
+  resumed.load(Checkpoints::newest(folder.path()));
+  Checkpoints further(folder.path(), options);
+  resumed.fit(samples(), Wrong{}, {.steps = 10, .validate_every = 2, .progress = false}, further);
+  CHECK(further.best_loss() == checkpoints.best_loss());
+  CHECK(::test::get(best) == bytes);
+  CHECK(text_in(folder / "best.txt") == text);
+  other.load(best);
+  CHECK(text == detail::text_of(other.evaluate(Wrong{}).loss) + " 2\n");
+  other.save(best);  // a state as any other, that no evaluation has chosen
+  ::test::refuses(
+      [&] {
+        Checkpoints third(folder.path(), options);
+        resumed.fit(samples(), {.steps = 11, .progress = false}, third);
+      },
+      "expected the state of an evaluation, which Checkpoints has saved, found another file");
+}
+
+TEST_CASE("a run that goes on from an older state sets later ones aside") {
+  const ::test::Directory folder;
+  const std::string path = folder / "run";
+  const auto run = [&](std::uint64_t from, std::uint64_t steps, std::uint64_t every) {
+    launch(2, [&](comm::Threads& communicator) {
+      Ranks trainer(communicator, {});
+      if (from > 0) trainer.load(path + "/step-" + std::to_string(from) + ".safetensors");
+      Checkpoints checkpoints(path, {.every = every, .keep = 4});
+      trainer.fit(samples(), {.steps = steps, .progress = false}, checkpoints);
+    });
+  };
+  const auto states = [](const std::string& in) {
+    std::set<std::string> found;
+    for (const std::string& name : names_in(in))
+      if (name.ends_with("safetensors")) found.insert(name);
+    return found;
+  };
+  using Names = std::set<std::string>;
+  run(0, 8, 2);
+  run(4, 5, 3);  // another future, of which only the end is saved
+  CHECK(states(path) == Names{"step-2.safetensors", "step-4.safetensors", "step-5.safetensors"});
+  CHECK(states(path + "/abandoned-1") == Names{"step-6.safetensors", "step-8.safetensors"});
+  CHECK(names_in(path + "/abandoned-1").size() == 6);  // each an index and two parts
+  CHECK(Checkpoints::newest(path) == path + "/step-5.safetensors");
+  run(5, 6, 2);  // nothing lies ahead
+  CHECK(!names_in(path).contains("abandoned-2"));
+  run(2, 3, 9);
+  CHECK(states(path) == Names{"step-2.safetensors", "step-3.safetensors"});
+  CHECK(states(path + "/abandoned-2") == Names{"step-4.safetensors", "step-5.safetensors", "step-6.safetensors"});
+  Alone alone({.threads = 1}), whole({.threads = 1});  // what was set aside can still be loaded
+  alone.load(path + "/abandoned-1/step-8.safetensors");
+  whole.fit(samples(), {.steps = 8, .progress = false});
+  CHECK(alone.steps_done() == 8);
+
+  // In one program, too: the callback hears that the run has gone back.
+  const std::string again = folder / "again";
+  Alone trainer({.threads = 1});
+  Checkpoints checkpoints(again, {.every = 1});
+  trainer.fit(samples(), {.steps = 4, .progress = false}, checkpoints);
+  trainer.load(again + "/step-2.safetensors");
+  trainer.fit(samples(), {.steps = 3, .progress = false}, checkpoints);
+  CHECK(states(again) == Names{"step-2.safetensors", "step-3.safetensors"});
+  CHECK(states(again + "/abandoned-1") == Names{"step-3.safetensors", "step-4.safetensors"});
 }
 
 TEST_CASE("states of several ranks go with all their parts") {
@@ -326,7 +401,32 @@ TEST_CASE("a report refers to nothing outside itself, and draws what the run had
   std::size_t drawings = 0;
   for (std::size_t at = 0; (at = page.find("<svg", at)) != std::string::npos; ++at) ++drawings;
   CHECK(drawings == 5);
+  CHECK(!::test::says(page, "begun at step"));  // a report is of what its history has
   const std::vector<std::size_t> memory = detail::memory_of_step(trainer);
   CHECK(*std::max_element(memory.begin(), memory.end()) == Alone::plan().peak_of_live);
+}
+
+TEST_CASE("a chart draws points that stand alone, and gaps where nothing is finite") {
+  const auto path_of = [](std::vector<std::pair<double, double>> points) {
+    const std::string svg = detail::chart("t", "x", {{"c", std::move(points)}}), mark = "class=\"curve\"";
+    const std::size_t begin = svg.find(" d=\"", svg.find(mark)) + 4;
+    return svg.substr(begin, svg.find('"', begin) - begin);
+  };
+  const auto count = [](const std::string& in, const std::string& what) {
+    std::size_t found = 0;
+    for (std::size_t at = 0; (at = in.find(what, at)) != std::string::npos; ++at) ++found;
+    return found;
+  };
+  const double none = no_value;
+  CHECK(path_of({{1, 5}}) == " M70.0,220.0 h2");
+  CHECK(path_of({{0, 0}, {1, none}, {2, 1}, {3, none}, {4, 0}}) == " M70.0,220.0 h2 M410.0,10.0 h2 M750.0,220.0 h2");
+  CHECK(path_of({{0, 0}, {1, 1}, {2, none}, {3, none}, {4, 1}}) == " M70.0,220.0 L240.0,10.0 M750.0,10.0 h2");
+  // Of five together the least and the largest, in their order; a NaN among them hides neither.
+  std::vector<std::pair<double, double>> many;
+  for (int i = 0; i < 6000; ++i) many.emplace_back(i, i % 5 == 0 ? none : i % 5 == 2 ? 2 : i % 5 == 4 ? 0 : 1);
+  const std::string path = path_of(many);
+  CHECK(count(path, " M") == 1);
+  CHECK(count(path, " L") == 2 * 6000 / 5 - 1);
+  CHECK(count(path, ",220.0") == 6000 / 5);
 }
 // SPDX-License-Identifier: Apache-2.0

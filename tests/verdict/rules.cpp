@@ -74,6 +74,8 @@
 #include <regimen/rule/residual_keeps_shape.hpp>
 #include <regimen/rule/rotary_scales_frequencies.hpp>
 #include <regimen/rule/rotary_turns_pairs.hpp>
+#include <regimen/rule/sample_weighted_stands_outside.hpp>
+#include <regimen/rule/sample_weighted_takes_loss.hpp>
 #include <regimen/rule/scaled_gradients_need_unscale.hpp>
 #include <regimen/rule/selected_output_is_not_read.hpp>
 #include <regimen/rule/selective_names_a_layer.hpp>
@@ -159,6 +161,8 @@ static_assert(weight_above_zero<Ratio<1, 10>>::holds && !weight_above_zero<Ratio
               !weight_above_zero<Ratio<-1>>::holds && weight_above_zero<Thing>::holds);
 static_assert(masked_takes_loss<Thing, true>::holds && !masked_takes_loss<Thing, false>::holds);
 static_assert(!summed_stands_outside<Thing>::holds);
+static_assert(sample_weighted_takes_loss<Thing, true>::holds && !sample_weighted_takes_loss<Thing, false>::holds);
+static_assert(!sample_weighted_stands_outside<Thing>::holds);
 static_assert(delta_above_zero<Ratio<1, 10>>::holds && !delta_above_zero<Ratio<0>>::holds);
 static_assert(epsilon_above_zero<Ratio<1, 10>>::holds && !epsilon_above_zero<Ratio<-1, 10>>::holds);
 static_assert(!epsilon_above_zero<Ratio<1, 0>>::holds && !epsilon_above_zero<int>::holds);

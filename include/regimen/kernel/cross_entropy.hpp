@@ -34,12 +34,15 @@ struct Kernel<op::CrossEntropy<WithGradient, S>, 0> final {
     S* const logits = at(o.logits);
     const std::int32_t* const targets = at(o.target);
     double* const losses = at.template scratch_of<double>();
-    const S factor = static_cast<S>(o.scale * at(o.scalars)->loss_scale);
+    const float* const weights = o.weight.is_absent() ? nullptr : at(o.weight);
+    const S unweighted = static_cast<S>(o.scale * at(o.scalars)->loss_scale);
     for (std::size_t row = block.index(); row < o.rows; row += block.blocks()) {
       S* const values = logits + row * o.row();
       const std::int32_t target = targets[row];
-      if (target < 0 || static_cast<std::size_t>(target) >= o.columns) {
-        const S fill = target == ignore_index ? S(0) : std::numeric_limits<S>::quiet_NaN();
+      const double weight = weights == nullptr ? 1 : static_cast<double>(weights[row]);
+      const S factor = unweighted * static_cast<S>(weight);
+      if (weight == 0 || target < 0 || static_cast<std::size_t>(target) >= o.columns) {
+        const S fill = weight == 0 || target == ignore_index ? S(0) : std::numeric_limits<S>::quiet_NaN();
         if constexpr (WithGradient)
           for_row(block, values, o.columns, [&]<unsigned n>(std::size_t i) {
             Pack<S, n> filled;
@@ -80,8 +83,9 @@ struct Kernel<op::CrossEntropy<WithGradient, S>, 0> final {
         });
       }
       if (block.thread() == 0)
-        losses[row] = std::log(static_cast<double>(total)) - (1 - o.smoothing) * static_cast<double>(at_target) -
-                      (o.smoothing != 0 ? spread * static_cast<double>(shifted) : 0.0);
+        losses[row] =
+            weight * (std::log(static_cast<double>(total)) - (1 - o.smoothing) * static_cast<double>(at_target) -
+                      (o.smoothing != 0 ? spread * static_cast<double>(shifted) : 0.0));
     }
   }
 };
@@ -101,10 +105,11 @@ struct Kernel<op::CrossEntropy<WithGradient, S>, 1> final {
   REGIMEN_HD void operator()(const Block& block) const {
     const double* const losses = at.template scratch_of<double>();
     const std::int32_t* const targets = at(o.target);
+    const float* const weights = o.weight.is_absent() ? nullptr : at(o.weight);
     double loss = 0, count = 0;
     for (std::size_t row = block.thread(); row < o.rows; row += block.threads()) {
       loss += losses[row];
-      count += targets[row] == ignore_index ? 0 : 1;
+      count += targets[row] == ignore_index ? 0 : weights == nullptr ? 1 : static_cast<double>(weights[row]);
     }
     loss = combined<Sum>(block, loss);
     count = combined<Sum>(block, count);

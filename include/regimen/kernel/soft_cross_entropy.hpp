@@ -47,11 +47,14 @@ struct Kernel<op::SoftCrossEntropy<WithGradient, S>, 0> final {
     S* const logits = at(o.logits);
     const S* const targets = at(o.target);
     double* const losses = at.template scratch_of<double>();
-    const S factor = static_cast<S>(o.scale * at(o.scalars)->loss_scale);
+    const float* const weights = o.weight.is_absent() ? nullptr : at(o.weight);
+    const S unweighted = static_cast<S>(o.scale * at(o.scalars)->loss_scale);
     for (std::size_t row = block.index(); row < o.rows; row += block.blocks()) {
+      const double weight = weights == nullptr ? 1 : static_cast<double>(weights[row]);
+      const S factor = unweighted * static_cast<S>(weight);
       S* const values = logits + row * o.row();
       const S* const target = targets + row * o.columns;
-      if (o.masked && is_nan(*target)) {
+      if ((o.masked && is_nan(*target)) || weight == 0) {
         if constexpr (WithGradient)
           for_row(block, values, o.columns, [&]<unsigned n>(std::size_t i) {
             Pack<S, n> zeros;
@@ -92,7 +95,8 @@ struct Kernel<op::SoftCrossEntropy<WithGradient, S>, 0> final {
         });
       }
       if (block.thread() == 0)
-        losses[row] = static_cast<double>(mass) * std::log(static_cast<double>(total)) - static_cast<double>(product);
+        losses[row] =
+            weight * (static_cast<double>(mass) * std::log(static_cast<double>(total)) - static_cast<double>(product));
     }
   }
 };
@@ -113,11 +117,14 @@ struct Kernel<op::SoftCrossEntropy<WithGradient, S>, 1> final {
     Scalars& scalars = *at(o.scalars);
     detail::add_all(block, at.template scratch_of<double>(), o.rows, &scalars.loss_sum);
     double count = static_cast<double>(o.rows);
-    if (o.masked) {
+    if (o.masked || !o.weight.is_absent()) {
       const S* const targets = at(o.target);
+      const float* const weights = o.weight.is_absent() ? nullptr : at(o.weight);
       count = 0;
       for (std::size_t row = block.thread(); row < o.rows; row += block.threads())
-        count += is_nan(targets[row * o.columns]) ? 0 : 1;
+        count += o.masked && is_nan(targets[row * o.columns]) ? 0
+                 : weights == nullptr                         ? 1
+                                                              : static_cast<double>(weights[row]);
       count = combined<Sum>(block, count);
     }
     if (block.thread() == 0) scalars.count += count;

@@ -225,7 +225,17 @@ struct Kernel<op::CountCorrect<S>, 1> final {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    detail::add_all(block, at.template scratch_of<std::uint32_t>(), o.rows, &at(o.scalars)->correct);
+    const std::uint32_t* const correct = at.template scratch_of<std::uint32_t>();
+    if (o.weight.is_absent()) {
+      detail::add_all(block, correct, o.rows, &at(o.scalars)->correct);
+      return;
+    }
+    const float* const weights = at(o.weight);
+    double own = 0;
+    for (std::size_t row = block.thread(); row < o.rows; row += block.threads())
+      own += correct[row] != 0 ? static_cast<double>(weights[row]) : 0;
+    own = combined<Sum>(block, own);
+    if (block.thread() == 0) at(o.scalars)->correct += own;
   }
 };
 
@@ -242,8 +252,11 @@ struct Kernel<op::PointwiseLoss<Function, WithGradient, S>, 0> final {
 
   REGIMEN_HD static constexpr std::size_t chunks(std::size_t count) { return (count + chunk_size - 1) / chunk_size; }
   static constexpr std::size_t scratch(const op::PointwiseLoss<Function, WithGradient, S>& operation) {
-    return chunks(operation.count) * sizeof(double) * (pointwise::Counts<Function> ? 2 : 1);
-  }  // chunks' losses; behind them how many elements count, where not all do
+    return chunks(operation.count) * sizeof(double) * (all_count(operation) ? 1 : 2);
+  }  // chunks' losses; behind them how many elements count, or their weights, where not all do
+  REGIMEN_HD static constexpr bool all_count(const op::PointwiseLoss<Function, WithGradient, S>& operation) {
+    return !pointwise::Counts<Function> && operation.weight.is_absent();
+  }
   constexpr unsigned blocks() const { return o.count == 0 ? 0 : blocks_for(chunks(o.count), 1); }
 
   REGIMEN_HD_UNCHECKED
@@ -252,20 +265,25 @@ struct Kernel<op::PointwiseLoss<Function, WithGradient, S>, 0> final {
     S* const output = at(o.output);
     const S* const target = at(o.target);
     const bool aligned = are_aligned(output, target);
+    const float* const weights = o.weight.is_absent() ? nullptr : at(o.weight);
     double* const losses = at.template scratch_of<double>();
     const double factor = o.scale * at(o.scalars)->loss_scale;
     for (std::size_t chunk = block.index(); chunk < chunks(o.count); chunk += block.blocks()) {
       const std::size_t end = (chunk + 1) * chunk_size < o.count ? (chunk + 1) * chunk_size : o.count;
       double loss = 0;
-      [[maybe_unused]] double count = 0;
+      double count = 0;
       const auto add = [&]<unsigned n>(std::size_t i) {
         auto values = detail::read<n>(output + i);
         const auto wanted = detail::read<n>(target + i);
         for (unsigned k = 0; k < n; ++k) {
           const double x = static_cast<double>(values.at[k]), t = static_cast<double>(wanted.at[k]);
-          if constexpr (WithGradient) values.at[k] = static_cast<S>(Function::derivative(x, t) * factor);
-          loss += Function::value(x, t);
-          if constexpr (pointwise::Counts<Function>) count += Function::counts(t) ? 1 : 0;
+          const double weight = weights == nullptr ? 1 : static_cast<double>(weights[i + k]);
+          const bool counts = weight != 0;
+          if constexpr (WithGradient)
+            values.at[k] = static_cast<S>(counts ? Function::derivative(x, t) * factor * weight : 0.0);
+          loss += counts ? Function::value(x, t) * weight : 0.0;
+          if constexpr (pointwise::Counts<Function>) count += Function::counts(t) ? weight : 0.0;
+          else count += weight;
         }
         if constexpr (WithGradient) detail::write(values, output + i);
       };
@@ -280,7 +298,7 @@ struct Kernel<op::PointwiseLoss<Function, WithGradient, S>, 0> final {
       }
       loss = combined<Sum>(block, loss);
       if (block.thread() == 0) losses[chunk] = loss;
-      if constexpr (pointwise::Counts<Function>) {
+      if (!all_count(o)) {
         count = combined<Sum>(block, count);
         if (block.thread() == 0) losses[chunks(o.count) + chunk] = count;
       }
@@ -304,7 +322,7 @@ struct Kernel<op::PointwiseLoss<Function, WithGradient, S>, 1> final {
     const double* const losses = at.template scratch_of<double>();
     const std::size_t chunks = First::chunks(o.count);
     detail::add_all(block, losses, chunks, &scalars.loss_sum);
-    if constexpr (pointwise::Counts<Function>) detail::add_all(block, losses + chunks, chunks, &scalars.count);
+    if (!First::all_count(o)) detail::add_all(block, losses + chunks, chunks, &scalars.count);
     else if (block.thread() == 0) scalars.count += static_cast<double>(o.count);
   }
 };

@@ -27,7 +27,7 @@ template <class Smoothing>
 struct SmoothedCrossEntropy {
   using option_of = axis::loss;
   using smoothing = Smoothing;
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, takes_weights = true;
   template <class Output>
   using Labels = Value<std::int32_t, Shape<Output::rows>>;
   template <class Output>
@@ -37,7 +37,8 @@ struct SmoothedCrossEntropy {
 
   /// Adds to scalars.loss_sum and count; with `gradient` turns the output at `output` into its gradient.
   template <bool gradient, class Output>
-  static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale) {
+  static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale,
+                            View<float> weight = {}) {
     using S = typename Output::Element;
     engine.run(op::CrossEntropy<gradient, S>{.logits = {output},
                                              .target = {target},
@@ -46,18 +47,21 @@ struct SmoothedCrossEntropy {
                                              .columns = Output::columns,
                                              .scale = scale,
                                              .smoothing = Smoothing::value,
-                                             .leading = Output::leading});
+                                             .leading = Output::leading,
+                                             .weight = weight});
   }
 
   /// Adds the rows whose largest logit is the target's to scalars.correct.
   template <class Output>
-  static constexpr void count_correct(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars) {
+  static constexpr void count_correct(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars,
+                                      View<float> weight = {}) {
     engine.run(op::CountCorrect<typename Output::Element>{.logits = {output},
                                                           .target = {target},
                                                           .scalars = scalars,
                                                           .rows = engine.batch * Output::rows,
                                                           .columns = Output::columns,
-                                                          .leading = Output::leading});
+                                                          .leading = Output::leading,
+                                                          .weight = weight});
   }
 };
 

@@ -17,20 +17,22 @@ template <class Function>
 struct PointwiseLoss {
   using option_of = axis::loss;
   using masked = PointwiseLoss<pointwise::Masked<Function>>;
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, takes_weights = true;
   template <class Output>
   using Labels = Value<typename Output::Element, typename Output::Shape>;
   template <class Output>
   static constexpr std::size_t rows = Output::size;
 
   template <bool gradient, class Output>
-  static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale) {
+  static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale,
+                            View<float> weight = {}) {
     using S = typename Output::Element;
     engine.run(op::PointwiseLoss<Function, gradient, S>{.output = {output},
                                                         .target = {target},
                                                         .scalars = scalars,
                                                         .count = engine.batch * Output::size,
-                                                        .scale = scale});
+                                                        .scale = scale,
+                                                        .weight = weight});
   }
 };
 

@@ -17,7 +17,7 @@ namespace detail {
 template <bool masked_>
 struct SoftCrossEntropyOf {
   using option_of = axis::loss;
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, takes_weights = true;
   template <class Output>
   using Labels = Value<typename Output::Element, typename Output::Shape>;
   template <class Output>
@@ -26,7 +26,8 @@ struct SoftCrossEntropyOf {
   static constexpr std::size_t rows = Output::rows;  // per sample; the loss is their mean
 
   template <bool gradient, class Output>
-  static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale) {
+  static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale,
+                            View<float> weight = {}) {
     using S = typename Output::Element;
     engine.run(op::SoftCrossEntropy<gradient, S>{.logits = {output},
                                                  .target = {target},
@@ -35,7 +36,8 @@ struct SoftCrossEntropyOf {
                                                  .columns = Output::columns,
                                                  .scale = scale,
                                                  .leading = Output::leading,
-                                                 .masked = masked_});
+                                                 .masked = masked_,
+                                                 .weight = weight});
   }
 };
 

@@ -5,6 +5,8 @@
 #include <regimen/core/shape.hpp>
 #include <regimen/policy/policy.hpp>
 
+#include <cstddef>
+
 namespace regimen {
 
 struct CrossEntropy;  // regimen/loss/cross_entropy.hpp, the default
@@ -14,6 +16,8 @@ template <class Function, class Weight>
 struct Weighted;
 template <class Function>
 struct Masked;  // regimen/loss/masked.hpp
+template <class Function>
+struct SampleWeighted;  // regimen/loss/sample_weighted.hpp
 
 /// In Loss<...> alone: the sum over the valid targets of the global batch, not their mean.
 ///
@@ -40,7 +44,9 @@ inline constexpr bool belongs_to<Summed<Function>, axis::loss> = true;
 template <class Function>
 inline constexpr bool takes_padded_rows = false;
 
-/// Integer labels are below; of a sum of losses those of each.
+/// In place of a bound, of numbers: they are weights, finite and at least 0.
+inline constexpr std::size_t are_weights = ~std::size_t{0};
+/// Integer labels are below; of several values in a bundle those of each.
 template <class Function, class Output>
 constexpr auto labels_below() {
   if constexpr (requires { Function::template labels_below<Output>; }) return Function::template labels_below<Output>;
@@ -51,7 +57,8 @@ constexpr auto labels_below() {
 /// Decides the loss: a sum over the valid targets and their count.
 ///
 ///   choices   any loss; regimen/loss has the library's; SumOf<...> of them for a model of several outputs; Masked<...>
-///             of one, whose targets then may be absent; Summed<...> of any of these
+///             of one, whose targets then may be absent; SampleWeighted<...> of one, whose targets have weights;
+///             Summed<...> of any of these
 ///   default   Loss<CrossEntropy>
 ///   refuses   a type that is no loss; a loss that cannot read the model's output; a loss that couples the samples of a
 ///             batch, where Accumulate, SimulateWorld or ranks would cut the batch
@@ -66,6 +73,7 @@ constexpr auto labels_below() {
 ///   gathers_samples        it couples them, and gathers those of all ranks: then ranks do not cut its batch
 ///   labels_below<Output>   integer labels are below, where that is not the number of the output's columns
 ///   masked                 a type: the same loss, which leaves out targets that are NaN
+///   takes_weights          run and count_correct take weights, too: see SampleWeighted
 template <class Function>
 struct Loss final {
   using axis = regimen::axis::loss;

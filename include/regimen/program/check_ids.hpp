@@ -4,7 +4,9 @@
 
 #include <regimen/core/bundled.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/core/finite.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/policy/loss.hpp>
 
 #include <array>
 #include <cstddef>
@@ -29,6 +31,11 @@ namespace regimen::train {
       where + ", label of sample " + std::to_string(sample) + row,
       "one of " + std::to_string(classes) + " classes, 0 to " + std::to_string(classes - 1) + ", or ignore_index",
       found, "mend the data, or give the last layer as many outputs as there are classes");
+}
+
+[[noreturn, gnu::cold]] inline void refuse_weight(const std::string& where, std::size_t sample, double found) {
+  throw Error(where + ", weight of sample " + std::to_string(sample), "a finite number of at least 0",
+              regimen::detail::digits_of(found), "mend the data; 0 leaves a target out");
 }
 
 /// Calls check(value I of a sample, the index of the sample, where, as a bundle says it, std::integral_constant I) for
@@ -104,7 +111,7 @@ void check_labels([[maybe_unused]] std::span<const Label> targets, [[maybe_unuse
     }
   }
 }
-/// The same for bundles.   classes   of each value
+/// The same for bundles.   classes   of each value; are_weights of weights
 template <class... Values>
 void check_labels(std::span<const Bundled<Values...>> targets, std::size_t,
                   const std::array<std::size_t, sizeof...(Values)>& classes, const std::string& where,
@@ -113,6 +120,15 @@ void check_labels(std::span<const Bundled<Values...>> targets, std::size_t,
                [&]<class T>(std::span<const T> ids, std::size_t sample, const std::string& part, auto i) {
                  check_labels(ids, ids.size(), classes[i], part, first + sample);
                });
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    const auto look = [&]<std::size_t I, class Element>(std::integral_constant<std::size_t, I>, Element*) {
+      if constexpr (std::is_floating_point_v<Element>)
+        for (std::size_t s = 0; s < targets.size() && classes[I] == regimen::detail::are_weights; ++s)
+          for (const Element weight : targets[s].template get<I>())
+            if (!(weight >= 0 && is_finite(weight))) refuse_weight(where, first + s, double(weight));
+    };
+    (look(std::integral_constant<std::size_t, i>{}, static_cast<typename Values::Element*>(nullptr)), ...);
+  }(std::index_sequence_for<Values...>{});
 }
 
 }  // namespace regimen::train

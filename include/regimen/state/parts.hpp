@@ -158,12 +158,16 @@ class SavedState final {
     if (!regimen::detail::exists(path))
       return errno == ENOENT || errno == ENOTDIR ? std::optional(std::string()) : std::nullopt;
     try {
-      const MappedFile file(path);  // does not check the data's checksums
-      std::vector<safetensors::Tensor> tensors;
-      std::map<std::string, std::string> metadata;
-      safetensors::detail::parse_header(path, file.bytes(), tensors, metadata);
-      return metadata["regimen.save"];
+      return metadata_of(path)["regimen.save"];
     } catch (const Error&) { return std::nullopt; }
+  }
+  /// What a file says of itself. Reads neither its numbers, nor the parts of an index.
+  [[gnu::cold]] static std::map<std::string, std::string> metadata_of(const std::string& path) {
+    const MappedFile file(path);
+    std::vector<safetensors::Tensor> tensors;
+    std::map<std::string, std::string> metadata;
+    safetensors::detail::parse_header(path, file.bytes(), tensors, metadata);
+    return metadata;
   }
 
   /// Removes the files beside `path` of saves that began before `time`, except the parts of the save `kept`: parts of a
@@ -178,6 +182,18 @@ class SavedState final {
       if (part.is_temporary) regimen::detail::AtomicFile::remove_if_stale(directory + name);
       else std::remove((directory + name).c_str());  // the state is saved, whatever cannot be removed
     }
+  }
+  /// Moves a state, with its parts, to a folder of the same file system. The index goes first: whoever is killed in
+  /// between leaves no index without parts where it was.
+  [[gnu::cold]] static void move(const std::string& path, const std::string& folder) {
+    const std::string directory = regimen::detail::directory_of(path), index = regimen::detail::name_of_file(path);
+    const auto move = [&](const std::string& name) {
+      if (std::rename((directory + name).c_str(), (folder + "/" + name).c_str()) != 0)
+        throw Error(directory + name, "to move it to " + folder, std::strerror(errno));
+    };
+    move(index);
+    for (const std::string& name : regimen::detail::names_in(directory))
+      if (!PartNames::find(name, index).save.empty()) move(name);
   }
 
  private:

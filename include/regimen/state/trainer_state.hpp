@@ -3,6 +3,7 @@
 
 #include <regimen/comm/agreement.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/core/finite.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/state/background_save.hpp>
 #include <regimen/state/parts.hpp>
@@ -259,6 +260,7 @@ struct StateAccess {
       metadata["regimen.without_gain"] = std::to_string(session.patience.without_gain);
       metadata["regimen.validated_at"] = std::to_string(session.patience.validated_at);
     }
+    if (!is_nan(session.evaluated)) metadata["regimen.evaluated"] = bits_of(session.evaluated);
     return metadata;
   }
 };

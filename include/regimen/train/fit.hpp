@@ -7,10 +7,9 @@
 #include <regimen/core/philox.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/data/loader.hpp>
-#include <regimen/rule/callback_hears_launches.hpp>
-#include <regimen/rule/callback_takes_event.hpp>
 #include <regimen/state/trainer_state.hpp>
 #include <regimen/train/average.hpp>
+#include <regimen/train/callbacks.hpp>
 #include <regimen/train/expect.hpp>
 #include <regimen/train/fingerprint.hpp>
 #include <regimen/train/input_meter.hpp>
@@ -49,42 +48,11 @@ struct Borrowed final {
   std::string name() const { return detail::name_of_source(*source); }
 };
 
-/// The results of a launch of several steps, the oldest first.
-using StepResults = std::span<const StepResult>;
-
-/// What callbacks of a Trainer hear of: each step, or each launch of several steps.
-template <class Trainer>
-using TrainingEvent = std::conditional_t<(Trainer::Session::steps > 1), StepResults, const StepResult&>;
-
-/// Whether Trainer::fit ever calls a Callback. A body that takes anything is compiled for the events of this Trainer
-/// alone.
-template <class Trainer, class Callback>
-inline constexpr bool hears_training = std::is_invocable_v<Callback&, Trainer&, TrainingEvent<Trainer>>;
-template <class Trainer, class Callback>
-inline constexpr bool hears_epochs = std::is_invocable_v<Callback&, Trainer&, const EpochEvent&>;
-template <class Trainer, class Callback>
-inline constexpr bool is_called =
-    hears_training<Trainer, Callback> || std::is_invocable_v<Callback&, Trainer&, const Evaluation&> ||
-    hears_epochs<Trainer, Callback> || std::is_invocable_v<Callback&, Trainer&, const Fitted&>;
-template <class Trainer, class Callback>
-inline constexpr bool counts_launches_as_steps = [] {
-  if constexpr (Trainer::Session::steps == 1 || hears_training<Trainer, Callback>) return false;
-  else return std::is_invocable_v<Callback&, Trainer&, const StepResult&>;
-}();
-template <class Trainer, class Callback>
-using heard_callback = typename std::conditional_t<
-    counts_launches_as_steps<Trainer, Callback>,
-    rule::callback_hears_launches<std::remove_reference_t<Callback>, typename Trainer::Configuration::steps,
-                                  !counts_launches_as_steps<Trainer, Callback>>,
-    rule::callback_takes_event<std::remove_reference_t<Callback>, is_called<Trainer, Callback>>>::must_hold;
-template <class Trainer, class Callback>
-inline constexpr bool may_call = is_called<Trainer, Callback> && !counts_launches_as_steps<Trainer, Callback>;
-
 /// The epoch that fit is in, and what its steps add up to.
 struct EpochCount final {
   EpochEvent event{};
   bool is_open = false;
-  double loss_sum = 0, divisor = 0, began = 0;
+  double loss_sum = 0, weight = 0, divisor = 0, began = 0;
 
   const EpochEvent& begin(std::uint64_t epoch, std::uint64_t step) {
     *this = EpochCount{};
@@ -98,7 +66,8 @@ struct EpochCount final {
   void add(const StepResult& result, double of, double all) {
     ++event.steps;
     event.targets += result.targets;
-    if (result.targets > 0) loss_sum += result.loss * of;
+    weight += result.weight;
+    if (result.weight > 0) loss_sum += result.loss * of;
     divisor = all;
   }
   const EpochEvent& end(std::uint64_t step) {
@@ -193,6 +162,9 @@ struct FitLoop final {
     bool goes_on = true;
     patience.is_kept = run.patience != 0;
     if (!patience.is_resumed) patience = Patience{.is_kept = patience.is_kept};
+    [[maybe_unused]] const auto tell_all = [&](const auto& event) {
+      goes_on = tell(trainer, event, callbacks...) && goes_on;
+    };
     const auto validate = [&] {
       const Evaluation evaluation = evaluated(trainer, *validation, run);
       patience.validated_at = session.steps_done;
@@ -207,7 +179,7 @@ struct FitLoop final {
         fitted.stopped_early = true;
         goes_on = false;
       }
-      ((goes_on = tell(trainer, callbacks, evaluation) && goes_on), ...);
+      tell_all(evaluation);
     };
     const auto is_due = [&] {
       return validation != nullptr && run.validate_every != 0 && session.steps_done > 0 &&
@@ -222,9 +194,6 @@ struct FitLoop final {
     }
     patience.is_resumed = false;
     [[maybe_unused]] EpochCount epoch;
-    [[maybe_unused]] const auto tell_all = [&](const auto& event) {
-      ((goes_on = tell(trainer, callbacks, event) && goes_on), ...);
-    };
     const bool asks = !trainer.on_all_ranks(sizeof...(Callbacks) == 0);  // a callback of one rank may stop all ranks
     const auto all_go_on = [&] { return asks ? trainer.on_all_ranks(goes_on) : goes_on; };
     // Without callbacks the results of a step are read while the next step runs, unless that must not follow an
@@ -244,11 +213,10 @@ struct FitLoop final {
       if constexpr (may_tell)
         for (const StepResult& result : results) {
           using Step = typename Session::Step;
-          epoch.add(result, Step::divisor_of(double(result.targets)),
-                    Step::divisor_of(double(epoch.event.targets + result.targets)));
+          epoch.add(result, Step::divisor_of(result.weight), Step::divisor_of(epoch.weight + result.weight));
         }
-      if constexpr (Session::steps > 1) ((goes_on = tell(trainer, callbacks, results) && goes_on), ...);
-      else ((goes_on = tell(trainer, callbacks, results.front()) && goes_on), ...);
+      if constexpr (Session::steps > 1) tell_all(results);
+      else tell_all(results.front());
     };
     const auto finish_before = [&] {
       if (before != nullptr) finish(*std::exchange(before, nullptr));
@@ -280,7 +248,8 @@ struct FitLoop final {
     fitted.workers = loader.workers();
     fitted.ahead = loader.ahead();
     if (run.workers == data::automatic && run.progress && session.rank() == 0) say_chosen(fitted);
-    (static_cast<void>(tell(trainer, callbacks, fitted)), ...);
+    tell_all(fitted);
+    if (asks) trainer.on_all_ranks(true);  // no rank goes on alone where a callback of another has thrown
     return fitted;
   }
 
@@ -383,13 +352,6 @@ struct FitLoop final {
     }();
     session.place = loader.place();
     return ran;
-  }
-
-  template <class Callback, class Event>
-  static bool tell(Trainer& trainer, Callback& callback, const Event& event) {
-    if constexpr (std::is_invocable_r_v<bool, Callback&, Trainer&, const Event&>) return callback(trainer, event);
-    else if constexpr (std::is_invocable_v<Callback&, Trainer&, const Event&>) callback(trainer, event);
-    return true;
   }
 };
 

@@ -178,7 +178,7 @@ class GradientProbe final {
       for (std::size_t i = 0; i < count && bound > 0; ++i)
         values[i] = ignores && i % 5 == 4 ? ignore_index : static_cast<T>(Philox::draw(key, i, 0).word[0] % bound);
     } else {
-      for (std::size_t i = 0; i < count; ++i) values[i] = check_number(key, i);
+      for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>(check_number(key, i));
     }
     return values;
   }

@@ -16,6 +16,13 @@ struct LoopByHand;
 inline constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 /// The mean over valid targets.
 constexpr double mean_of(double sum, double count) { return count > 0 ? sum / count : no_value; }
+namespace train {
+/// A number of targets, or a sum of weights, rounded up: 0 only if there is none.
+constexpr std::size_t whole_targets(double count) {
+  const auto below = static_cast<std::size_t>(count);
+  return below + (static_cast<double>(below) < count ? 1 : 0);
+}
+}  // namespace train
 
 /// The result of one optimizer step.
 ///
@@ -27,17 +34,20 @@ constexpr double mean_of(double sum, double count) { return count > 0 ? sum / co
 ///                   0, and only data and schedule advanced
 ///   waited          milliseconds of these in which fit's loop waited for data
 ///   samples         of all ranks, computed as this rank's times the number of ranks; inexact for a short last batch
-///   targets         the number of valid targets of all ranks; for SumOf, of samples
+///   targets         the number of valid targets of all ranks; for SumOf, of samples; for SampleWeighted the sum of their
+///                   weights, rounded up
+///   weight          what divides the sum of their losses: that number, or the sum of their weights
 struct StepResult {
   std::uint64_t step = 0;
   double loss = no_value, gradient_norm = no_value, learning_rate = 0, loss_scale = 1;
   bool applied = true;
   double milliseconds = 0, waited = 0;
   std::size_t samples = 0, targets = 0;
+  double weight = 0;
 };
 
 /// The result of an evaluation: means over all valid targets, NaN if there is none; for SumOf over all samples; for
-/// Summed the sum of the loss. accuracy is NaN for losses without one.
+/// Summed the sum of the loss. accuracy is NaN for losses without one. targets is as StepResult's.
 struct Evaluation {
   double loss = no_value, accuracy = no_value;
   std::size_t targets = 0;

@@ -104,9 +104,10 @@ struct Session final {
   std::vector<TensorRecord> tensors;
   std::vector<std::uint64_t> hashes;  // of all ranks' weights, for compare_weights
   std::uint64_t steps_done = 0, batches_by_hand = 0, ticket = 0;
-  bool fits = false;  // a callback of fit may be running
-  DataPlace place{};  // in the data that fit reads
-  Batching batching;  // of the last call of Trainer::batches; batches_by_hand of its batches are applied
+  bool fits = false;      // a callback of fit may be running
+  bool has_left = false;  // the other ranks know that this one has failed
+  DataPlace place{};      // in the data that fit reads
+  Batching batching;      // of the last call of Trainer::batches; batches_by_hand of its batches are applied
   Patience patience;
   Preparation preparation;
   Waiting waiting = Waiting::forward;
@@ -114,6 +115,7 @@ struct Session final {
   std::size_t library = 0, launches = 0;
   double started = 0, finished = 0, waited = 0;  // waited: of the step that begins, for data
   std::unique_ptr<BackgroundSave> saving;
+  double evaluated = no_value;                  // the loss of the evaluation for which a state is saved; else NaN
   int exceptions = std::uncaught_exceptions();  // in flight at construction
 
   [[gnu::noinline]] Session(std::unique_ptr<comm::Ranks> given_ranks, const Options& given_options)
@@ -223,7 +225,7 @@ struct Session final {
   }
   [[gnu::cold]] void give_up(const std::string& reason) {
     if (saving) saving->give_up();
-    if (all_ranks) all_ranks->leave(reason);
+    if (all_ranks && !std::exchange(has_left, true)) all_ranks->leave(reason);
     try {
       if constexpr (requires { walk.engine.abort_ranks(); }) walk.engine.abort_ranks();
       abandon();
@@ -386,7 +388,8 @@ struct Session final {
                               .milliseconds = milliseconds / double(of.count),
                               .waited = of.waited * 1e3 / double(of.count),
                               .samples = of.samples / of.count * ranks(),
-                              .targets = static_cast<std::size_t>(s.count)};
+                              .targets = whole_targets(s.count),
+                              .weight = s.count};
     }
     if constexpr (!requires { walk.engine.library_bytes(); })
       if (library == 0) library = grown_beside(walk.arena.peak, resident_at_start);

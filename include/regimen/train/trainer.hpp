@@ -181,7 +181,8 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// after its last, and with (trainer, Fitted) at the end, if they accept these; refuses a callback that accepts none.
   /// Under Steps<K> with K > 1: with (trainer, std::span<const StepResult>) after every launch, which has the results of K
   /// steps, or of one; if a callback hears epochs, no launch has steps of two. At one moment a step is told first, then
-  /// the end of its epoch, then an evaluation. If a callback returns false the run ends, on all ranks.
+  /// the end of its epoch, then an evaluation. If a callback returns false the run ends, on all ranks. If it throws, fit
+  /// throws that, and on all other ranks an error that names the rank and the callback.
   template <class Source, class... Callbacks>
   Fitted fit(const Source& source, const FitOptions& run = {}, Callbacks&&... callbacks) {
     static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
@@ -426,7 +427,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
       train::expect_finite(found);
     });
     Evaluation evaluation{mean_of(found.loss_sum, Step::divisor_of(found.count)), no_value,
-                          static_cast<std::size_t>(found.count)};
+                          train::whole_targets(found.count)};
     if constexpr (Step::template has_accuracy<decltype(session_.walk)>)
       evaluation.accuracy = mean_of(found.correct, found.count);
     return evaluation;

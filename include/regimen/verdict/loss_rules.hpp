@@ -7,6 +7,8 @@
 #include <regimen/rule/fraction_is_a_ratio.hpp>
 #include <regimen/rule/masked_takes_loss.hpp>
 #include <regimen/rule/policy_takes_option.hpp>
+#include <regimen/rule/sample_weighted_stands_outside.hpp>
+#include <regimen/rule/sample_weighted_takes_loss.hpp>
 #include <regimen/rule/smoothing_below_one.hpp>
 #include <regimen/rule/summed_stands_outside.hpp>
 #include <regimen/rule/temperature_above_zero.hpp>
@@ -74,9 +76,24 @@ struct loss_rules<Masked<Loss>> {
   using rules = mp::mp_push_back<typename weighed_rules<Loss>::type,
                                  rule::masked_takes_loss<Loss, requires { typename Loss::masked; }>>;
 };
+template <class Loss>
+  requires(!is_incomplete<SampleWeighted<Loss>>)
+struct loss_rules<SampleWeighted<Loss>> {
+  using rules = mp::mp_push_back<typename weighed_rules<Loss>::type,
+                                 rule::sample_weighted_takes_loss<Loss, requires { requires Loss::takes_weights; }>>;
+};
+/// Of a loss in a sum.
+template <class Loss>
+struct summand_rules : weighed_rules<Loss> {};
+template <class Loss>
+struct summand_rules<SampleWeighted<Loss>> {
+  using type = mp::mp_list<rule::sample_weighted_stands_outside<SampleWeighted<Loss>>>;
+};
+template <class Loss, class Weight>
+struct summand_rules<Weighted<SampleWeighted<Loss>, Weight>> : summand_rules<SampleWeighted<Loss>> {};
 template <class... Losses>
 struct loss_rules<SumOf<Losses...>> {
-  using rules = mp::mp_append<mp::mp_list<>, typename weighed_rules<Losses>::type...>;
+  using rules = mp::mp_append<mp::mp_list<>, typename summand_rules<Losses>::type...>;
 };
 
 }  // namespace regimen::detail

@@ -42,7 +42,7 @@ struct Nothing {
 /// read from steps, evaluations, plans and parameters. Nothing here ever runs.
 struct Inert {
   double loss = 0, accuracy = 0, validation_loss = 0, learning_rate = 0, gradient_norm = 0, milliseconds = 0,
-         loss_scale = 1;
+         loss_scale = 1, weight = 0;
   std::size_t peak = 0, library = 0, operations = 0, parameters = 0, trained = 0, batch = 0, micro_batches = 1,
               targets = 0, samples = 0, step = 0, steps = 0;
   bool applied = true, stopped_early = false, trains = true, decays = true;

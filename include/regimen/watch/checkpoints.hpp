@@ -1,21 +1,25 @@
 // regimen/watch/checkpoints.hpp — saves the state of a run every so often, the last few and the best.
 #pragma once
 
+#include <regimen/core/atomic_file.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
+#include <regimen/core/say.hpp>
 #include <regimen/state/parts.hpp>
+#include <regimen/state/trainer_state.hpp>
 #include <regimen/train/result.hpp>
 #include <regimen/watch/run_text.hpp>
 #include <regimen/watch/text.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <string>
@@ -41,12 +45,17 @@ struct CheckpointsOptions final {
 ///
 ///   every   steps between states: step-<N>.safetensors; and one when the run ends. 0: none
 ///   keep    how many of these stay, the last ones; an older one is removed when a newer one is in place
-///   best    also best.safetensors: the state of the evaluation with the least loss, and best.txt: its loss and step
-///   note    a line for run.txt, which the first call writes: for the version of your program, say
+///   best    also best.safetensors: the state of the evaluation with the least loss, which it holds itself
+///           ("regimen.evaluated" in its metadata); best.txt says that loss and its step, for people
+///   note    a line for run.txt, to which every run that begins or resumes here adds its part: for the version of your
+///           program, say
 ///
 /// Under Steps<K> a state that is due inside a launch is saved after it. A run that continues from one of its states
-/// counts those that are there, and the best loss so far. Folders: one run each; one that has states of later steps
-/// than a run that begins anew is refused. All ranks have one, with the same folder, on one file system.
+/// counts those that are there, and the best loss so far. Where it continues from an older one, the states of later
+/// steps are of a future that it does not have: they are moved to the sub-folder abandoned-<k>, so that `newest` never
+/// leads back to them. best.safetensors stays: it is the best of all that ran here. Folders: one run each; one that has
+/// states of later steps than a run that begins anew is refused. All ranks have one, with the same folder, on one file
+/// system.
 ///
 /// memory   while it saves, a copy of this rank's state, outside the plan
 /// failure  as save_in_background: an error in writing is thrown at the next state, or at the end of fit
@@ -64,19 +73,19 @@ class Checkpoints final {
 
   template <class Trainer>
   void operator()(Trainer& trainer, const StepResult& step) {
-    begin(trainer);
+    begin(trainer, step.step - 1);
     if (is_due(step)) save(trainer, trainer.steps_done());
   }
   template <class Trainer>
   void operator()(Trainer& trainer, std::span<const StepResult> launch) {
-    begin(trainer);
+    begin(trainer, launch.front().step - 1);
     if (std::any_of(launch.begin(), launch.end(), [&](const StepResult& step) { return is_due(step); }))
       save(trainer, trainer.steps_done());
   }
   template <class Trainer>
   void operator()(Trainer& trainer, const Evaluation& found) {
+    begin(trainer, trainer.steps_done());
     if (!options_.best) return;
-    begin(trainer);
     // A file that one rank sees later than another decides nothing.
     if (!trainer.on_all_ranks(is_finite(found.loss) && found.loss < best_)) return;
     best_ = found.loss;
@@ -84,7 +93,7 @@ class Checkpoints final {
   }
   template <class Trainer>
   void operator()(Trainer& trainer, const Fitted&) {
-    begin(trainer);
+    begin(trainer, trainer.steps_done());
     if (options_.every != 0 && pending_ != trainer.steps_done() &&
         (states_.empty() || states_.back() != trainer.steps_done()))
       save(trainer, trainer.steps_done());
@@ -103,6 +112,15 @@ class Checkpoints final {
  private:
   static constexpr std::uint64_t none = (std::numeric_limits<std::uint64_t>::max)();
   static constexpr std::string_view prefix = "step-", suffix = ".safetensors";
+
+  /// The state that is saved meanwhile holds the loss that it was chosen by: they are one file.
+  struct Judged {
+    Judged(double& of, double loss) : evaluated(of) { evaluated = loss; }
+    ~Judged() { evaluated = no_value; }
+    Judged(const Judged&) = delete;
+    Judged& operator=(const Judged&) = delete;
+    double& evaluated;
+  };
 
   static std::string file_in(const std::string& folder, std::uint64_t step) {
     return folder + "/" + std::string(prefix) + std::to_string(step) + std::string(suffix);
@@ -125,34 +143,70 @@ class Checkpoints final {
 
   bool is_due(const StepResult& step) const { return options_.every != 0 && step.step % options_.every == 0; }
 
-  /// Before its first event: what earlier runs have left.
+  /// What earlier runs have left, before the first event, and again where the program has gone back to an older state.
+  ///   since   the steps before the event
   template <class Trainer>
-  void begin(Trainer& trainer) {
-    if (std::exchange(has_begun_, true)) return;
-    const std::uint64_t now = trainer.steps_done();
-    std::uint64_t best_step = 0;
-    std::string words;
-    if (std::ifstream file(folder_ + "/best.txt"); options_.best && file >> words >> best_step)
-      best_ = std::strtod(words.c_str(), nullptr);
-    for (const std::uint64_t step : steps_in(folder_)) {
-      if (step < now) states_.push_back(step);
-      best_step = (std::max)(best_step, step);
+  void begin(Trainer& trainer, std::uint64_t since) {
+    const std::uint64_t before = std::exchange(seen_, since);
+    if (before != none && before <= since) return;
+    finish(trainer);
+    const bool first = trainer.rank() == 0;
+    best_ = std::numeric_limits<double>::infinity();
+    std::uint64_t latest = 0;
+    if (options_.best && detail::exists(best_file())) {
+      const auto metadata = train::SavedState::metadata_of(best_file());
+      if (!metadata.contains("regimen.evaluated"))
+        throw Error(best_file(), "the state of an evaluation, which Checkpoints has saved", "another file",
+                    "give it another name");
+      best_ = std::bit_cast<double>(train::whole_number(best_file(), metadata, "regimen.evaluated"));
+      latest = train::whole_number(best_file(), metadata, "regimen.step");
+      if (first) detail::write_text(folder_ + "/best.txt", best_text(latest));  // a killed run may not have written it
     }
-    const std::uint64_t launch = Trainer::Session::steps;
-    if (now <= launch && best_step > launch)
+    states_ = steps_in(folder_);
+    if (!states_.empty()) latest = (std::max)(latest, states_.back());
+    if (since == 0 && latest > 0)
       throw Error(folder_, "a folder without states, for a run that begins anew",
-                  "a state of step " + std::to_string(best_step), "load it first, or give another folder");
-    if (trainer.rank() == 0) detail::write_text(folder_ + "/run.txt", run_text(trainer, options_.note));
+                  "a state of step " + std::to_string(latest), "load it first, or give another folder");
+    const auto later = std::upper_bound(states_.begin(), states_.end(), since);
+    if (first) set_aside(since, std::span(later, states_.end()));
+    states_.erase(later, states_.end());
+    if (first) add_to_run_text(run_text(trainer, options_.note, since));
   }
+  void set_aside(std::uint64_t since, std::span<const std::uint64_t> steps) const {
+    if (steps.empty()) return;
+    const auto numbered = [&](std::size_t k) { return folder_ + "/abandoned-" + std::to_string(k); };
+    std::size_t k = 1;
+    while (detail::exists(numbered(k))) ++k;
+    std::error_code failed;
+    std::filesystem::create_directory(numbered(k), failed);
+    if (failed) throw Error(numbered(k), "a name where a folder can be made", failed.message());
+    std::string moved;
+    for (const std::uint64_t step : steps) {
+      train::SavedState::move(file_in(folder_, step), numbered(k));
+      moved += (moved.empty() ? "" : ", ") + std::to_string(step);
+    }
+    detail::say("regimen: " + folder_ + ": the run continues from step " + std::to_string(since) + "; later states (" +
+                moved + ") are now in " + numbered(k) + "\n");
+  }
+  void add_to_run_text(const std::string& text) const {
+    const std::string path = folder_ + "/run.txt";
+    std::ifstream file(path, std::ios::binary);
+    const std::string earlier{std::istreambuf_iterator<char>(file), {}};
+    detail::write_text(path, earlier.empty() ? text : earlier + "\n----\n\n" + text);
+  }
+  std::string best_text(std::uint64_t step) const { return detail::text_of(best_) + " " + std::to_string(step) + "\n"; }
 
   /// step   none: the best state
   template <class Trainer>
   void save(Trainer& trainer, std::uint64_t step) {
     finish(trainer);
-    trainer.save_in_background(step == none ? best_file() : file_in(folder_, step));
+    {
+      const Judged judged(train::Inside::session(trainer).evaluated, step == none ? best_ : no_value);
+      trainer.save_in_background(step == none ? best_file() : file_in(folder_, step));
+    }
     saves_ = true;
     pending_ = step;
-    pending_best_ = detail::text_of(best_) + " " + std::to_string(trainer.steps_done()) + "\n";
+    pending_best_ = best_text(trainer.steps_done());
   }
   /// The state that is being saved is in place; then older ones may go.
   template <class Trainer>
@@ -180,7 +234,8 @@ class Checkpoints final {
   CheckpointsOptions options_;
   std::vector<std::uint64_t> states_;  // in place, by step
   double best_ = std::numeric_limits<double>::infinity();
-  bool has_begun_ = false, saves_ = false;
+  std::uint64_t seen_ = none;  // steps before the last event; none: there was no event
+  bool saves_ = false;
   std::uint64_t pending_ = none;  // the step of the state that is being saved; none: the best
   std::string pending_best_;
 };

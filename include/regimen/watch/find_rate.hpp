@@ -148,7 +148,7 @@ RateSweep find_rate(Trainer& trainer, const Source& source, const RateOptions& o
     sweep.rates.push_back(step.learning_rate);
     sweep.losses.push_back(step.loss);
     if (step.loss < least) least = step.loss;
-    return step.targets == 0 || (is_finite(step.loss) && !(step.loss > 0 && step.loss > options.stop * least));
+    return step.weight == 0 || (is_finite(step.loss) && !(step.loss > 0 && step.loss > options.stop * least));
   };
   if constexpr (Session::steps > 1) {
     trainer.fit(source, run, [&](Trainer&, std::span<const StepResult> launch) {

@@ -48,8 +48,8 @@ struct Curve final {
   std::vector<std::pair<double, double>> points;  // x never falls
 };
 
-/// A drawing of curves. Of many points in one place the least and the largest are drawn; a point that is not finite is
-/// a gap.
+/// A drawing of curves. Of many points in one place the least and the largest that are finite are drawn; where there is
+/// none is a gap. A point between two gaps is a dash.
 inline std::string chart(const std::string& title, const std::string& across, const std::vector<Curve>& curves) {
   constexpr double width = 760, height = 260, left = 70, top = 10, right = 10, bottom = 40;
   constexpr const char* colours[] = {"#1965b0", "#dc050c", "#4eb265", "#f7a600"};
@@ -91,25 +91,28 @@ inline std::string chart(const std::string& title, const std::string& across, co
     const std::string colour = colours[c % std::size(colours)];
     const std::size_t together = points.size() / 1500 + 1;
     std::string path;
-    bool draws = false;
-    std::size_t drawn = 0;
+    std::size_t connected = 0;  // points of the line that is being drawn
+    const auto end_line = [&] {
+      if (std::exchange(connected, 0) == 1) path += " h2";  // a line of one point would not be seen
+    };
     for (std::size_t i = 0; i < points.size(); i += together) {
-      const auto begin = points.begin() + static_cast<std::ptrdiff_t>(i),
-                 end = points.begin() + static_cast<std::ptrdiff_t>((std::min)(i + together, points.size()));
-      const auto [least, largest] =
-          std::minmax_element(begin, end, [](const auto& a, const auto& b) { return a.second < b.second; });
-      for (const auto& point : {*(std::min)(least, largest), *(std::max)(least, largest)}) {
-        if (!is_finite(point.second)) {
-          draws = false;
-          continue;
-        }
-        path += (draws ? " L" : " M") + place(at_x(point.first), at_y(point.second));
-        draws = true;
-        ++drawn;
-        if (together == 1) break;
+      const std::pair<double, double>*least = nullptr, *largest = nullptr;
+      for (std::size_t k = i; k < (std::min)(i + together, points.size()); ++k) {
+        if (!is_finite(points[k].second)) continue;
+        if (least == nullptr || points[k].second < least->second) least = &points[k];
+        if (largest == nullptr || points[k].second > largest->second) largest = &points[k];
+      }
+      if (least == nullptr) {
+        end_line();
+        continue;
+      }
+      if (largest < least) std::swap(least, largest);  // by place, from here on
+      for (const auto* point : {least, largest}) {
+        path += (connected++ > 0 ? " L" : " M") + place(at_x(point->first), at_y(point->second));
+        if (least == largest) break;
       }
     }
-    if (drawn == 1) path += " h2";
+    end_line();
     svg += "<path class=\"curve\" stroke=\"" + colour + "\" d=\"" + path + "\"/>\n";
     legend += " <span style=\"color:" + colour + "\">" + escaped(curves[c].name) + "</span>";
   }

@@ -1,12 +1,14 @@
 // regimen/watch/run_text.hpp — what a rerun needs to know of a run, as text.
 #pragma once
 
+#include <regimen/state/patience.hpp>
 #include <regimen/state/trainer_state.hpp>
 #include <regimen/train/fingerprint.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/watch/text.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -41,8 +43,9 @@ std::string type_name() {
 /// the plan.
 ///
 /// The options of fit and of the update rule are the program's, and stand in its source: note its version in `note`.
+///   begun   the steps before this run; without: where it began is left out
 template <class Trainer>
-std::string run_text(Trainer& trainer, const std::string& note = {}) {
+std::string run_text(Trainer& trainer, const std::string& note = {}, std::uint64_t begun = train::never) {
   auto& session = train::Inside::session(trainer);
   using Session = typename Trainer::Session;
   const auto& options = trainer.options();
@@ -57,7 +60,7 @@ std::string run_text(Trainer& trainer, const std::string& note = {}) {
   line("arithmetic", train::StateAccess<Session>::path_text());
   line("ranks", std::to_string(trainer.ranks()));
   line("seed", std::to_string(trainer.seed()));
-  line("begun at step", std::to_string(trainer.steps_done()));
+  if (begun != train::never) line("begun at step", std::to_string(begun));
   line("learning rate", detail::text_of(options.optimizer.learning_rate));
   line("schedule", std::string(shapes[static_cast<int>(schedule.shape)]) + " warmup " +
                        std::to_string(schedule.warmup) + " decay_from " + std::to_string(schedule.decay_from) +

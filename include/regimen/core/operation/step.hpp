@@ -14,6 +14,10 @@
 
 namespace regimen::op {
 
+constexpr double bytes_of_weights(View<float> weight, std::size_t count) {
+  return weight.is_absent() ? 0 : double(count) * sizeof(float);
+}
+
 /// Softmax cross-entropy over the columns of each row, fused with its gradient.
 ///   logits (rows,V) S, overwritten by their gradient when WithGradient, left alone otherwise; target (rows) int32
 ///   row loss = −Σ_v q_v log p_v,  q = (1 − smoothing) · onehot(target) + smoothing / V
@@ -21,6 +25,8 @@ namespace regimen::op {
 ///   and its gradient is exactly 0, whatever its logits (NaN included)
 ///   gradient = (p − q) · scale · scalars.loss_scale           the division by count comes once, later
 ///   leading   elements from row to row of the logits; 0: columns. What lies between two rows is not touched
+///   weight    (rows), absent: 1. A row adds weight times its loss, and its weight to count; its gradient is times weight.
+///             A row of weight 0 is as an ignored one
 template <bool WithGradient, class S>
 struct CrossEntropy final {
   static constexpr const char* name = "cross_entropy";
@@ -30,10 +36,12 @@ struct CrossEntropy final {
   std::size_t rows = 0, columns = 0;
   double scale = 1, smoothing = 0;
   std::size_t leading = 0;
+  View<float> weight{};
 
   REGIMEN_HD constexpr std::size_t row() const { return leading > 0 ? leading : columns; }
   constexpr Cost cost() const {
-    return {5 * double(rows * columns), (WithGradient ? 2.0 : 1.0) * double(rows * columns) * sizeof(S), 1};
+    return {5 * double(rows * columns),
+            (WithGradient ? 2.0 : 1.0) * double(rows * columns) * sizeof(S) + bytes_of_weights(weight, rows), 1};
   }
 };
 
@@ -44,6 +52,7 @@ struct CrossEntropy final {
 ///   gradient = (p · Σ_v target_v − target) · scale · scalars.loss_scale    the division by count comes once, later
 ///   masked    a row whose first target is NaN adds nothing, and its gradient is exactly 0, whatever its logits
 ///   leading   elements from row to row of the logits; 0: columns. What lies between two rows is not touched
+///   weight    (rows), as CrossEntropy's
 template <bool WithGradient, class S>
 struct SoftCrossEntropy final {
   static constexpr const char* name = "soft_cross_entropy";
@@ -53,16 +62,19 @@ struct SoftCrossEntropy final {
   double scale = 1;
   std::size_t leading = 0;
   bool masked = false;
+  View<float> weight{};
 
   REGIMEN_HD constexpr std::size_t row() const { return leading > 0 ? leading : columns; }
   constexpr Cost cost() const {
-    return {8 * double(rows * columns), (WithGradient ? 3.0 : 2.0) * double(rows * columns) * sizeof(S), 1};
+    return {8 * double(rows * columns),
+            (WithGradient ? 3.0 : 2.0) * double(rows * columns) * sizeof(S) + bytes_of_weights(weight, rows), 1};
   }
 };
 
 /// scalars.correct += rows with a valid target whose logit is the row's largest (the first of equals);
 /// a row with a NaN has no largest logit
 ///   logits (rows,columns) S, `leading` elements from row to row, or 0: columns; target (rows) int32
+///   weight (rows), absent: 1; a row counts as its weight
 template <class S>
 struct CountCorrect final {
   static constexpr const char* name = "count_correct";
@@ -70,14 +82,18 @@ struct CountCorrect final {
   View<std::int32_t> target;
   View<Scalars> scalars;
   std::size_t rows = 0, columns = 0, leading = 0;
+  View<float> weight{};
 
   REGIMEN_HD constexpr std::size_t row() const { return leading > 0 ? leading : columns; }
-  constexpr Cost cost() const { return {double(rows * columns), double(rows * columns) * sizeof(S), 1}; }
+  constexpr Cost cost() const {
+    return {double(rows * columns), double(rows * columns) * sizeof(S) + bytes_of_weights(weight, rows), 1};
+  }
 };
 
 /// loss_sum += Σ value(output, target), count += elements     gradient: derivative · scale · loss_scale, over output
 ///   of a Function that says which targets count, those alone are counted
 ///   output, target (count) S;   Function   of core/pointwise_loss.hpp, or a program's own
+///   weight (count), absent: 1; as CrossEntropy's, of elements
 template <class Function, bool WithGradient, class S>
 struct PointwiseLoss final {
   static constexpr const char* name = Function::name;
@@ -85,8 +101,11 @@ struct PointwiseLoss final {
   View<Scalars> scalars;
   std::size_t count = 0;
   double scale = 1;
+  View<float> weight{};
 
-  constexpr Cost cost() const { return {3 * double(count), 3.0 * double(count) * sizeof(S), 1}; }
+  constexpr Cost cost() const {
+    return {3 * double(count), 3.0 * double(count) * sizeof(S) + bytes_of_weights(weight, count), 1};
+  }
 };
 template <bool WithGradient, class S>
 using SquaredError = PointwiseLoss<pointwise::Squared, WithGradient, S>;

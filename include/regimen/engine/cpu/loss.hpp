@@ -16,6 +16,13 @@
 namespace regimen::cpu {
 namespace detail {
 
+/// Weights of rows or elements; null: all are 1.
+struct WeightsOf {
+  const float* at;
+  WeightsOf(View<float> view, const Memory& memory) : at(view.is_absent() ? nullptr : memory(view)) {}
+  double operator[](std::size_t i) const { return at == nullptr ? 1 : static_cast<double>(at[i]); }
+};
+
 constexpr std::size_t partials_for(std::size_t things, std::size_t elements) {
   std::size_t chunks = chunks_of(elements);
   if (chunks > things) chunks = things;
@@ -60,22 +67,22 @@ double cross_entropy(S* logits, std::size_t columns, std::size_t target, double 
 /// Training and evaluation share it; the former `writes` gradients.
 template <class S>
 void cross_entropy_of_rows(S* logits, const std::int32_t* targets, Scalars& scalars, std::size_t rows,
-                           std::size_t columns, std::size_t leading, double scale, double smoothing, bool writes) {
+                           std::size_t columns, std::size_t leading, double scale, double smoothing,
+                           const WeightsOf& weights, bool writes) {
   const S factor = static_cast<S>(scale * scalars.loss_scale);
-  double losses[most_partials] = {};
-  std::size_t counts[most_partials] = {};
+  double losses[most_partials] = {}, counts[most_partials] = {};
   const std::size_t chunks = partials_for(rows, rows * columns);
   parallel_for(chunks, [&](std::size_t chunk) {
-    double loss = 0;
-    std::size_t count = 0;
+    double loss = 0, count = 0;
     const std::size_t end = part_begin(rows, chunks, chunk + 1);
     for (std::size_t row = part_begin(rows, chunks, chunk); row < end; ++row) {
       S* const values = logits + row * leading;
       const std::size_t target = static_cast<std::uint32_t>(targets[row]);
-      const bool ignored = targets[row] == ignore_index, valid = target < columns;
-      if (!ignored) ++count;
+      const double weight = weights[row];
+      const bool ignored = targets[row] == ignore_index || weight == 0, valid = target < columns;
+      if (!ignored) count += weight;
       if (!ignored && valid) {
-        loss += cross_entropy(values, columns, target, smoothing, factor, writes);
+        loss += weight * cross_entropy(values, columns, target, smoothing, factor * static_cast<S>(weight), writes);
       } else {
         const S fill = ignored ? S(0) : std::numeric_limits<S>::quiet_NaN();
         loss += static_cast<double>(fill);
@@ -88,7 +95,7 @@ void cross_entropy_of_rows(S* logits, const std::int32_t* targets, Scalars& scal
   });
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
     scalars.loss_sum += losses[chunk];
-    scalars.count += static_cast<double>(counts[chunk]);
+    scalars.count += counts[chunk];
   }
 }
 
@@ -119,32 +126,31 @@ double soft_cross_entropy(S* logits, const S* target, std::size_t columns, S fac
 /// Training and evaluation share it; the former `writes` gradients.
 template <class S>
 void soft_cross_entropy_of_rows(S* logits, const S* targets, Scalars& scalars, std::size_t rows, std::size_t columns,
-                                std::size_t leading, double scale, bool masked, bool writes) {
+                                std::size_t leading, double scale, bool masked, const WeightsOf& weights, bool writes) {
   const S factor = static_cast<S>(scale * scalars.loss_scale);
-  double losses[most_partials] = {};
-  std::size_t counts[most_partials] = {};
+  double losses[most_partials] = {}, counts[most_partials] = {};
   const std::size_t chunks = partials_for(rows, rows * columns);
   parallel_for(chunks, [&](std::size_t chunk) {
-    double loss = 0;
-    std::size_t count = 0;
+    double loss = 0, count = 0;
     const std::size_t end = part_begin(rows, chunks, chunk + 1);
     for (std::size_t row = part_begin(rows, chunks, chunk); row < end; ++row) {
       S* const values = logits + row * leading;
       const S* const target = targets + row * columns;
-      if (masked && is_nan(*target)) {
+      const double weight = weights[row];
+      if ((masked && is_nan(*target)) || weight == 0) {
         if (writes)
           for_each_vector<S>(0, columns, [&](std::size_t i, auto n) { store(Vector<S>(S(0)), values + i, n); });
         continue;
       }
-      loss += soft_cross_entropy(values, target, columns, factor, writes);
-      ++count;
+      loss += weight * soft_cross_entropy(values, target, columns, factor * static_cast<S>(weight), writes);
+      count += weight;
     }
     losses[chunk] = loss;
     counts[chunk] = count;
   });
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
     scalars.loss_sum += losses[chunk];
-    scalars.count += static_cast<double>(counts[chunk]);
+    scalars.count += counts[chunk];
   }
 }
 
@@ -155,13 +161,14 @@ void soft_cross_entropy_of_rows(S* logits, const S* targets, Scalars& scalars, s
 template <bool WithGradient, class S>
 void compute(const op::CrossEntropy<WithGradient, S>& o, const Memory& at) {
   detail::cross_entropy_of_rows(at(o.logits), at(o.target), *at(o.scalars), o.rows, o.columns, o.row(), o.scale,
-                                o.smoothing, WithGradient);
+                                o.smoothing, detail::WeightsOf(o.weight, at), WithGradient);
 }
 
 template <bool WithGradient, class S>
 void compute(const op::SoftCrossEntropy<WithGradient, S>& o, const Memory& at) {
   detail::soft_cross_entropy_of_rows(at(o.logits), static_cast<const S*>(at(o.target)), *at(o.scalars), o.rows,
-                                     o.columns, o.row(), o.scale, o.masked, WithGradient);
+                                     o.columns, o.row(), o.scale, o.masked, detail::WeightsOf(o.weight, at),
+                                     WithGradient);
 }
 
 /// Differences and their squares in fp64; the gradient is rounded once.
@@ -181,6 +188,12 @@ struct Pointwise {
     return x;
   }
 };
+/// 1 of a target that counts, 0 of one that is absent.
+template <class Function>
+double counts([[maybe_unused]] double target) {
+  if constexpr (pointwise::Counts<Function>) return Function::counts(target) ? 1 : 0;
+  else return 1;
+}
 template <>
 struct Pointwise<pointwise::Squared> {
   static Vector<double> value(Vector<double> x, Vector<double> t) { return (x - t) * (x - t); }
@@ -196,23 +209,37 @@ void compute(const op::PointwiseLoss<Function, WithGradient, S>& o, const Memory
   Scalars& scalars = *at(o.scalars);
   const Vector<double> factor = o.scale * scalars.loss_scale;
   double losses[most_partials] = {};
-  [[maybe_unused]] std::size_t counts[most_partials] = {};
+  [[maybe_unused]] double counts[most_partials] = {};
+  const detail::WeightsOf weights(o.weight, at);
+  const bool all_count = !pointwise::Counts<Function> && weights.at == nullptr;
   const std::size_t chunks = detail::partials_for(o.count, o.count);
   parallel_for(chunks, [&](std::size_t chunk) {
     const std::size_t begin = part_begin(o.count, chunks, chunk), end = part_begin(o.count, chunks, chunk + 1);
-    losses[chunk] = sum_of<double>(end - begin, [&](std::size_t i, auto n) {
-      const Vector<double> x = load<double>(output + begin + i, n), t = load<double>(target + begin + i, n);
-      if constexpr (WithGradient) store(detail::Pointwise<Function>::derivative(x, t) * factor, output + begin + i, n);
-      return zero_tail(detail::Pointwise<Function>::value(x, t), n);
-    });
-    if constexpr (pointwise::Counts<Function>)
-      for (std::size_t i = begin; i < end; ++i) counts[chunk] += Function::counts(double(target[i])) ? 1 : 0;
+    if (weights.at == nullptr)
+      losses[chunk] = sum_of<double>(end - begin, [&](std::size_t i, auto n) {
+        const Vector<double> x = load<double>(output + begin + i, n), t = load<double>(target + begin + i, n);
+        if constexpr (WithGradient)
+          store(detail::Pointwise<Function>::derivative(x, t) * factor, output + begin + i, n);
+        return zero_tail(detail::Pointwise<Function>::value(x, t), n);
+      });
+    else
+      losses[chunk] = sum_of<double>(end - begin, [&](std::size_t i, auto n) {
+        const Vector<double> x = load<double>(output + begin + i, n), t = load<double>(target + begin + i, n),
+                             w = load<double>(weights.at + begin + i, n), none(0.0);
+        if constexpr (WithGradient)
+          store(select(w == none, none, detail::Pointwise<Function>::derivative(x, t) * factor * w), output + begin + i,
+                n);
+        return zero_tail(select(w == none, none, detail::Pointwise<Function>::value(x, t) * w), n);
+      });
+    if (!all_count)
+      for (std::size_t i = begin; i < end; ++i)
+        counts[chunk] += detail::counts<Function>(double(target[i])) * weights[i];
   });
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
     scalars.loss_sum += losses[chunk];
-    if constexpr (pointwise::Counts<Function>) scalars.count += static_cast<double>(counts[chunk]);
+    scalars.count += counts[chunk];
   }
-  if constexpr (!pointwise::Counts<Function>) scalars.count += static_cast<double>(o.count);
+  if (all_count) scalars.count += static_cast<double>(o.count);
 }
 
 }  // namespace regimen::cpu

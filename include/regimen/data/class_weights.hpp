@@ -1,0 +1,64 @@
+// regimen/data/class_weights.hpp — gives each sample the weight of its class.
+#pragma once
+
+#include <regimen/core/bundled.hpp>
+#include <regimen/core/error.hpp>
+#include <regimen/core/number.hpp>
+#include <regimen/core/operation.hpp>
+#include <regimen/core/shape.hpp>
+#include <regimen/data/source.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace regimen::data {
+
+/// A source of classes, with the weight of each sample's class, for Loss<SampleWeighted<CrossEntropy>>, as PyTorch's
+/// CrossEntropyLoss(weight=...) and Keras' class_weight:
+///
+///   using Train = Trainer<Net, Loss<SampleWeighted<CrossEntropy>>>;
+///   const data::ClassWeights weighted(data, {1, 5, 5});
+///   trainer.fit(weighted, {.epochs = 3});
+///
+///   source    writes one class for each sample, or ignore_index
+///   weights   of the classes, in their order; an evaluation may have others, all 1, say
+///
+/// failure  Error for a class without a weight, when its sample is read
+template <class Source>
+class ClassWeights final {
+  using Class = Value<std::int32_t, Shape<1>>;
+  using Weight = Value<fp32, Shape<1>>;
+
+ public:
+  ClassWeights(Source source, std::vector<float> weights) : source_(std::move(source)), weights_(std::move(weights)) {}
+
+  std::string name() const { return regimen::detail::name_of_source(source_); }
+  std::size_t size(const SampleShape& shape) const { return source_.size(shape); }
+  template <class In>
+    requires regimen::Source<Source, In, std::int32_t>
+  void read(const Key& key, Sample<In, Bundled<Class, Weight>> sample) const {
+    auto& of = sample.target.front();
+    regimen::detail::read_sample(source_, key, Sample<In, std::int32_t>{sample.input, std::span(of.template get<0>())});
+    const std::int32_t found = of.template get<0>()[0];
+    if (found == ignore_index) {
+      of.template get<1>()[0] = 0;
+      return;
+    }
+    if (found < 0 || static_cast<std::size_t>(found) >= weights_.size())
+      throw Error(name() + ", sample " + std::to_string(key.index),
+                  "a class with a weight, 0 to " + std::to_string(std::ptrdiff_t(weights_.size()) - 1),
+                  std::to_string(found), "give ClassWeights a weight for each class");
+    of.template get<1>()[0] = weights_[static_cast<std::size_t>(found)];
+  }
+
+ private:
+  Source source_;
+  std::vector<float> weights_;
+};
+
+}  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,68 @@
+// regimen/data/split_source.hpp — the first share of a source's samples, and the rest.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/data/choose.hpp>
+#include <regimen/data/source.hpp>
+#include <regimen/data/timing.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace regimen::data {
+
+/// Samples [first, first + count) of a source.
+template <class Source>
+class PartOfSource final {
+ public:
+  PartOfSource(Source source, std::size_t first, std::size_t count, const char* name)
+      : source_(std::move(source)), first_(first), count_(count), name_(name) {}
+
+  std::string name() const { return regimen::detail::name_of_source(source_) + name_; }
+  std::size_t size(const SampleShape& shape) const {
+    if (const std::size_t all = source_.size(shape); all < first_ + count_)
+      throw Error(name(), "a model whose samples are those that were split", "one for which there are fewer",
+                  "give data::split the sample_shape() of this Trainer");
+    return count_;
+  }
+  template <class In, class Label>
+    requires regimen::Source<Source, In, Label>
+  void read(const Key& key, Sample<In, Label> sample) const {
+    Key of = key;
+    of.index += first_;
+    regimen::detail::read_sample(source_, of, sample);
+  }
+  template <class S = Source>
+    requires requires(const S& source, std::vector<Timing>& all) { source.timings(all); }
+  void timings(std::vector<Timing>& all) const {
+    source_.timings(all);
+  }
+
+ private:
+  Source source_;
+  std::size_t first_, count_;
+  const char* name_;
+};
+
+/// The first ⌊fraction · size⌋ samples of any source, and the rest: the last share, as validation_split of Keras is. For
+/// files and arrays; a pipeline of datasets has the stage `| data::split(0.9)`, and can shuffle before it.
+///
+///   auto [train, held_out] = data::split(Rows(pixels, labels, 784), 0.9, Train::sample_shape());
+///   trainer.fit(train, held_out, {.epochs = 5});
+///
+/// shape    of the model's samples, which may decide how many there are
+/// failure  Error for a fraction that is not between 0 and 1
+template <class Source>
+  requires requires(const Source& source, const SampleShape& shape) { source.size(shape); }
+Split<PartOfSource<Source>> split(Source source, double fraction, const SampleShape& shape) {
+  detail::expect_fraction(regimen::detail::name_of_source(source), fraction);
+  const std::size_t all = source.size(shape), first = static_cast<std::size_t>(std::floor(double(all) * fraction));
+  return {PartOfSource<Source>(source, 0, first, " | train"),
+          PartOfSource<Source>(source, first, all - first, " | validation")};
+}
+
+}  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

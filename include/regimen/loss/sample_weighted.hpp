@@ -1,0 +1,108 @@
+// regimen/loss/sample_weighted.hpp — a loss each of whose targets has a weight.
+#pragma once
+
+#include <regimen/core/arena.hpp>
+#include <regimen/core/bundled.hpp>
+#include <regimen/core/number.hpp>
+#include <regimen/core/operation.hpp>
+#include <regimen/core/shape.hpp>
+#include <regimen/policy/loss.hpp>
+#include <regimen/policy/policy.hpp>
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen {
+
+/// Σ w · loss of a target, divided by Σ w, over the valid targets of the global batch
+///
+///   SampleWeighted<CrossEntropy>          a weight for each row: each sample, or each token of a text
+///   SampleWeighted<SoftCrossEntropy>      likewise
+///   SampleWeighted<MeanSquaredError>      a weight for each number
+///
+///   sample.target[0].get<0>()   the targets of the loss          sample.target[0].get<1>()   their weights, fp32
+///
+/// A weight of 1 everywhere is the loss without weights, bit for bit. The mean is over the whole global batch, so
+/// micro-batches and ranks with other weights add up; Summed<SampleWeighted<...>> is Σ w · loss. A weight of 0 leaves the
+/// target out, whatever the output is, as ignore_index and no_target do; if all are 0, there is no step. The accuracy is
+/// the share of Σ w that is right. Weights of classes are those of their samples: data::ClassWeights gives them. So
+/// CrossEntropy is PyTorch's CrossEntropyLoss(weight=...); with smoothing that weighs the smoothed part by its own classes.
+///
+///   a loss of a program's own   has `takes_weights = true`; run, and count_correct if it has it, then take a last
+///                               View<float>, of rows<Output> weights for each sample, or absent
+///
+/// memory   a copy of a micro-batch's targets and weights
+/// refuses  a loss that takes no weights; to stand in SumOf, which has Weighted, and divides by samples
+/// failure  a weight that is negative or not finite is an Error when its batch is loaded
+template <class Function>
+struct SampleWeighted final {  // that takes none: rule sample_weighted_takes_loss
+  using option_of = axis::loss;
+  static constexpr bool couples_samples = false;
+  template <class Output>
+  using Labels = Value<typename Output::Element, typename Output::Shape>;
+};
+template <class Function>
+  requires requires { requires Function::takes_weights; }
+struct SampleWeighted<Function> final {
+  using option_of = axis::loss;
+  static constexpr bool couples_samples = false;
+  template <class Output>
+  using Labels =
+      Value<Bundled<typename Function::template Labels<Output>, Value<fp32, Shape<Function::template rows<Output>>>>,
+            Shape<1>>;
+  template <class Output>
+  static constexpr std::array<std::size_t, 2> labels_below{detail::labels_below<Function, Output>(),
+                                                           detail::are_weights};
+  template <class Output>
+  static constexpr bool accepts = [] {
+    if constexpr (requires { Function::template accepts<Output>; }) return Function::template accepts<Output>;
+    else return Number<typename Output::Element>;
+  }();
+  template <class Output>
+  static constexpr std::size_t rows = Function::template rows<Output>;
+
+  template <bool gradient, class Output>
+  static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale) {
+    apart<Output>(engine, target, [&](std::size_t labels, View<float> weights) {
+      Function::template run<gradient, Output>(engine, output, labels, scalars, scale, weights);
+    });
+  }
+  template <class Output, class Engine>
+    requires requires(Engine& engine, std::size_t at, View<Scalars> scalars, View<float> weights) {
+      Function::template count_correct<Output>(engine, at, at, scalars, weights);
+    }
+  static constexpr void count_correct(Engine& engine, std::size_t output, std::size_t target, View<Scalars> scalars) {
+    apart<Output>(engine, target, [&](std::size_t labels, View<float> weights) {
+      Function::template count_correct<Output>(engine, output, labels, scalars, weights);
+    });
+  }
+
+ private:
+  /// body(targets, weights), each dense, as operations read them.
+  template <class Output>
+  static constexpr void apart(auto& engine, std::size_t target, auto&& body) {
+    using Bundle = typename Labels<Output>::Element;
+    const auto copy = [&]<class Part, std::size_t i>(Part*, std::integral_constant<std::size_t, i>) {
+      const std::size_t to =
+          engine.arena.take(Arena::align(engine.capacity * Part::bytes), MemoryKind::scratch, engine.path);
+      engine.run(detail::copy_of_value<i, Bundle>(engine.batch, target, to));
+      return to;
+    };
+    const std::size_t labels = copy(static_cast<typename Function::template Labels<Output>*>(nullptr),
+                                    std::integral_constant<std::size_t, 0>{}),
+                      weights = copy(static_cast<Value<fp32, Shape<rows<Output>>>*>(nullptr),
+                                     std::integral_constant<std::size_t, 1>{});
+    body(labels, View<float>{weights});
+    engine.arena.give(weights);
+    engine.arena.give(labels);
+  }
+};
+
+namespace detail {
+template <class Function>
+inline constexpr bool takes_padded_rows<SampleWeighted<Function>> = takes_padded_rows<Function>;
+}  // namespace detail
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,231 @@
+// SampleWeighted: weights of targets, in micro-batches and on ranks, for each loss that takes them.
+#include <regimen/comm/launch.hpp>
+#include <regimen/data/class_weights.hpp>
+#include <regimen/data/rows.hpp>
+#include <regimen/engine/cpu/device.hpp>
+#include <regimen/layer/activation.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/loss/masked.hpp>
+#include <regimen/loss/mean_squared_error.hpp>
+#include <regimen/loss/pointwise.hpp>
+#include <regimen/loss/sample_weighted.hpp>
+#include <regimen/loss/soft_cross_entropy.hpp>
+#include <regimen/optimizer/sgd.hpp>
+#include <regimen/train/gradient_check.hpp>
+#include <regimen/train/trainer.hpp>
+
+#include "support/catch.hpp"
+#include "support/weights.hpp"
+#include "temporary.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+using namespace regimen;
+
+namespace {
+
+struct Net final : Model<Input<Vector<4>>, Linear<8>, Tanh, Linear<3>> {};
+template <class Function, class... Policies>
+using Train = Trainer<Net, Precision<fp64>, Optimizer<Sgd>, Loss<Function>, Policies...>;
+
+enum class Given { ones, some };
+
+/// So many samples; of each loss its own targets: a class, or three numbers of which some are absent.
+template <class Trained>
+struct Data {
+  using Label = typename Trained::Label;
+  std::vector<double> x;
+  std::vector<Label> y;
+
+  explicit Data(std::size_t samples, Given weights = Given::some) : x(samples * 4), y(samples) {
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(double(3 * i + 1));
+    for (std::size_t s = 0; s < samples; ++s) {
+      const auto write = [&](auto& targets) {
+        using T = std::remove_reference_t<decltype(targets[0])>;
+        for (std::size_t j = 0; j < targets.size(); ++j)
+          if constexpr (std::is_integral_v<T>) targets[j] = s % 5 == 4 ? ignore_index : T(s * 7 % 3);
+          else targets[j] = std::abs(std::cos(double(5 * s + j)));
+      };
+      if constexpr (detail::is_bundle<Label>) {
+        write(y[s].template get<0>());
+        auto& of = y[s].template get<1>();
+        for (std::size_t j = 0; j < of.size(); ++j)
+          of[j] = weights == Given::ones ? 1 : float((s + j) % 4) / 2;  // 0, 1/2, 1, 3/2
+      }
+    }
+  }
+  Rows<double, Label> rows() const { return Rows(x, y, 4); }
+};
+/// The same targets without weights.
+template <class Plain, class Weighted>
+Data<Plain> plain(const Data<Weighted>& weighted) {
+  Data<Plain> found(0);
+  found.x = weighted.x;
+  for (const auto& label : weighted.y)
+    for (const auto value : label.template get<0>()) found.y.push_back(value);
+  return found;
+}
+
+struct Outcome {
+  std::vector<double> losses, norms, weights;
+  bool operator==(const Outcome&) const = default;
+};
+/// Two steps of eight samples, four of a rank where there are two, and an evaluation of seven.
+template <class Trained, class... Ranks>
+Outcome trained(const auto& data, const auto& held_out, Ranks&... ranks) {
+  Trained trainer(ranks..., typename Trained::Options{.optimizer = {.learning_rate = 0.05}});
+  trainer.poison_dead_memory();
+  Outcome found;
+  const auto hears = [&](auto&, const StepResult& step) {
+    found.losses.push_back(step.loss), found.norms.push_back(step.gradient_norm), found.losses.push_back(step.weight);
+  };
+  const auto ends = [&](auto&, const EpochEvent& epoch) {
+    if (epoch.ended) found.losses.push_back(epoch.loss);
+  };
+  trainer.fit(data, {.epochs = 1, .order = Order::Sequential, .progress = false}, hears, ends);
+  const Evaluation evaluation = trainer.evaluate(held_out);
+  found.losses.push_back(evaluation.loss);
+  if (!std::isnan(evaluation.accuracy)) found.losses.push_back(evaluation.accuracy);
+  CHECK(trainer.used().peak == trainer.planned().peak);
+  found.weights = support::weights_of<double>(trainer);
+  return found;
+}
+/// The same terms, of size 1, in other partial sums, through two layers: as masked.cpp says.
+bool near(const Outcome& a, const Outcome& b) {
+  const auto agree = [](const std::vector<double>& left, const std::vector<double>& right) {
+    for (std::size_t i = 0; i < left.size(); ++i)
+      if (!(std::abs(left[i] - right[i]) <= 48 * 48 * 0x1p-53 * (1 + std::abs(left[i])))) return false;
+    return left.size() == right.size();
+  };
+  return agree(a.losses, b.losses) && agree(a.norms, b.norms) && agree(a.weights, b.weights);
+}
+
+/// Weights of 1 change no bit; micro-batches and ranks add up; gradients are those of the loss.
+template <class Function>
+void check_loss() {
+  using Whole = Train<SampleWeighted<Function>, Batch<8>>;
+  const Data<Whole> ones(16, Given::ones), more(7, Given::ones), some(16), held_out(7);
+  using Plain = Train<Function, Batch<8>>;
+  CHECK(trained<Whole>(ones.rows(), more.rows()) ==
+        trained<Plain>(plain<Plain>(ones).rows(), plain<Plain>(more).rows()));
+  const Outcome whole = trained<Whole>(some.rows(), held_out.rows());
+  CHECK(near(trained<Train<SampleWeighted<Function>, Batch<2>, Accumulate<4>>>(some.rows(), held_out.rows()), whole));
+  Outcome all[2];
+  launch(2, [&](comm::Threads& ranks) {
+    using OfRank = Train<SampleWeighted<Function>, Batch<4>, Communicator<Threads>, Shard<ZeRO2>>;
+    all[ranks.rank()] = trained<OfRank>(some.rows(), held_out.rows(), ranks);
+  });
+  CHECK(all[0] == all[1]);
+  CHECK(near(all[0], whole));
+  CHECK(gradient_check<Net, Loss<SampleWeighted<Function>>>().worst < 1e-8);
+  CHECK(gradient_check<Net, Loss<SampleWeighted<Function>>, Batch<2>, Accumulate<2>>().worst < 1e-8);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a weight of 1 changes no bit, and others add up over micro-batches and ranks, in every loss that takes them") {
+  check_loss<CrossEntropy>();
+  check_loss<SmoothedCrossEntropy<Ratio<1, 10>>>();
+  check_loss<SoftCrossEntropy>();
+  check_loss<MeanSquaredError>();
+  check_loss<BinaryCrossEntropy>();
+}
+
+TEST_CASE("a weight of 2 is the sample twice, and one of 0 is none, whatever is in it") {
+  using Weighed = Train<SampleWeighted<CrossEntropy>, Batch<4>>;
+  using Plain = Train<CrossEntropy, Batch<4>>;
+  Weighed weighed;
+  Plain twice;
+  Data<Weighed> data(3, Given::ones);
+  data.y[0].get<1>()[0] = 2, data.y[1].get<1>()[0] = 0;
+  data.x[4] = 1e300;  // of the second
+  const StepResult found = weighed.step(data.x, data.y);
+  std::vector<double> x;
+  std::vector<std::int32_t> y;
+  for (const std::size_t s : {0u, 0u, 2u}) {
+    x.insert(x.end(), data.x.begin() + 4 * std::ptrdiff_t(s), data.x.begin() + 4 * std::ptrdiff_t(s + 1));
+    y.push_back(data.y[s].get<0>()[0]);
+  }
+  const StepResult expected = twice.step(x, y);
+  CHECK(found.weight == 3);
+  CHECK(found.targets == 3);
+  CHECK(std::abs(found.loss - expected.loss) <= 8 * 0x1p-53);
+  const auto weights = support::weights_of<double>(weighed), expected_weights = support::weights_of<double>(twice);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (std::abs(weights[i] - expected_weights[i]) > 48 * 0x1p-53) FAIL_CHECK(i);
+}
+
+TEST_CASE("without any weight there is no step, and a sum of weighted losses is not divided") {
+  using Mean = Train<SampleWeighted<Masked<MeanSquaredError>>, Batch<4>>;
+  using Sum = Train<Summed<SampleWeighted<Masked<MeanSquaredError>>>, Batch<4>>;
+  Mean mean;
+  Sum sum;
+  Data<Mean> data(4);
+  data.y[2].get<0>() = {no_target<double>, 1, no_target<double>};
+  data.y[2].get<1>() = {7, 0.5, 9};
+  double weight = 0;
+  for (std::size_t s = 0; s < 4; ++s)
+    for (std::size_t j = 0; j < 3; ++j)
+      if (!std::isnan(data.y[s].get<0>()[j])) weight += double(data.y[s].get<1>()[j]);
+  const StepResult one = mean.step(data.x, data.y), other = sum.step(data.x, data.y);
+  CHECK(one.weight == weight);
+  CHECK(other.weight == weight);
+  CHECK(std::abs(other.loss - one.loss * weight) <= 4 * 0x1p-53 * other.loss);
+
+  const std::vector<double> before = support::weights_of<double>(mean);
+  for (auto& label : data.y) label.get<1>().fill(0);
+  const StepResult none = mean.step(data.x, data.y);
+  CHECK(!none.applied);
+  CHECK(std::isnan(none.loss));
+  CHECK(support::weights_of<double>(mean) == before);
+}
+
+TEST_CASE("classes have weights: the loss is PyTorch's weighted mean, and accuracy the share of the weights") {
+  using Weighed = Train<SampleWeighted<CrossEntropy>, Batch<4>>;
+  using Plain = Train<CrossEntropy, Batch<4>>;
+  const std::vector<float> of_class{1, 0.25f, 4};
+  const Data<Plain> samples = plain<Plain>(Data<Weighed>(13));
+  const data::ClassWeights weighted(samples.rows(), of_class);
+  Weighed trainer;
+  Plain same;
+  const std::vector<double> outputs = trainer.predict(samples.x);
+  CHECK(outputs == same.predict(samples.x));
+  double loss = 0, weight = 0, right = 0;
+  for (std::size_t s = 0; s < 13; ++s) {
+    if (samples.y[s] == ignore_index) continue;
+    const double* const z = outputs.data() + 3 * s;
+    const auto target = static_cast<std::size_t>(samples.y[s]);
+    const double w = double(of_class[target]);
+    loss += w * (std::log(std::exp(z[0]) + std::exp(z[1]) + std::exp(z[2])) - z[target]);
+    weight += w;
+    right += std::max({z[0], z[1], z[2]}) == z[target] ? w : 0;
+  }
+  const Evaluation found = trainer.evaluate(weighted);
+  CHECK(std::abs(found.loss - loss / weight) <= 13 * 8 * 0x1p-53);
+  CHECK(found.accuracy == right / weight);
+  CHECK(trainer.fit(weighted, {.steps = 3, .progress = false}).steps == 3);
+  ::test::refuses([&] { trainer.evaluate(data::ClassWeights(samples.rows(), {1, 2})); },
+                  "expected a class with a weight, 0 to 1, found 2");
+}
+
+TEST_CASE("a weight that is negative or no number is refused before its batch is loaded") {
+  using Weighed = Train<SampleWeighted<CrossEntropy>, Batch<4>>;
+  Weighed trainer;
+  Data<Weighed> data(4);
+  for (const float wrong : {-1.0f, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    data.y[2].get<1>()[0] = wrong;
+    ::test::refuses([&] { trainer.step(data.x, data.y); },
+                    "step 1, weight of sample 2: expected a finite number of at least 0");
+  }
+  data.y[2].get<0>()[0] = 3;
+  data.y[2].get<1>()[0] = 1;
+  ::test::refuses([&] { trainer.step(data.x, data.y); }, "one of 3 classes");
+}
+// SPDX-License-Identifier: Apache-2.0
