@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 using namespace regimen;
@@ -24,10 +26,15 @@ struct slow_link final {
 namespace {
 
 /// Notes each copy between the host and the device that is on its way while kernels are queued, on the third stream.
+///   taken   bytes of pinned memory for what is copied there
 struct Noting : emulated::Runtime {
-  static inline std::size_t out = 0, in = 0, alone = 0, bytes = 0;
-  static void clear() { out = in = alone = bytes = 0; }
+  static inline std::size_t out = 0, in = 0, alone = 0, bytes = 0, taken = 0;
+  static void clear() { out = in = alone = bytes = taken = 0; }
 
+  std::byte* allocate_pinned(std::size_t size, const char* what) {
+    if (std::string_view(what) == "tensors between forward and backward") taken += size;
+    return Runtime::allocate_pinned(size, what);
+  }
   void upload(std::byte* to, const std::byte* from, std::size_t size, Stream stream) {
     note(stream, in, size);
     Runtime::upload(to, from, size, stream);
@@ -67,9 +74,11 @@ using TrainGpt = Trainer<Gpt<depth>, Batch<4>, Policies..., There>;
 template <class Train>
 DeferredOutcome trained() {
   const ::test::Directory folder;
+  Noting::taken = 0;
   Train trainer;
   const DeferredOutcome outcome = regimen::test::train(trainer, folder / "state");
   CHECK(trainer.used().host == Train::plan().host);
+  CHECK(Noting::taken == Train::plan().host);
   return outcome;
 }
 
@@ -145,6 +154,33 @@ TEST_CASE("what blocks save waits in the host's memory, and no bit differs") {
     CHECK(trained<TrainGpt<Checkpoint<Selective<Gelu, LayerNorm>, Offload>>>() == kept);
   }
   emulated::Runtime::defaults = {};
+}
+
+TEST_CASE("a profile has the copies that the plan counts, and waiting for each of them changes no bit") {
+  using Moved = TrainGpt<Checkpoint<Offload>>;
+  using Profiled = TrainGpt<Checkpoint<Offload>, Accumulate<2>, Debug<Profile>>;
+  using Quick = TrainGpt<Checkpoint<Offload>, Accumulate<2>>;
+  Quick quick;
+  Profiled slow;
+  const FitOptions run{.steps = 3, .remainder = Remainder::Wrap, .progress = false};
+  quick.fit(fake_data(), run);
+  slow.fit(fake_data(), run);
+  CHECK(support::weights_of<double>(quick) == support::weights_of<double>(slow));
+  slow.profile().clear();
+  slow.fit(fake_data(), {.steps = 5, .remainder = Remainder::Wrap, .progress = false});
+  const std::string table = slow.profile().table();
+  INFO(table);
+  std::size_t out = 0, in = 0;
+  for (const CopyTime& copy : slow.profile().copies()) {
+    if (copy.kind == CopyTime::Kind::offload) out = copy.bytes;
+    if (copy.kind == CopyTime::Kind::fetch) in = copy.bytes;
+    CHECK(copy.seconds >= copy.fastest * double(copy.calls) * (1 - 1e-9));
+    CHECK(::test::says(table, std::string(copy.name()) + " "));
+    CHECK(::test::says(table, std::to_string(copy.bytes) + " bytes\n"));
+  }
+  CHECK(out == 2 * Profiled::plan().to_host());
+  CHECK(in == 2 * Profiled::plan().from_host());
+  CHECK(out == 2 * 2 * Moved::plan().host);
 }
 
 TEST_CASE("ranks that shard weights and accumulate move their blocks, and no bit differs") {

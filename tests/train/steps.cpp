@@ -71,6 +71,36 @@ TEST_CASE("several steps in a launch train the bits of single steps, among ranks
   CHECK(weights(boost::mp11::mp_list<Steps<4>>{}) == weights(boost::mp11::mp_list<>{}));
 }
 
+TEST_CASE("eight steps in a call are eight calls, bit for bit") {
+  const auto train = []<class... More>(boost::mp11::mp_list<More...>, std::size_t steps) {
+    using Train = Trainer<Gpt<2>, Batch<4>, Accumulate<2>, More...>;
+    Train trainer;
+    DeferredOutcome outcome;
+    std::vector<std::size_t> calls;
+    trainer.fit(fake_data(), {.steps = 24, .remainder = Remainder::Wrap, .progress = false},
+                [&](Train&, train::TrainingEvent<Train> event) {
+                  std::size_t heard = 0;
+                  for_each_result(event, [&](const StepResult& result) {
+                    outcome.numbers.insert(outcome.numbers.end(), {double(result.step), result.loss,
+                                                                   result.gradient_norm, result.learning_rate});
+                    ++heard;
+                  });
+                  calls.push_back(heard);
+                });
+    CHECK(calls == std::vector<std::size_t>(24 / steps, steps));
+    outcome.weights = support::weights_of<double>(trainer);
+    return outcome;
+  };
+  const auto are_equal = [&]<class Where>(Where*) {
+    const DeferredOutcome eight = train(boost::mp11::mp_list<Device<Where>, Steps<8>>{}, 8),
+                          one = train(boost::mp11::mp_list<Device<Where>, Steps<1>>{}, 1);
+    CHECK(eight.numbers.size() == 24 * 4);
+    CHECK(eight == one);
+  };
+  are_equal(static_cast<Cpu*>(nullptr));
+  are_equal(static_cast<Emulated*>(nullptr));
+}
+
 TEST_CASE("a callback of launches hears every step once, and evaluations come where they are due") {
   using Train = Trainer<Mlp, Batch<4>, Steps<4>, Device<Emulated>>;
   Train trainer;

@@ -3,8 +3,7 @@
 
 #include <regimen/core/operation.hpp>  // ignore_index
 #include <regimen/core/threads.hpp>
-#include <regimen/data/batching.hpp>
-#include <regimen/data/source.hpp>
+#include <regimen/data/loader_options.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
 
 #include <algorithm>
@@ -24,18 +23,6 @@
 #include <vector>
 
 namespace regimen {
-
-struct LoaderOptions {
-  std::size_t batch = 1;  // samples
-  Order order = Order::Shuffled;
-  Remainder remainder = Remainder::Short;
-  std::uint64_t seed = 0;
-  DataPlace first{};                // where to begin: place() of any loader of these data
-  std::uint64_t epochs = 0;         // 0: without end
-  std::size_t workers = 1;          // prefetching threads; 0: next() reads by itself; data::automatic
-  std::size_t ahead = 2;            // prefetched batches, besides the one in use; automatic workers: at least one each
-  std::size_t rank = 0, ranks = 1;  // the loader reads part `rank` of each batch of batch · ranks samples
-};
 
 namespace detail {
 
@@ -103,13 +90,10 @@ class BatchRing {
       throw Error("Loader, workers", "at most " + std::to_string(most_workers) + " threads",
                   std::to_string(options.workers));
     batching_ = Batching(size_, global_batch_, options.order, options.remainder, options.epochs, options.first);
-    if (__builtin_mul_overflow(options.batch, shape.input, &input_bytes_) ||
-        __builtin_mul_overflow(input_bytes_, input_bytes, &input_bytes_) ||
-        __builtin_mul_overflow(options.batch, shape.target, &target_bytes_) ||
-        __builtin_mul_overflow(target_bytes_, target_bytes, &target_bytes_)) {
+    if (!count_batch(options.batch, shape.input, input_bytes, input_bytes_) ||
+        !count_batch(options.batch, shape.target, target_bytes, target_bytes_))
       throw Error("Loader", "a batch that fits memory", counted(options.batch, "sample"));
-    }
-    slots_.resize(options.workers == 0 ? 1 : std::max<std::size_t>(options.ahead, 1) + 1);
+    slots_.resize(batches_held(options));
     for (auto& slot : slots_) slot = make_slot();
     threads_.reserve(first_workers());
   }
@@ -293,7 +277,7 @@ class BatchRing {
 /// failure  the constructor throws Error if the source cannot serve the shape, or an epoch has no batch. next()
 ///          rethrows the source's exceptions, and throws Error for an integer input outside [0, bound), or an integer
 ///          target that is neither in range nor ignore_index: at the batch concerned, and at every call after it
-/// cost     (ahead + 1) batches of memory, 1 with workers = 0; bytes() has them exactly
+/// cost     (ahead + 1) batches of memory, 1 with workers = 0: data::staged_bytes; bytes() has all of it exactly
 template <class In, class Label, class S>
 class Loader final : public detail::BatchRing {
   static_assert(sizeof(typename rule::source_writes_samples<S, In, Label>::must_hold));

@@ -110,6 +110,25 @@ struct CollectiveTime {
   std::size_t operations_beside() const { return before_wait - before; }
 };
 
+/// All copies of one kind between memory of the host and the engine's. Seconds are of the call, which on a device waits
+/// for the copy.
+///
+///   upload, download   parameters, states, results; inputs, where there is no ring
+///   feed               a slot of the ring for inputs
+///   offload, fetch     under Checkpoint<Offload>: what blocks save, to the host and back
+struct CopyTime {
+  enum class Kind : unsigned char { upload, download, feed, offload, fetch };
+  static constexpr std::size_t kinds = 5;
+  Kind kind = Kind::upload;
+  std::size_t calls = 0, bytes = 0;
+  double seconds = 0, fastest = 0;
+
+  const char* name() const {
+    return std::array{"upload", "download", "feed", "offload", "fetch"}[static_cast<std::size_t>(kind)];
+  }
+  double gigabytes() const { return seconds > 0 ? double(bytes) / seconds * 1e-9 : 0; }  // GB/s
+};
+
 /// The measurements of a Timed engine.
 ///
 ///   rows()         by operation, phase and shape; sorted by total time, longest first
@@ -117,6 +136,7 @@ struct CollectiveTime {
 ///   table()        the rows as text
 ///   write_trace()  the latest calls (`trace_limit`) as a Chrome trace: open it in chrome://tracing or ui.perfetto.dev
 ///   collectives()  the latest collectives, in the order of their starts; waited(phase): seconds of waiting for them
+///   copies()       copies between host and engine, by kind; those that occurred
 ///   events()       the latest calls in order: a row of unsorted_rows(), the start, the duration
 ///   clear()        forgets everything; call it after the first steps, which also set up memory and threads
 class OperationTimes {
@@ -160,6 +180,21 @@ class OperationTimes {
     }
   }
 
+  void copy(CopyTime::Kind kind, std::size_t bytes, double seconds) {
+    CopyTime& time = copies_[static_cast<std::size_t>(kind)];
+    time.kind = kind;
+    time.fastest = time.calls == 0 || seconds < time.fastest ? seconds : time.fastest;
+    ++time.calls;
+    time.bytes += bytes;
+    time.seconds += seconds;
+  }
+  std::vector<CopyTime> copies() const {
+    std::vector<CopyTime> found;
+    for (const CopyTime& time : copies_)
+      if (time.calls > 0) found.push_back(time);
+    return found;
+  }
+
   struct Event {
     std::size_t row;
     double began, seconds;
@@ -187,6 +222,13 @@ class OperationTimes {
       std::snprintf(line, sizeof line, "%10.3f %5.1f%% %7zu %10.2f %9.1f %9.1f  %-8s %s %s\n", row.seconds * 1e3,
                     seconds_ > 0 ? 100 * row.seconds / seconds_ : 0.0, row.calls, row.fastest * 1e6, row.gigaflops(),
                     row.gigabytes(), row.phase_name(), row.name, row.shape.text().c_str());
+      text += line;
+    }
+    const std::vector<CopyTime> all = copies();
+    if (!all.empty()) text += "copies between host and engine, besides\n";
+    for (const CopyTime& time : all) {
+      std::snprintf(line, sizeof line, "%10.3f %6s %7zu %10.2f %9s %9.1f  %-8s %zu bytes\n", time.seconds * 1e3, "",
+                    time.calls, time.fastest * 1e6, "", time.gigabytes(), time.name(), time.bytes);
       text += line;
     }
     return text;
@@ -240,12 +282,13 @@ class OperationTimes {
   std::vector<Event> events_;                // a ring once it is full
   std::vector<CollectiveTime> collectives_;  // likewise
   std::size_t operations_ = 0, started_ = 0, timed_ = 0;
+  std::array<CopyTime, CopyTime::kinds> copies_{};  // by kind
   std::array<double, 3> waited_{};
   double seconds_ = 0, origin_ = 0;
 };
 
-/// Runs Engine with the same bits, and measures every operation and every wait for other ranks. For engines whose calls
-/// return when they are done.
+/// Runs Engine with the same bits, and measures every operation, every wait for other ranks and every copy between host
+/// and engine. For engines whose calls return when they are done.
 ///
 /// cost     two clock readings and a search in the table per operation, about 0.1 us; a trace event of 24 bytes
 template <class Engine>
@@ -297,7 +340,35 @@ class Timed : public Engine {
     times.await(ticket == small_ ? 0 : ticket, this->phase, began, now());
   }
 
+  typename Engine::Fence upload(std::size_t at, std::span<const std::byte> from) {
+    return copied(CopyTime::Kind::upload, from.size(), [&] { return Engine::upload(at, from); });
+  }
+  typename Engine::Fence download(std::size_t at, std::span<std::byte> to) {
+    return copied(CopyTime::Kind::download, to.size(), [&] { return Engine::download(at, to); });
+  }
+  template <class Write>
+  void feed(std::size_t slot, std::size_t at, std::size_t bytes, const Write& write) {
+    copied(CopyTime::Kind::feed, bytes, [&] { return Engine::feed(slot, at, bytes, write), 0; });
+  }
+  std::size_t offload(const engine::HostCopy& copy)
+    requires Engine::Traits::offloads
+  {
+    return copied(CopyTime::Kind::offload, copy.bytes, [&] { return Engine::offload(copy); });
+  }
+  std::size_t fetch(const engine::HostCopy& copy)
+    requires Engine::Traits::offloads
+  {
+    return copied(CopyTime::Kind::fetch, copy.bytes, [&] { return Engine::fetch(copy); });
+  }
+
  private:
+  /// A copy of nothing is a wait for operations.
+  auto copied(CopyTime::Kind kind, std::size_t bytes, const auto& copy) {
+    const double began = now();
+    auto result = copy();
+    if (bytes > 0) times.copy(kind, bytes, now() - began);
+    return result;
+  }
   void start(CollectiveTime::Kind kind, const Path& path, std::size_t ticket, std::size_t bytes, double began,
              double seconds) {
     CollectiveTime collective;  // field by field: nvcc's own output for the braces does not compile

@@ -11,13 +11,14 @@ struct Anomaly final {
   using option_of = regimen::axis::debug;
 };
 
-/// Measures every operation: the Trainer's `profile()` gives a table and a Chrome trace.
+/// Measures every operation, and the copies between host and device: the Trainer's `profile()` gives a table of both,
+/// and a Chrome trace of the operations.
 struct Profile final {
   using option_of = regimen::axis::debug;
 };
 
-/// Waits for each operation of a device that works late. An error of the device then names the operation and the layer;
-/// otherwise it appears at a later wait, without them.
+/// Waits for each operation of a device that works late, and for each copy. An error of the device then names the
+/// operation and the layer, or the copy; otherwise it appears at a later wait, without them.
 struct Synchronous final {
   using option_of = regimen::axis::debug;
 };

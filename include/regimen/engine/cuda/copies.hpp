@@ -74,6 +74,8 @@ class Copies final {
     runtime_.wait(compute_, slot.sent);
     slot.is_fed = slot.was_sent = true;
   }
+  /// Waits until the slot's content is on the device.
+  void finish_feed(std::size_t index) { waits_.synchronize(slots_[index].sent); }
   /// What is queued by now reads the slots that were fed.
   void taken() {
     for (Slot& slot : slots_)

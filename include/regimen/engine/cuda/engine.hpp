@@ -136,10 +136,16 @@ class Engine : public engine::EveryIteration {
   // ---- the host's memory
 
   std::size_t offload(const engine::HostCopy& copy) {
-    return prepares_ ? 0 : started(host_copies_.offload(base_ + copy.at, copy.host, copy.bytes));
+    if (prepares_) return 0;
+    const std::size_t ticket = host_copies_.offload(base_ + copy.at, copy.host, copy.bytes);
+    finish_if_waiting("a copy of saved tensors to the host", copy.bytes, [&] { finish_moved(ticket); });
+    return ticket;
   }
   std::size_t fetch(const engine::HostCopy& copy) {
-    return prepares_ ? 0 : started(host_copies_.fetch(base_ + copy.at, copy.host, copy.bytes));
+    if (prepares_) return 0;
+    const std::size_t ticket = host_copies_.fetch(base_ + copy.at, copy.host, copy.bytes);
+    finish_if_waiting("a copy of saved tensors from the host", copy.bytes, [&] { finish_moved(ticket); });
+    return ticket;
   }
   void await_copy(std::size_t ticket) {
     if (!prepares_) host_copies_.await(ticket);
@@ -159,11 +165,15 @@ class Engine : public engine::EveryIteration {
 
   Fence upload(std::size_t at, std::span<const std::byte> from) {
     ranges_.close();
-    return {this, copies_.upload(base_ + at, from)};
+    const std::uint64_t copy = copies_.upload(base_ + at, from);
+    finish_if_waiting("a copy to the device", from.size(), [&] { copies_.finish(copy); });
+    return {this, copy};
   }
   Fence download(std::size_t at, std::span<std::byte> to) {
     ranges_.close();
-    return {this, copies_.download(base_ + at, to)};
+    const std::uint64_t copy = copies_.download(base_ + at, to);
+    finish_if_waiting("a copy from the device", to.size(), [&] { copies_.finish(copy); });
+    return {this, copy};
   }
   std::uint64_t hash(std::size_t at, std::size_t bytes) {
     std::vector<std::byte> copy(bytes);
@@ -176,6 +186,7 @@ class Engine : public engine::EveryIteration {
   template <class Write>
   void feed(std::size_t slot, std::size_t at, std::size_t bytes, const Write& write) {
     copies_.feed(slot, base_ + at, bytes, write);
+    finish_if_waiting("a copy of inputs to the device", bytes, [&] { copies_.finish_feed(slot); });
   }
 
   void replay(const engine::Recording& key, auto&& body) {
@@ -349,9 +360,16 @@ class Engine : public engine::EveryIteration {
     if (!prepares_) runtime_.attend(attention, tensors, base_ + scratch + random_bytes(o.drop), stream_);
   }
 
-  std::size_t started(std::size_t copy) {
-    if (waits_) transport_.synchronize(host_copies_.copied(copy));
-    return copy;
+  void finish_moved(std::size_t ticket) { transport_.synchronize(host_copies_.copied(ticket)); }
+  /// Every operation before was waited for, so an error is the copy's.
+  void finish_if_waiting(const char* what, std::size_t bytes, const auto& finish) {
+    if (!waits_ || bytes == 0) return;
+    try {
+      finish();
+    } catch (const Error& error) {
+      throw Error(std::string(what) + ", of " + std::to_string(bytes) + " bytes", "its end without an error",
+                  error.what());
+    }
   }
   std::size_t send(comm::CollectiveKind kind, const engine::Transfer& transfer) {
     if (!prepares_) {
