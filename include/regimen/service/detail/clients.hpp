@@ -193,6 +193,14 @@ class Clients final {
   }
   void forget(std::map<std::uint64_t, Client>::iterator client) {
     for (const Reply& reply : client->second.replies) reserved_ -= reply.reserved;
+    {  // what nobody has begun to compute
+      const std::lock_guard lock(exchange_.mutex);
+      std::erase_if(exchange_.jobs, [&](const Job& job) {
+        if (job.client != client->first) return false;
+        reserved_ -= job.reserved;
+        return true;
+      });
+    }
     clients_.erase(client);
     --count_;
   }

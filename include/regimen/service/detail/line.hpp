@@ -90,7 +90,8 @@ class Line final {
     if (heard == Heard::Refusal) throw Lost(text, "a worker that takes this trainer");
   }
   /// Opens a shape of samples: which pipeline is it?
-  void open(const Extents& shape, const std::string& types, comm::Deadline deadline, Opened& opened, std::string& name) {
+  void open(const Extents& shape, const std::string& types, comm::Deadline deadline, Opened& opened,
+            std::string& name) {
     const std::string question = packed(shape, types);
     send(frame_of(Kind::Open, 0, bytes_of(question)), question.data(), question.size(), deadline);
     const Frame frame = next(deadline);
@@ -149,9 +150,8 @@ class Line final {
 
  private:
   static Lost ended(int code, comm::Deadline deadline) {
-    return Lost(code == 0           ? "it hung up"
-                : code == ETIMEDOUT ? "no answer within " + words(deadline)
-                                    : system_words(code));
+    if (code == 0 || code == ECONNRESET || code == EPIPE) return Lost("it hung up");
+    return Lost(code == ETIMEDOUT ? "no answer within " + words(deadline) : system_words(code));
   }
   void send(const Frame& frame, const void* bytes, std::size_t count, comm::Deadline deadline) {
     const Clock::time_point until = end_of(deadline);
