@@ -80,6 +80,8 @@ struct Extents final {
     shape.classes = static_cast<std::size_t>(classes);
     return shape;
   }
+  std::size_t bytes_of_input() const { return static_cast<std::size_t>(input * input_bytes); }
+  std::size_t bytes_of_target() const { return static_cast<std::size_t>(target * target_bytes); }
   /// Bytes of one sample; the largest number if they cannot be counted.
   std::size_t bytes() const {
     std::uint64_t inputs = 0, targets = 0, all = 0;
@@ -198,8 +200,7 @@ class SamplesOf final : public Samples {
   const SampleShape extents = shape.sample_shape();
   const std::size_t size = samples.size(extents);
   opened.size = size;
-  std::vector<std::byte> input(extents.input * static_cast<std::size_t>(shape.input_bytes)),
-      target(extents.target * static_cast<std::size_t>(shape.target_bytes));
+  std::vector<std::byte> input(shape.bytes_of_input()), target(shape.bytes_of_target());
   for (const std::size_t index : {std::size_t{0}, size / 2, size == 0 ? 0 : size - 1}) {
     if (size == 0) break;
     const Key key{index, 0, 0};

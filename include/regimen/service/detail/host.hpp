@@ -233,8 +233,8 @@ class Host final {
     std::memcpy(keys.data(), job.payload.data(), job.payload.size());
     const SampleShape extents = job.shape.sample_shape();
     reply.samples = keys.size();
-    reply.first.resize(keys.size() * extents.input * static_cast<std::size_t>(job.shape.input_bytes));
-    reply.second.resize(keys.size() * extents.target * static_cast<std::size_t>(job.shape.target_bytes));
+    reply.first.resize(keys.size() * job.shape.bytes_of_input());
+    reply.second.resize(keys.size() * job.shape.bytes_of_target());
     samples_->read(keys, extents, reply.first.data(), reply.second.data());
     reply.frame = frame_of(Kind::Samples, job.frame.number, reply.first, reply.second);
   }

@@ -5,15 +5,16 @@
 #include <regimen/core/say.hpp>
 #include <regimen/service/detail/frame.hpp>
 #include <regimen/service/detail/line.hpp>
+#include <regimen/service/detail/part.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -27,8 +28,7 @@ namespace regimen::data {
 
 struct RemoteOptions {
   std::optional<std::string> secret;  // as REGIMEN_SECRET, which counts if this is not given: the workers' own
-  std::size_t chunk = 0;  // samples that are asked for at once; 0: as many as make all workers busy, of 1 MiB
-                          // at most
+  std::size_t chunk = 0;  // samples that are asked for at once; 0: few enough that all workers have some
   std::size_t depth = 0;  // such requests in flight to a worker; 0: two more than its threads
   comm::Deadline deadline = std::chrono::seconds(30);  // for one answer; then the worker is given up, and called again
   comm::Deadline patience = std::chrono::seconds(60);  // without any worker, before an error
@@ -84,7 +84,7 @@ class Pool final {
   /// The number of samples, after every worker has been called once, and one has answered.
   std::size_t size(const Extents& shape) {
     std::unique_lock lock(mutex_);
-    begin(lock, shape);
+    begin(shape);
     const Clock::time_point until = end_of(options_.patience);
     const auto all_called = [this] {
       return std::all_of(workers_.begin(), workers_.end(), [](const auto& worker) { return worker->was_called; });
@@ -118,13 +118,14 @@ class Pool final {
   /// Writes the samples of these keys: all inputs, one behind the other, and all targets.
   void read(std::span<const Key> keys, std::byte* input, std::size_t inputs, std::byte* target, std::size_t targets) {
     std::unique_lock lock(mutex_);
-    if (!is_settled_ || inputs != keys.size() * bytes_of_input() || targets != keys.size() * bytes_of_target())
+    if (!is_settled_ || inputs != keys.size() * shape_->bytes_of_input() ||
+        targets != keys.size() * shape_->bytes_of_target())
       throw Error("Remote", "size(shape) to be called before read, and samples of that shape", "others",
                   "give it to fit or a Loader, or call size(shape) first");
-    Job job{keys, input, target, keys.size(), 0, nullptr};
+    Reading job(keys, *shape_, input, target);
     const std::size_t part = part_of(keys.size());
     for (std::size_t first = 0; first < keys.size(); first += part)
-      parts_.push_back({&job, first, (std::min)(part, keys.size() - first), {}, {}});
+      parts_.emplace_back(job, first, (std::min)(part, keys.size() - first));
     todo_.notify_all();
     while (job.left > 0 && !job.error) {
       if (local_ && compute_part(lock, job)) continue;
@@ -145,19 +146,6 @@ class Pool final {
   }
 
  private:
-  struct Job {
-    std::span<const Key> keys;
-    std::byte *input, *target;
-    std::size_t left;      // samples that have not come
-    std::size_t held = 0;  // parts that a thread is writing
-    std::exception_ptr error;
-  };
-  struct Part {
-    Job* job = nullptr;
-    std::size_t first = 0, count = 0;
-    std::vector<const void*> failed;  // the workers whose source has failed at it
-    std::string failure;
-  };
   struct Worker {
     explicit Worker(const std::string& address) : line(address) {}
     Line line;
@@ -174,7 +162,7 @@ class Pool final {
     Opened opened;
   };
 
-  void begin(const std::unique_lock<std::mutex>&, const Extents& shape) {
+  void begin(const Extents& shape) {
     if (shape_ && *shape_ != shape)
       throw Error("Remote", "one model's shape of samples, as it was asked for before", "another shape",
                   "make a Remote for each model");
@@ -185,7 +173,7 @@ class Pool final {
     for (const auto& worker : workers_) worker->thread = std::thread([this, one = worker.get()] { run(*one); });
   }
 
-  /// Samples of a part: all workers shall have two of each of their threads' from a batch.
+  /// Samples of a part: two parts of a batch for each thread of all workers, of 1 MiB at most.
   std::size_t part_of(std::size_t count) const {
     if (options_.chunk != 0) return (std::min)(options_.chunk, most_part());
     std::size_t threads = 0;
@@ -204,7 +192,7 @@ class Pool final {
   }
 
   /// Computes a part of the job here, if no worker is connected; false if there is none to be computed.
-  bool compute_part(std::unique_lock<std::mutex>& lock, Job& job) {
+  bool compute_part(std::unique_lock<std::mutex>& lock, Reading& job) {
     const auto found = std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) {
       return part.job == &job && (up_ == 0 || has_failed_everywhere(part));
     });
@@ -213,7 +201,7 @@ class Pool final {
     parts_.erase(found);
     lock.unlock();
     try {
-      local_->read(job.keys.subspan(part.first, part.count), shape_->sample_shape(), input_of(part), target_of(part));
+      local_->read(part.keys(), shape_->sample_shape(), part.input().data(), part.target().data());
     } catch (...) {
       lock.lock();
       job.error = std::current_exception();
@@ -223,20 +211,11 @@ class Pool final {
     job.left -= part.count;
     return true;
   }
-  std::size_t bytes_of_input() const { return static_cast<std::size_t>(shape_->input * shape_->input_bytes); }
-  std::size_t bytes_of_target() const { return static_cast<std::size_t>(shape_->target * shape_->target_bytes); }
-  std::byte* input_of(const Part& part) const { return part.job->input + part.first * bytes_of_input(); }
-  std::byte* target_of(const Part& part) const { return part.job->target + part.first * bytes_of_target(); }
-
   bool has_failed_everywhere(const Part& part) const {
     return !part.failed.empty() && std::all_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
-      return !worker->is_up || has_failed_at(part, *worker);
+      return !worker->is_up || part.has_failed_at(worker.get());
     });
   }
-  static bool has_failed_at(const Part& part, const Worker& worker) {
-    return std::find(part.failed.begin(), part.failed.end(), &worker) != part.failed.end();
-  }
-
   std::string words_of_workers() const {
     std::string text;
     for (const auto& worker : workers_)
@@ -250,16 +229,16 @@ class Pool final {
   void run(Worker& worker) {
     constexpr std::chrono::milliseconds shortest{50}, longest{5000};
     std::chrono::milliseconds pause = shortest;
-    for (;;) {
+    for (std::uint64_t before = 0;; before = worker.samples) {
       try {
         connect(worker);
-        pause = shortest;
         serve(worker);
         return;  // stopped
       } catch (const Lost& lost) {
         lose(worker, lost.what(), lost.refusal(worker.line.address()));
       } catch (const std::exception& other) { lose(worker, other.what(), nullptr); }
       std::unique_lock lock(mutex_);
+      if (worker.samples != before) pause = shortest;  // it was of use
       todo_.wait_for(lock, pause, [this] { return stop_; });
       if (stop_) return;
       pause = (std::min)(2 * pause, longest);
@@ -297,7 +276,6 @@ class Pool final {
     }
     settle_failures();
     changed_.notify_all();
-    todo_.notify_all();
   }
   void say(const Worker& worker, const std::string& what) const {
     if (!options_.says) return;
@@ -308,11 +286,7 @@ class Pool final {
   void settle_failures() {
     for (auto part = parts_.begin(); part != parts_.end();) {
       if (up_ > 0 && !local_ && has_failed_everywhere(*part)) {
-        if (!part->job->error)
-          part->job->error = std::make_exception_ptr(
-              Error("the data service, a sample of " + std::to_string(part->count) + " from index " +
-                        std::to_string(part->job->keys[part->first].index) + " on",
-                    "its pipeline to compute it", part->failure));
+        part->give_up("a pipeline that computes them", part->failure);
         part = parts_.erase(part);
       } else {
         ++part;
@@ -330,7 +304,13 @@ class Pool final {
     std::vector<Flight> all;
     ~Flights() {
       const std::lock_guard lock(pool.mutex_);
-      for (Flight& flight : all) pool.give_back(std::move(flight.part));
+      for (Flight& flight : all) {
+        if (++flight.part.losses == Part::most_losses)
+          flight.part.give_up("a worker that survives them",
+                              std::to_string(Part::most_losses) + " connections that ended while they were asked for",
+                              "see what the workers report; does one of these samples end the program?");
+        pool.give_back(std::move(flight.part));
+      }
       pool.changed_.notify_all();
       pool.todo_.notify_all();
     }
@@ -352,7 +332,7 @@ class Pool final {
       {
         std::unique_lock lock(mutex_);
         const auto next = [&] {
-          return std::find_if(parts_.begin(), parts_.end(), [&](const Part& p) { return !has_failed_at(p, worker); });
+          return std::find_if(parts_.begin(), parts_.end(), [&](const Part& p) { return !p.has_failed_at(&worker); });
         };
         if (flights.all.empty())
           todo_.wait_for(lock, std::chrono::seconds(1), [&] { return stop_ || next() != parts_.end(); });
@@ -363,10 +343,8 @@ class Pool final {
           parts_.erase(part);
         }
       }
-      for (; old < flights.all.size(); ++old) {
-        const Part& part = flights.all[old].part;
-        worker.line.ask(flights.all[old].number, part.job->keys.subspan(part.first, part.count), options_.deadline);
-      }
+      for (; old < flights.all.size(); ++old)
+        worker.line.ask(flights.all[old].number, flights.all[old].part.keys(), options_.deadline);
       if (flights.all.empty()) worker.line.expect_open();
       else answer(worker, flights.all);
     }
@@ -376,24 +354,25 @@ class Pool final {
     const auto flight =
         std::find_if(flights.begin(), flights.end(), [&](const Flight& one) { return one.number == frame.number; });
     if (flight == flights.end()) throw Lost("an answer to nothing that was asked");
-    Part& part = flight->part;
     if (frame.kind == Kind::Samples) {
-      worker.line.read(frame, {input_of(part), part.count * bytes_of_input()},
-                       {target_of(part), part.count * bytes_of_target()}, options_.deadline);
+      worker.line.read(frame, flight->part.input(), flight->part.target(), options_.deadline);
       const std::lock_guard lock(mutex_);
+      const Part part = std::move(flight->part);
+      flights.erase(flight);
       part.job->left -= part.count;
       --part.job->held;
       worker.samples += part.count;
     } else {
       const std::string text = worker.line.words_of(frame, Kind::Failed, options_.deadline);
       const std::lock_guard lock(mutex_);
+      Part part = std::move(flight->part);
+      flights.erase(flight);
       part.failed.push_back(&worker);
       part.failure = worker.line.address() + ": " + text;
       give_back(std::move(part));
       settle_failures();
       todo_.notify_all();
     }
-    flights.erase(flight);
     changed_.notify_all();
   }
 
