@@ -583,10 +583,22 @@ TEST_CASE("what a pipeline throws is said, after every worker was asked") {
   const Remote remote({at(first.port()), at(second.port())}, options());
   const std::string text = error_of([&] { batches_of(remote, how); });
   INFO(text);
-  CHECK(says(text,
-             {"the data service, a sample of", "127.0.0.1:", "pictures, sample 77: expected a picture, found a hole"}));
+  CHECK(says(text, {"the data service, ", "a pipeline that computes them",
+                    "127.0.0.1:", "pictures, sample 77: expected a picture, found a hole"}));
   const Remote helped({at(first.port())}, options(), pictures);
   CHECK(says(error_of([&] { batches_of(helped, how); }), {"pictures, sample 77"}));
+}
+
+TEST_CASE("a sample that ends every worker that computes it ends the run, too") {
+  const FalseWorker ends([](int socket, FalseWorker& self) {
+    Frame asked;
+    static_cast<void>(self.until_asked(socket, asked, Pictures{}));
+  });
+  const Remote remote({ends.address()}, options());
+  Loader<float, std::int32_t, Remote> loader(remote, shape, {.batch = 4, .order = Order::Sequential});
+  const std::string text = error_of([&] { loader.next(); });
+  INFO(text);
+  CHECK(says(text, {"1 sample, the first of index ", "8 connections that ended", "does one of these samples"}));
 }
 
 TEST_CASE("options and addresses that make no sense") {
