@@ -78,7 +78,7 @@ TEST_CASE(
     Train part(options);
     FitOptions until = run;
     until.steps = 11;
-    part.fit(remote, until);
+    part.fit(remote, validates, until);
     part.save(folder / "state");
   }
   Train other(options);

@@ -72,7 +72,7 @@ struct Transcript final {
 /// The calling side, up to its proof. The transcript's hello is complete but for its nonce. Ended: errno says how, 0 if the
 /// other side hung up.
 enum class Called : unsigned char { Proved, OtherBytes, Ended };
-inline Called introduce(int socket, Transcript& transcript, const std::string& secret, Clock::time_point until) {
+inline Called prove(int socket, Transcript& transcript, const std::string& secret, Clock::time_point until) {
   transcript.hello.nonce = random_bytes<std::tuple_size_v<Nonce>>();
   Challenge& challenge = transcript.challenge;
   if (!send_all(socket, &transcript.hello, sizeof(Hello), until) ||

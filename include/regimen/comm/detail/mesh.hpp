@@ -141,7 +141,7 @@ class Bootstrap final {
             doing, "it to listen within " + words(options_.deadline), system_words(errno),
             "is rank " + std::to_string(rank) + " started, and are MASTER_ADDR and MASTER_PORT the same for all?");
       }
-      const Called called = introduce(*caller.socket, caller.transcript, options_.secret, until_);
+      const Called called = prove(*caller.socket, caller.transcript, options_.secret, until_);
       if (called == Called::Proved) return caller;
       if (called == Called::OtherBytes) throw other_bytes(doing);
       const int code = errno;

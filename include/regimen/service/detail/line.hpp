@@ -75,7 +75,7 @@ class Line final {
     transcript.hello.channel = channel;
     using comm::detail::Called;
     using comm::detail::Heard;
-    const Called called = comm::detail::introduce(*socket_, transcript, secret, until);
+    const Called called = comm::detail::prove(*socket_, transcript, secret, until);
     if (called == Called::Ended) throw ended(errno, deadline);
     std::string text;
     const Heard heard =
