@@ -11,6 +11,7 @@ set(loss       core policy)
 set(optimizer  core)
 set(layer      core)
 set(data       core rule)          # rule: the loader refuses a source that writes other samples
+set(service    comm core data rule)   # rule: as data
 set(walk       core comm engine layer)
 set(rule       core policy layer data)
 set(kernel     core)

@@ -271,7 +271,8 @@ class BatchRing {
 ///   samples   options.batch; fewer, possibly 0, in a short batch; 0 after the last epoch
 ///
 /// Batch n, counted from options.first, is a pure function of (source, shape, options without workers and
-/// ahead, n). Nothing is allocated after construction, but by automatic workers. next() belongs to one thread. The
+/// ahead, n). Nothing is allocated after construction, but by automatic workers, and the keys of a batch for sources that
+/// read several samples at once. next() belongs to one thread. The
 /// destructor waits only for reads that have begun.
 ///
 /// failure  the constructor throws Error if the source cannot serve the shape, or an epoch has no batch. next()
@@ -332,11 +333,20 @@ class Loader final : public detail::BatchRing {
     const DataPlace place = batching_.place(step);
     slot.samples = static_cast<std::size_t>(samples_of_rank(batching_.samples(step), options_.batch, options_.rank));
     slot.epoch = place.epoch;
+    const auto key_of = [&](std::size_t i) { return batching_.key(options_.seed, place, before + i); };
+    if constexpr (BatchSource<S, In, Label>) {
+      std::vector<data::Key> keys(slot.samples);
+      for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = key_of(i);
+      const Sample<In, Label> all{{at<In>(slot.input), slot.samples * shape_.input},
+                                  {at<Label>(slot.target), slot.samples * shape_.target}};
+      if (!keys.empty()) source_.read(std::span<const data::Key>(keys), all);
+    }
     for (std::size_t i = 0; i < slot.samples; ++i) {
-      const data::Key key = batching_.key(options_.seed, place, before + i);
+      const data::Key key = key_of(i);
       const std::span<In> input(at<In>(slot.input) + i * shape_.input, shape_.input);
       const std::span<Label> target(at<Label>(slot.target) + i * shape_.target, shape_.target);
-      if constexpr (Source<S, In, Label>) detail::read_sample(source_, key, Sample<In, Label>{input, target});
+      if constexpr (Source<S, In, Label> && !BatchSource<S, In, Label>)
+        detail::read_sample(source_, key, Sample<In, Label>{input, target});
       const std::size_t bound = shape_.vocabulary_or_classes;
       check(std::span<const In>(input), bound, false, key.index);
       check(std::span<const Label>(target), shape_.classes != 0 ? shape_.classes : bound, true, key.index);

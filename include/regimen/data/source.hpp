@@ -39,6 +39,8 @@ struct SampleShape {
 ///   read(index, sample)  writes all of `sample`; a pure function of index < size(shape), called from several threads
 ///   read(key, sample)    in its place, for samples that change with the epoch: a pure function of a data::Key, whose
 ///                        index is the sample's; data::samples gives a pipeline of stages this form
+///   read(keys, samples)  optional, std::span<const data::Key>: several samples at once, whose inputs lie one behind the
+///                        other, as do their targets. A loader then asks for a whole batch: for sources that are far away
 ///   name()               optional: the file's name, for a loader's errors about a sample
 ///
 /// Element types must be equal: a source of doubles is no source for a model in float; convert in read().
@@ -62,6 +64,10 @@ struct SampleShape {
 template <class S, class In, class Label>
 concept KeyedSource =
     requires(const S& source, const data::Key& key, Sample<In, Label> sample) { source.read(key, sample); };
+template <class S, class In, class Label>
+concept BatchSource = requires(const S& source, std::span<const data::Key> keys, Sample<In, Label> samples) {
+  source.read(keys, samples);
+};
 template <class S, class In, class Label>
 concept Source = requires(const S& source, const SampleShape& shape) {
   { source.size(shape) } -> std::same_as<std::size_t>;

@@ -35,15 +35,11 @@ struct Borrowed final {
   const Source* source;
 
   std::size_t size(const SampleShape& shape) const { return source->size(shape); }
-  template <class In, class Label>
-    requires requires(const Source& s, Sample<In, Label> sample) { s.read(std::size_t{}, sample); }
-  void read(std::size_t index, Sample<In, Label> sample) const {
-    source->read(index, sample);
-  }
-  template <class In, class Label>
-    requires KeyedSource<Source, In, Label>
-  void read(const data::Key& key, Sample<In, Label> sample) const {
-    source->read(key, sample);
+  /// By index, by key, or by keys, as the source has it.
+  template <class Which, class In, class Label>
+    requires requires(const Source& s, const Which& which, Sample<In, Label> sample) { s.read(which, sample); }
+  void read(const Which& which, Sample<In, Label> sample) const {
+    source->read(which, sample);
   }
   std::string name() const { return detail::name_of_source(*source); }
 };

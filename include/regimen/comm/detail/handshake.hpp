@@ -69,6 +69,37 @@ struct Transcript final {
   }
 };
 
+/// The calling side, up to its proof. The transcript's hello is complete but for its nonce. Ended: errno says how, 0 if the
+/// other side hung up.
+enum class Called : unsigned char { Proved, OtherBytes, Ended };
+inline Called prove(int socket, Transcript& transcript, const std::string& secret, Clock::time_point until) {
+  transcript.hello.nonce = random_bytes<std::tuple_size_v<Nonce>>();
+  Challenge& challenge = transcript.challenge;
+  if (!send_all(socket, &transcript.hello, sizeof(Hello), until) ||
+      !receive_all(socket, &challenge, sizeof challenge, until))
+    return Called::Ended;
+  if (challenge.magic != Challenge{}.magic) return Called::OtherBytes;
+  const Digest proof = transcript.proof_of_caller(secret);
+  return send_all(socket, &proof, sizeof proof, until) ? Called::Proved : Called::Ended;
+}
+
+/// The answer to a caller's proof: its body, which a refusal has, too. Of a welcome all bytes are awaited, `bytes` if they
+/// are given.
+enum class Heard : unsigned char { Welcome, Refusal, Unproved, OtherBytes, Part, Ended };
+inline Heard hear(int socket, const Transcript& transcript, const std::string& secret, Clock::time_point until,
+                  std::string& body, std::optional<std::size_t> bytes = {}) {
+  Answer answer;
+  if (!receive_all(socket, &answer, sizeof answer, until)) return Heard::Ended;
+  if (answer.magic != Answer{}.magic || answer.bytes > 1u << 20 ||
+      (answer.refused == 0 && bytes && answer.bytes != *bytes))
+    return Heard::OtherBytes;
+  body.resize(answer.bytes);
+  if (!receive_all(socket, body.data(), body.size(), until)) return Heard::Part;
+  const Digest digest = Sha256().add(body.data(), body.size()).finish();
+  if (!is_equal(answer.proof, transcript.proof_of_answer(secret, answer, digest))) return Heard::Unproved;
+  return answer.refused == 0 ? Heard::Welcome : Heard::Refusal;
+}
+
 /// Connections that have not yet proved membership. All are served at once, so a silent connection delays nobody. Each
 /// has `patience` and the memory of a Pending. Beyond `most` connections the oldest one is closed: ranks are soon done,
 /// and a rank that was closed may connect again.

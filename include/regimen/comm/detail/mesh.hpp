@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <thread>
@@ -140,14 +141,9 @@ class Bootstrap final {
             doing, "it to listen within " + words(options_.deadline), system_words(errno),
             "is rank " + std::to_string(rank) + " started, and are MASTER_ADDR and MASTER_PORT the same for all?");
       }
-      hello.nonce = random_bytes<std::tuple_size_v<Nonce>>();
-      Challenge& challenge = caller.transcript.challenge;
-      if (send_all(*caller.socket, &hello, sizeof hello, until_) &&
-          receive_all(*caller.socket, &challenge, sizeof challenge, until_)) {
-        if (challenge.magic != Challenge{}.magic) throw other_bytes(doing);
-        const Digest proof = caller.transcript.proof_of_caller(options_.secret);
-        if (send_all(*caller.socket, &proof, sizeof proof, until_)) return caller;
-      }
+      const Called called = prove(*caller.socket, caller.transcript, options_.secret, until_);
+      if (called == Called::Proved) return caller;
+      if (called == Called::OtherBytes) throw other_bytes(doing);
       const int code = errno;
       const bool hung_up = code == 0 || code == ECONNRESET || code == EPIPE;
       if (!hung_up || attempt == 10) throw no_answer(doing, code);
@@ -166,23 +162,20 @@ class Bootstrap final {
 
   /// Reads the answer of a peer that knows the secret, and the `bytes` after it into `body`; throws a refusal.
   void hear_answer(Caller& caller, std::size_t bytes, void* body, const std::string& doing) const {
-    Answer answer;
     const Clock::time_point until = until_ + std::chrono::seconds(1);  // the peer's deadline may have begun later
-    if (!receive_all(*caller.socket, &answer, sizeof answer, until)) throw no_answer(doing, errno);
-    if (answer.magic != Answer{}.magic || answer.bytes > 1u << 20 || (answer.refused == 0 && answer.bytes != bytes))
-      throw other_bytes(doing);
-    std::string text(answer.refused != 0 ? answer.bytes : 0, ' ');
-    if (answer.refused != 0) body = text.data();
-    if (!receive_all(*caller.socket, body, answer.bytes, until))
-      throw error(doing, "its whole answer", "a part of it", "see what it reports");
-    const Digest digest = Sha256().add(body, answer.bytes).finish();
-    if (!is_equal(answer.proof, caller.transcript.proof_of_answer(options_.secret, answer, digest))) {
+    std::string text;
+    const Heard heard = hear(*caller.socket, caller.transcript, options_.secret, until, text, bytes);
+    if (heard == Heard::Ended) throw no_answer(doing, errno);
+    if (heard == Heard::OtherBytes) throw other_bytes(doing);
+    if (heard == Heard::Part) throw error(doing, "its whole answer", "a part of it", "see what it reports");
+    if (heard == Heard::Unproved) {
       throw error(doing, "all ranks to know the same secret",
                   options_.secret.empty() ? "that it has a REGIMEN_SECRET, and this rank none"
                                           : "that it has another REGIMEN_SECRET than this rank, or none",
                   "set REGIMEN_SECRET to the same for all ranks");
     }
-    if (answer.refused != 0) throw refusal(text);
+    if (heard == Heard::Refusal) throw refusal(text);
+    if (bytes != 0) std::memcpy(body, text.data(), bytes);
   }
 
   PeerError refusal(const std::string& problem) const {

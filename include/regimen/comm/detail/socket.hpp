@@ -80,16 +80,16 @@ inline bool is_loopback_everywhere(std::string host) {
   return host == "localhost" || host.ends_with(".localhost") || host == "localhost.localdomain";
 }
 
-/// The IPv4 address of a host name. Blocks as long as the system's resolver does.
-inline Address resolve(const std::string& host, std::uint16_t port) {
+/// The IPv4 address of a host name; `whose` and `cure` are for the error. Blocks as long as the system's resolver does.
+inline Address resolve(const std::string& host, std::uint16_t port, const char* whose = "the address of rank 0",
+                       const char* cure = "check MASTER_ADDR") {
   ::addrinfo hints{};
   hints.ai_family = AF_INET;
   hints.ai_socktype = SOCK_STREAM;
   ::addrinfo* found = nullptr;
   const int code = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
   if (code != 0)
-    throw Error("the address of rank 0", "a host name with an IPv4 address",
-                "\"" + host + "\" (" + ::gai_strerror(code) + ")", "check MASTER_ADDR");
+    throw Error(whose, "a host name with an IPv4 address", "\"" + host + "\" (" + ::gai_strerror(code) + ")", cure);
   const ::sockaddr_in* const address = reinterpret_cast<const ::sockaddr_in*>(found->ai_addr);
   const Address result{address->sin_addr.s_addr, htons(port)};
   ::freeaddrinfo(found);

@@ -1,0 +1,219 @@
+// regimen/service/detail/frame.hpp — what a trainer and a worker of the data service say to each other.
+#pragma once
+
+#include <regimen/comm/detail/handshake.hpp>
+#include <regimen/core/bundled.hpp>
+#include <regimen/core/crc32c.hpp>
+#include <regimen/core/number.hpp>
+#include <regimen/data/dataset.hpp>
+#include <regimen/data/source.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace regimen::data::service {
+
+/// After the handshake of ranks (comm/detail/handshake.hpp), with which both sides prove that they know the secret, both
+/// send frames. A worker answers each, in any order.
+///
+///   trainer → worker   Open: Extents, then the words of the types      Read: an array of data::Key
+///   worker → trainer   Opened: Opened, then the pipeline's name      Samples: all inputs, then all targets
+///                      Failed: why not, in words
+inline constexpr std::uint64_t protocol = 1;
+/// Whom a trainer calls: more than any rank, so that a rank and a worker never take each other for one of their own.
+inline constexpr std::uint32_t addressee = 0xDA7A'5E4F, channel = 2;
+
+enum class Kind : std::uint32_t { Open = 1, Opened, Read, Samples, Failed };
+
+/// Before each message. Sums of both parts of what follows, and of the frame itself: a frame that was damaged, or bytes of
+/// another program, are told before a length is believed.
+struct Frame final {
+  Kind kind{};
+  std::uint32_t bytes = 0;   // that follow
+  std::uint32_t first = 0;   // of them: the inputs
+  std::uint32_t number = 0;  // the trainer's; its answer has the same
+  std::array<std::uint32_t, 2> sums{};
+  std::uint32_t own = 0;
+
+  std::uint32_t sum() const { return masked_crc32c(std::as_bytes(std::span(this, 1)).first(offsetof(Frame, own))); }
+  bool is_whole() const { return own == sum() && first <= bytes; }
+};
+static_assert(sizeof(Frame) == 28 && std::has_unique_object_representations_v<Frame>);
+
+inline Frame frame_of(Kind kind, std::uint32_t number, std::span<const std::byte> first,
+                      std::span<const std::byte> second = {}) {
+  Frame frame;
+  frame.kind = kind;
+  frame.first = static_cast<std::uint32_t>(first.size());
+  frame.bytes = static_cast<std::uint32_t>(first.size() + second.size());
+  frame.number = number;
+  frame.sums = {crc32c(first), crc32c(second)};
+  frame.own = frame.sum();
+  return frame;
+}
+
+/// What a trainer may ask at once, and the words that a worker may say.
+inline constexpr std::size_t most_keys = 256, most_words = 4096, most_bytes_asked = most_keys * sizeof(Key);
+static_assert(sizeof(Key) == 24 && std::has_unique_object_representations_v<Key>);
+
+struct Extents final {
+  std::uint64_t input = 0, target = 0, bound = 0, classes = 0;  // a SampleShape
+  std::uint64_t input_bytes = 0, target_bytes = 0;              // of one element
+
+  SampleShape sample_shape() const {
+    SampleShape shape;
+    shape.input = static_cast<std::size_t>(input);
+    shape.target = static_cast<std::size_t>(target);
+    shape.vocabulary_or_classes = static_cast<std::size_t>(bound);
+    shape.classes = static_cast<std::size_t>(classes);
+    return shape;
+  }
+  std::size_t bytes_of_input() const { return static_cast<std::size_t>(input * input_bytes); }
+  std::size_t bytes_of_target() const { return static_cast<std::size_t>(target * target_bytes); }
+  /// Bytes of one sample; the largest number if they cannot be counted.
+  std::size_t bytes() const {
+    std::uint64_t inputs = 0, targets = 0, all = 0;
+    return __builtin_mul_overflow(input, input_bytes, &inputs) ||
+                   __builtin_mul_overflow(target, target_bytes, &targets) ||
+                   __builtin_add_overflow(inputs, targets, &all)
+               ? (std::numeric_limits<std::size_t>::max)()
+               : static_cast<std::size_t>(all);
+  }
+  bool operator==(const Extents&) const = default;
+};
+
+/// What identifies a pipeline, beside its name. `print` is a sum over the first, the middle and the last sample.
+struct Opened final {
+  std::uint64_t size = 0, memory = 0;  // samples; bytes of answers that the worker keeps at most
+  std::uint32_t threads = 0, print = 0;
+};
+
+/// A record and words after it.
+template <class Record>
+std::string packed(const Record& record, std::string_view words) {
+  static_assert(std::has_unique_object_representations_v<Record>);
+  std::string bytes(sizeof record, '\0');
+  std::memcpy(bytes.data(), &record, sizeof record);
+  return bytes.append(words.substr(0, most_words));
+}
+template <class Record>
+bool unpack(std::string_view bytes, Record& record, std::string& words) {
+  if (bytes.size() < sizeof record || bytes.size() > sizeof record + most_words) return false;
+  std::memcpy(&record, bytes.data(), sizeof record);
+  words = bytes.substr(sizeof record);
+  return true;
+}
+inline std::span<const std::byte> bytes_of(std::string_view text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+/// A pipeline as errors name it: "flowers | decode" (1000 samples, the first of which have the sum 1a2b3c4d).
+inline std::string words_of_pipeline(const std::string& name, const Opened& opened) {
+  std::array<char, 16> print{};
+  std::snprintf(print.data(), print.size(), "%08x", opened.print);
+  return "\"" + name + "\" of " + regimen::detail::counted(static_cast<std::size_t>(opened.size), "sample") +
+         " (a sum of three of them: " + print.data() + ")";
+}
+
+/// "fp32", "uint8", "(int32[64], fp32[8])".
+template <class T>
+struct words_of_type final {
+  static std::string text() {
+    if constexpr (std::is_integral_v<T>) return (std::is_signed_v<T> ? "int" : "uint") + std::to_string(8 * sizeof(T));
+    else if constexpr (std::string_view(name_of<T>) != "int32") return name_of<T>;
+    else return "a type of " + regimen::detail::counted(sizeof(T), "byte");
+  }
+};
+template <class... Values>
+struct words_of_type<Bundled<Values...>> final {
+  static std::string text() {
+    std::string all;
+    ((all += (all.empty() ? "(" : ", ") + words_of_type<typename Values::Element>::text() + "[" +
+             std::to_string(Values::size) + "]"),
+     ...);
+    return all + ")";
+  }
+};
+/// "inputs of fp32, targets of int32"
+template <class In, class Label>
+std::string words_of_types() {
+  return "inputs of " + words_of_type<In>::text() + ", targets of " + words_of_type<Label>::text();
+}
+
+/// A source without its types: samples as bytes.
+class Samples {
+ public:
+  Samples(const Samples&) = delete;
+  Samples& operator=(const Samples&) = delete;
+  virtual ~Samples() = default;
+
+  virtual std::string name() const = 0;
+  virtual std::string types() const = 0;
+  /// The number of samples of that shape; the source's Error if it has none such.
+  virtual std::size_t size(const SampleShape& shape) const = 0;
+  /// Inputs one behind the other, and targets.
+  virtual void read(std::span<const Key> keys, const SampleShape& shape, std::byte* input, std::byte* target) const = 0;
+
+ protected:
+  Samples() = default;
+};
+
+template <class In, class Label, Source<In, Label> S>
+class SamplesOf final : public Samples {
+  static_assert(std::is_trivially_copyable_v<In> && std::is_trivially_copyable_v<Label>);
+
+ public:
+  explicit SamplesOf(S source) : source_(std::move(source)) {}
+
+  std::string name() const override { return regimen::detail::name_of_source(source_); }
+  std::string types() const override { return words_of_types<In, Label>(); }
+  std::size_t size(const SampleShape& shape) const override { return source_.size(shape); }
+  void read(std::span<const Key> keys, const SampleShape& shape, std::byte* input, std::byte* target) const override {
+    auto* const inputs = reinterpret_cast<In*>(input);
+    auto* const targets = reinterpret_cast<Label*>(target);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const Sample<In, Label> sample{{inputs + i * shape.input, shape.input},
+                                     {targets + i * shape.target, shape.target}};
+      regimen::detail::read_sample(source_, keys[i], sample);
+    }
+  }
+
+ private:
+  const S source_;
+};
+
+/// What identifies a pipeline. A sample that cannot be read counts as none: its error is for whoever asks for it.
+[[gnu::cold]] inline Opened identify(const Samples& samples, const Extents& shape) {
+  Opened opened;
+  const SampleShape extents = shape.sample_shape();
+  const std::size_t size = samples.size(extents);
+  opened.size = size;
+  std::vector<std::byte> input(shape.bytes_of_input()), target(shape.bytes_of_target());
+  for (const std::size_t index : {std::size_t{0}, size / 2, size == 0 ? 0 : size - 1}) {
+    if (size == 0) break;
+    const Key key{index, 0, 0};
+    std::uint32_t sum = 0;
+    try {
+      samples.read(std::span(&key, 1), extents, input.data(), target.data());
+      sum = crc32c(input) ^ masked_crc32c(target);
+    } catch (const std::bad_alloc&) { throw; } catch (const std::exception&) {
+    }
+    opened.print = opened.print * 31 + sum;
+  }
+  return opened;
+}
+
+}  // namespace regimen::data::service
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,174 @@
+// regimen/service/detail/line.hpp — a trainer's connection to one worker of the data service.
+#pragma once
+
+#include <regimen/comm/detail/handshake.hpp>
+#include <regimen/service/detail/frame.hpp>
+
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace regimen::data::service {
+
+using comm::detail::Clock;
+using comm::detail::end_of;
+using comm::detail::Socket;
+using comm::detail::words;
+using regimen::detail::system_words;
+
+/// Why a worker is of no use now. With `expected`, it will not do at all: its program, its files or its secret are others.
+class Lost final : public std::runtime_error {
+ public:
+  explicit Lost(const std::string& reason, std::string expected = {}, std::string cure = {})
+      : std::runtime_error(reason), expected_(std::move(expected)), cure_(std::move(cure)) {}
+
+  /// The error for a worker that will not do; null for others.
+  [[gnu::cold]] std::exception_ptr refusal(const std::string& address) const {
+    if (expected_.empty()) return nullptr;
+    return std::make_exception_ptr(Error("the data worker at " + address, expected_, what(), cure_));
+  }
+
+ private:
+  std::string expected_, cure_;
+};
+
+/// All calls have a deadline, and throw Lost.
+class Line final {
+ public:
+  explicit Line(const std::string& address) : address_(address) {
+    const std::size_t colon = address.rfind(':');
+    host_ = address.substr(0, colon);
+    const char* const end = address.data() + address.size();
+    const char* const begin = colon == std::string::npos ? end : address.data() + colon + 1;
+    const auto [stop, code] = std::from_chars(begin, end, port_);
+    if (code != std::errc() || stop != end || port_ == 0 || host_.empty())
+      throw Error("Remote", "addresses of workers as host:port, such as 10.0.0.7:7000", "\"" + address + "\"");
+  }
+
+  const std::string& address() const { return address_; }
+
+  /// Connects, and proves the secret; both sides do.
+  void call(const std::string& secret, comm::Deadline deadline) {
+    const auto to = comm::detail::resolve(host_, port_, "a data worker's address", "correct the address");
+    constexpr comm::Deadline attempt = std::chrono::seconds(1);  // somebody who listens soon accepts
+    Socket socket = comm::detail::connect_to(to, end_of((std::min)(deadline, attempt)));
+    if (*socket < 0) throw Lost(system_words(errno));
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_interrupted_) throw Lost("the end of this run");
+      socket_ = std::move(socket);
+    }
+    const Clock::time_point until = end_of(deadline);
+    comm::detail::Transcript transcript;
+    transcript.hello.fingerprint = protocol;
+    transcript.hello.to = addressee;
+    transcript.hello.channel = channel;
+    using comm::detail::Called;
+    using comm::detail::Heard;
+    const Called called = comm::detail::prove(*socket_, transcript, secret, until);
+    if (called == Called::Ended) throw ended(errno, deadline);
+    std::string text;
+    const Heard heard =
+        called == Called::OtherBytes ? Heard::OtherBytes : hear(*socket_, transcript, secret, until, text);
+    if (heard == Heard::Ended || heard == Heard::Part) throw ended(errno, deadline);
+    if (heard == Heard::OtherBytes)
+      throw Lost("other bytes", "the answer of a data worker", "another program listens there; correct the address");
+    if (heard == Heard::Unproved)
+      throw Lost(secret.empty() ? "that it has a REGIMEN_SECRET, and this trainer none"
+                                : "that it has another REGIMEN_SECRET than this trainer, or none",
+                 "trainers and workers to know the same secret", "set REGIMEN_SECRET to the same for all");
+    if (heard == Heard::Refusal) throw Lost(text, "a worker that takes this trainer");
+  }
+  /// Opens a shape of samples: which pipeline is it?
+  void open(const Extents& shape, const std::string& types, comm::Deadline deadline, Opened& opened,
+            std::string& name) {
+    const std::string question = packed(shape, types);
+    send(frame_of(Kind::Open, 0, bytes_of(question)), question.data(), question.size(), deadline);
+    const Frame frame = next(deadline);
+    if (frame.kind == Kind::Failed)
+      throw Lost(words_of(frame, Kind::Failed, deadline), "a worker that can serve the model's samples",
+                 "serve data that fit the model");
+    const std::string answer = words_of(frame, Kind::Opened, deadline);
+    constexpr std::uint32_t most_threads = 1024;
+    if (!unpack(answer, opened, name) || opened.threads == 0 || opened.threads > most_threads || opened.memory == 0)
+      throw Lost("an answer that makes no sense");
+  }
+  void ask(std::uint32_t number, std::span<const Key> keys, comm::Deadline deadline) {
+    const auto bytes = std::as_bytes(keys);
+    send(frame_of(Kind::Read, number, bytes), bytes.data(), bytes.size(), deadline);
+  }
+  /// The head of the next answer; one of the following reads the rest.
+  Frame next(comm::Deadline deadline) {
+    Frame frame;
+    receive(&frame, sizeof frame, deadline);
+    if (!frame.is_whole()) throw Lost("bytes that are no answer of a data worker");
+    return frame;
+  }
+  /// Writes samples where they belong.
+  void read(const Frame& frame, std::span<std::byte> input, std::span<std::byte> target, comm::Deadline deadline) {
+    if (frame.first != input.size() || frame.bytes - frame.first != target.size())
+      throw Lost("an answer of " + std::to_string(frame.bytes) + " bytes in place of " +
+                 std::to_string(input.size() + target.size()));
+    receive(input.data(), input.size(), deadline);
+    receive(target.data(), target.size(), deadline);
+    if (crc32c(input) != frame.sums[0] || crc32c(target) != frame.sums[1])
+      throw Lost("an answer that was damaged on its way");
+  }
+  std::string words_of(const Frame& frame, Kind kind, comm::Deadline deadline) {
+    if (frame.kind != kind || frame.first != frame.bytes || frame.bytes > sizeof(Opened) + most_words)
+      throw Lost("an answer of another kind than was asked for");
+    std::string text(frame.bytes, '\0');
+    receive(text.data(), text.size(), deadline);
+    if (crc32c(bytes_of(text)) != frame.sums[0]) throw Lost("an answer that was damaged on its way");
+    return text;
+  }
+  /// While nothing is asked.
+  void expect_open() const {
+    if (comm::detail::is_closed(*socket_)) throw ended(0, {});
+  }
+
+  void hang_up() {
+    const std::lock_guard lock(mutex_);
+    const Socket closed = std::move(socket_);
+  }
+  /// From another thread: all calls end soon, and no other begins.
+  void interrupt() {
+    const std::lock_guard lock(mutex_);
+    is_interrupted_ = true;
+    if (*socket_ >= 0) ::shutdown(*socket_, SHUT_RDWR);
+  }
+
+ private:
+  static Lost ended(int code, comm::Deadline deadline) {
+    if (code == 0 || code == ECONNRESET || code == EPIPE) return Lost("it hung up");
+    return Lost(code == ETIMEDOUT ? "no answer within " + words(deadline) : system_words(code));
+  }
+  void send(const Frame& frame, const void* bytes, std::size_t count, comm::Deadline deadline) {
+    const Clock::time_point until = end_of(deadline);
+    if (!comm::detail::send_all(*socket_, &frame, sizeof frame, until) ||
+        !comm::detail::send_all(*socket_, bytes, count, until))
+      throw ended(errno, deadline);
+  }
+  void receive(void* bytes, std::size_t count, comm::Deadline deadline) {
+    if (!comm::detail::receive_all(*socket_, bytes, count, end_of(deadline))) throw ended(errno, deadline);
+  }
+
+  std::string address_, host_;
+  std::uint16_t port_ = 0;
+  std::mutex mutex_;  // another thread may interrupt
+  Socket socket_;     // only its own thread changes it
+  bool is_interrupted_ = false;
+};
+
+}  // namespace regimen::data::service
+// SPDX-License-Identifier: Apache-2.0

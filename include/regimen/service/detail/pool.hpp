@@ -1,0 +1,398 @@
+// regimen/service/detail/pool.hpp — a trainer's side of the data service, whatever the types of its samples are.
+#pragma once
+
+#include <regimen/comm/rendezvous.hpp>
+#include <regimen/core/say.hpp>
+#include <regimen/service/detail/frame.hpp>
+#include <regimen/service/detail/line.hpp>
+#include <regimen/service/detail/part.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace regimen::data {
+
+struct RemoteOptions {
+  std::optional<std::string> secret;  // as REGIMEN_SECRET, which counts if this is not given: the workers' own
+  std::size_t chunk = 0;  // samples that are asked for at once; 0: few enough that all workers have some
+  std::size_t depth = 0;  // such requests in flight to a worker; 0: two more than its threads
+  comm::Deadline deadline = std::chrono::seconds(30);  // for one answer; then the worker is given up, and called again
+  comm::Deadline patience = std::chrono::seconds(60);  // without any worker, before an error
+  bool says = true;  // which workers are lost, and when they are back, on standard error
+};
+
+/// A worker as a trainer sees it.
+struct RemoteWorker final {
+  std::string address;
+  bool is_connected = false;
+  std::uint64_t samples = 0;  // that it has sent
+  std::string reason;         // why it was lost, or could not be reached, the last time
+};
+
+namespace service {
+
+/// Samples from several workers. Each worker has a thread here, which takes parts of batches from one queue. A part that a
+/// worker does not answer returns to the queue; since a sample is a function of its key, whoever answers writes the same
+/// bytes to the same place.
+class Pool final {
+ public:
+  Pool(const std::vector<std::string>& addresses, const RemoteOptions& options, std::string types,
+       std::unique_ptr<const Samples> local)
+      : options_(options),
+        types_(std::move(types)),
+        local_(std::move(local)),
+        secret_(options.secret ? *options.secret : comm::secret_from(comm::detail::look_in_environment)) {
+    comm::detail::checked(options.deadline);
+    constexpr std::size_t most_workers = 1024, most_depth = 256;
+    if (addresses.empty() || addresses.size() > most_workers)
+      throw Error("Remote", "the addresses of 1 to " + std::to_string(most_workers) + " workers",
+                  std::to_string(addresses.size()));
+    if (options.chunk > most_keys)
+      throw Error("Remote, chunk", "at most " + std::to_string(most_keys) + " samples", std::to_string(options.chunk));
+    if (options.depth > most_depth)
+      throw Error("Remote, depth", "at most " + std::to_string(most_depth) + " requests",
+                  std::to_string(options.depth));
+    for (const std::string& address : addresses) workers_.push_back(std::make_unique<Worker>(address));
+  }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+  ~Pool() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+      for (const auto& worker : workers_) worker->line.interrupt();
+    }
+    todo_.notify_all();
+    for (const auto& worker : workers_)
+      if (worker->thread.joinable()) worker->thread.join();
+  }
+
+  /// The number of samples, after every worker has been called once, and one has answered.
+  std::size_t size(const Extents& shape) {
+    std::unique_lock lock(mutex_);
+    begin(shape);
+    const Clock::time_point until = end_of(options_.patience);
+    const auto all_called = [this] {
+      return std::all_of(workers_.begin(), workers_.end(), [](const auto& worker) { return worker->was_called; });
+    };
+    while (!is_settled_) {
+      for (const auto& worker : workers_)
+        if (worker->refusal) std::rethrow_exception(worker->refusal);
+      if (all_called() && (up_ > 0 || local_)) break;
+      if (changed_.wait_until(lock, until) == std::cv_status::timeout && Clock::now() >= until) {
+        if (up_ == 0 && !local_)
+          throw Error("the data service", "one of its workers within " + words(options_.patience), words_of_workers(),
+                      "start them, or correct their addresses");
+        break;
+      }
+    }
+    is_settled_ = true;
+    return static_cast<std::size_t>(pipeline_->opened.size);
+  }
+  std::string name() {
+    const std::lock_guard lock(mutex_);
+    return pipeline_ ? pipeline_->name : "the data service at " + workers_[0]->line.address();
+  }
+  std::vector<RemoteWorker> workers() {
+    const std::lock_guard lock(mutex_);
+    std::vector<RemoteWorker> all;
+    for (const auto& worker : workers_)
+      all.push_back({worker->line.address(), worker->is_up, worker->samples, worker->reason});
+    return all;
+  }
+
+  /// Writes the samples of these keys: all inputs, one behind the other, and all targets.
+  void read(std::span<const Key> keys, std::byte* input, std::size_t inputs, std::byte* target, std::size_t targets) {
+    std::unique_lock lock(mutex_);
+    if (!is_settled_ || inputs != keys.size() * shape_->bytes_of_input() ||
+        targets != keys.size() * shape_->bytes_of_target())
+      throw Error("Remote", "size(shape) to be called before read, and samples of that shape", "others",
+                  "give it to fit or a Loader, or call size(shape) first");
+    Reading job(keys, *shape_, input, target);
+    const std::size_t part = part_of(keys.size());
+    for (std::size_t first = 0; first < keys.size(); first += part)
+      parts_.emplace_back(job, first, (std::min)(part, keys.size() - first));
+    todo_.notify_all();
+    while (job.left > 0 && !job.error) {
+      if (local_ && compute_part(lock, job)) continue;
+      if (up_ > 0 || local_) {
+        changed_.wait(lock);
+      } else {
+        const Clock::time_point until = end_of(options_.patience, alone_since_);
+        if (changed_.wait_until(lock, until) == std::cv_status::timeout && up_ == 0 && Clock::now() >= until)
+          job.error = std::make_exception_ptr(Error(
+              "the data service", "one of its workers within " + words(options_.patience) + " after the last was lost",
+              words_of_workers(), "start one again, and resume from the last saved state"));
+      }
+    }
+    // Nobody may write to the caller's memory after this.
+    std::erase_if(parts_, [&](const Part& one) { return one.job == &job; });
+    changed_.wait(lock, [&] { return job.held == 0; });
+    if (job.error) std::rethrow_exception(job.error);
+  }
+
+ private:
+  struct Worker {
+    explicit Worker(const std::string& address) : line(address) {}
+    Line line;
+    std::thread thread;
+    // Guarded.
+    bool was_called = false, is_up = false;
+    std::uint64_t samples = 0;
+    std::string reason;
+    std::exception_ptr refusal;  // a worker that will not do, however often it is called
+    Opened opened;
+  };
+  struct Pipeline {
+    std::string name, from;
+    Opened opened;
+  };
+
+  void begin(const Extents& shape) {
+    if (shape_ && *shape_ != shape)
+      throw Error("Remote", "one model's shape of samples, as it was asked for before", "another shape",
+                  "make a Remote for each model");
+    if (shape_) return;
+    if (local_) pipeline_ = Pipeline{local_->name(), "this machine", identify(*local_, shape)};
+    shape_ = shape;
+    alone_since_ = Clock::now();
+    for (const auto& worker : workers_) worker->thread = std::thread([this, one = worker.get()] { run(*one); });
+  }
+
+  /// Samples of a part: two parts of a batch for each thread of all workers, of 1 MiB at most.
+  std::size_t part_of(std::size_t count) const {
+    if (options_.chunk != 0) return (std::min)(options_.chunk, most_part());
+    std::size_t threads = 0;
+    for (const auto& worker : workers_) threads += worker->is_up ? worker->opened.threads : 0;
+    constexpr std::size_t most = std::size_t{1} << 20;
+    const std::size_t fair = count / (std::max<std::size_t>(threads, 1) * 2),
+                      fits = most / std::max<std::size_t>(shape_->bytes(), 1);
+    return std::clamp<std::size_t>((std::min)(fair, fits), 1, most_part());
+  }
+  /// What every worker has memory for: it keeps half of it for one request at most.
+  std::size_t most_part() const {
+    std::uint64_t memory = (std::numeric_limits<std::uint64_t>::max)();
+    for (const auto& worker : workers_)
+      if (worker->is_up) memory = (std::min)(memory, worker->opened.memory);
+    return std::clamp<std::size_t>(static_cast<std::size_t>(memory / 4) / (shape_->bytes() + 64), 1, most_keys);
+  }
+
+  /// Computes a part of the job here, if no worker is connected; false if there is none to be computed.
+  bool compute_part(std::unique_lock<std::mutex>& lock, Reading& job) {
+    const auto found = std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) {
+      return part.job == &job && (up_ == 0 || has_failed_everywhere(part));
+    });
+    if (found == parts_.end()) return false;
+    const Part part = std::move(*found);
+    parts_.erase(found);
+    lock.unlock();
+    try {
+      local_->read(part.keys(), shape_->sample_shape(), part.input().data(), part.target().data());
+    } catch (...) {
+      lock.lock();
+      job.error = std::current_exception();
+      return true;
+    }
+    lock.lock();
+    job.left -= part.count;
+    return true;
+  }
+  bool has_failed_everywhere(const Part& part) const {
+    return !part.failed.empty() && std::all_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
+      return !worker->is_up || part.has_failed_at(worker.get());
+    });
+  }
+  std::string words_of_workers() const {
+    std::string text;
+    for (const auto& worker : workers_)
+      text += (text.empty() ? "" : "; ") + worker->line.address() + ": " +
+              (worker->reason.empty() ? "no answer so far" : worker->reason);
+    return text;
+  }
+
+  // ---- the thread of a worker ----
+
+  void run(Worker& worker) {
+    constexpr std::chrono::milliseconds shortest{50}, longest{5000};
+    std::chrono::milliseconds pause = shortest;
+    for (std::uint64_t before = 0;; before = worker.samples) {
+      try {
+        connect(worker);
+        serve(worker);
+        return;  // stopped
+      } catch (const Lost& lost) {
+        lose(worker, lost.what(), lost.refusal(worker.line.address()));
+      } catch (const std::exception& other) { lose(worker, other.what(), nullptr); }
+      std::unique_lock lock(mutex_);
+      if (worker.samples != before) pause = shortest;  // it was of use
+      todo_.wait_for(lock, pause, [this] { return stop_; });
+      if (stop_) return;
+      pause = (std::min)(2 * pause, longest);
+    }
+  }
+  void connect(Worker& worker) {
+    worker.line.call(secret_, options_.deadline);
+    Pipeline found;
+    found.from = worker.line.address();
+    worker.line.open(*shape_, types_, options_.deadline, found.opened, found.name);
+    const std::lock_guard lock(mutex_);
+    if (pipeline_ && (found.name != pipeline_->name || found.opened.size != pipeline_->opened.size ||
+                      found.opened.print != pipeline_->opened.print))
+      throw Lost("it serves " + words_of_pipeline(found.name, found.opened) + ", and " + pipeline_->from + " serves " +
+                     words_of_pipeline(pipeline_->name, pipeline_->opened),
+                 "workers of one pipeline", "start all with the same program and files, or give both one .name");
+    if (!pipeline_) pipeline_ = found;
+    worker.opened = found.opened;
+    worker.was_called = worker.is_up = true;
+    ++up_;
+    if (is_settled_ && !worker.reason.empty()) say(worker, "is back");
+    settle_failures();
+    changed_.notify_all();
+  }
+  void lose(Worker& worker, const std::string& reason, const std::exception_ptr& refusal) {
+    worker.line.hang_up();
+    const std::lock_guard lock(mutex_);
+    worker.was_called = true;
+    worker.reason = reason;
+    worker.refusal = refusal;
+    if (worker.is_up) {
+      worker.is_up = false;
+      if (--up_ == 0) alone_since_ = Clock::now();
+      if (!stop_) say(worker, "is lost (" + reason + ")");
+    }
+    settle_failures();
+    changed_.notify_all();
+  }
+  void say(const Worker& worker, const std::string& what) const {
+    if (!options_.says) return;
+    regimen::detail::say("regimen: the data worker at " + worker.line.address() + " " + what + "; " +
+                         std::to_string(up_) + " of " + std::to_string(workers_.size()) + " are connected\n");
+  }
+  /// Parts at which every connected worker's source has failed: nobody is left to ask.
+  void settle_failures() {
+    for (auto part = parts_.begin(); part != parts_.end();) {
+      if (up_ > 0 && !local_ && has_failed_everywhere(*part)) {
+        part->give_up("a pipeline that computes them", part->failure);
+        part = parts_.erase(part);
+      } else {
+        ++part;
+      }
+    }
+  }
+
+  struct Flight {
+    std::uint32_t number = 0;
+    Part part;
+  };
+  /// Parts in flight; those without an answer return to the queue, whatever ends this.
+  struct Flights {
+    Pool& pool;
+    std::vector<Flight> all;
+    ~Flights() {
+      const std::lock_guard lock(pool.mutex_);
+      for (Flight& flight : all) {
+        if (++flight.part.losses == Part::most_losses)
+          flight.part.give_up("a worker that survives them",
+                              std::to_string(Part::most_losses) + " connections that ended while they were asked for",
+                              "see what the workers report; does one of these samples end the program?");
+        pool.give_back(std::move(flight.part));
+      }
+      pool.changed_.notify_all();
+      pool.todo_.notify_all();
+    }
+  };
+  /// Guarded.
+  void give_back(Part part) {
+    --part.job->held;
+    if (!part.job->error) parts_.push_front(std::move(part));
+  }
+
+  /// Asks and reads answers, until stopped; throws Lost.
+  void serve(Worker& worker) {
+    const std::size_t depth =
+        options_.depth != 0 ? options_.depth : std::clamp<std::size_t>(worker.opened.threads + 2, 2, 256);
+    Flights flights{*this, {}};
+    std::uint32_t number = 0;
+    for (;;) {
+      std::size_t old = flights.all.size();
+      {
+        std::unique_lock lock(mutex_);
+        const auto next = [&] {
+          return std::find_if(parts_.begin(), parts_.end(), [&](const Part& p) { return !p.has_failed_at(&worker); });
+        };
+        if (flights.all.empty())
+          todo_.wait_for(lock, std::chrono::seconds(1), [&] { return stop_ || next() != parts_.end(); });
+        if (stop_) return;
+        for (auto part = next(); part != parts_.end() && flights.all.size() < depth; part = next()) {
+          ++part->job->held;
+          flights.all.push_back({++number, std::move(*part)});
+          parts_.erase(part);
+        }
+      }
+      for (; old < flights.all.size(); ++old)
+        worker.line.ask(flights.all[old].number, flights.all[old].part.keys(), options_.deadline);
+      if (flights.all.empty()) worker.line.expect_open();
+      else answer(worker, flights.all);
+    }
+  }
+  void answer(Worker& worker, std::vector<Flight>& flights) {
+    const Frame frame = worker.line.next(options_.deadline);
+    const auto flight =
+        std::find_if(flights.begin(), flights.end(), [&](const Flight& one) { return one.number == frame.number; });
+    if (flight == flights.end()) throw Lost("an answer to nothing that was asked");
+    if (frame.kind == Kind::Samples) {
+      worker.line.read(frame, flight->part.input(), flight->part.target(), options_.deadline);
+      const std::lock_guard lock(mutex_);
+      const Part part = std::move(flight->part);
+      flights.erase(flight);
+      part.job->left -= part.count;
+      --part.job->held;
+      worker.samples += part.count;
+    } else {
+      const std::string text = worker.line.words_of(frame, Kind::Failed, options_.deadline);
+      const std::lock_guard lock(mutex_);
+      Part part = std::move(flight->part);
+      flights.erase(flight);
+      part.failed.push_back(&worker);
+      part.failure = worker.line.address() + ": " + text;
+      give_back(std::move(part));
+      settle_failures();
+      todo_.notify_all();
+    }
+    changed_.notify_all();
+  }
+
+  const RemoteOptions options_;
+  const std::string types_;
+  const std::unique_ptr<const Samples> local_;
+  const std::string secret_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+
+  std::mutex mutex_;
+  std::condition_variable todo_, changed_;  // for the threads of workers; for those who read
+  // Guarded.
+  std::optional<Extents> shape_;  // does not change after the threads have begun
+  std::optional<Pipeline> pipeline_;
+  std::deque<Part> parts_;
+  std::size_t up_ = 0;
+  Clock::time_point alone_since_{};
+  bool is_settled_ = false, stop_ = false;
+};
+
+}  // namespace service
+}  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,66 @@
+// regimen/service/remote.hpp — a source whose samples workers on other machines compute.
+#pragma once
+
+#include <regimen/data/source.hpp>
+#include <regimen/service/detail/pool.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace regimen::data {
+
+/// A source for fit, evaluate and Loader, whose samples come from workers (service/serve.hpp) that serve one pipeline.
+///
+///   data::Remote<Train::Input, Train::Label> remote({"10.0.0.7:7000", "10.0.0.8:7000"});
+///   trainer.fit(remote, {.epochs = 5, .workers = 4});     // threads that wait, so that so many batches are on their way
+///
+/// A sample is a function of its key, so batches have the bits of the pipeline on this machine, whoever computes them. If a
+/// worker is lost, others are asked for what it has not answered, and it is called again, at intervals of 50 ms to 5 s.
+/// With a source `local` what no worker can compute is computed here.
+///
+///   In, Label   as the workers': Trainer::Input and Trainer::Label
+///   addresses   host:port of each worker
+///
+/// Copies share connections: one to each worker. Every rank has its own Remote. It serves one model's shape.
+///
+/// failure  size() throws Error if no worker can be reached within .patience; if a worker knows another secret, serves
+///          other types or cannot serve the shape; and if two workers serve pipelines that differ in name, size, or the
+///          first, middle or last sample, naming both. Later, read() throws Error if there has been no worker for
+///          .patience, with the reason why each was lost, or if the source of every worker fails at a sample
+/// cost     no memory for samples: answers are written into the loader's batches, whose keys are 24 bytes a sample. A
+///          thread for each worker. Bytes of a sample on the wire: those of its elements (service/unpacked.hpp: fewer)
+template <class In, class Label>
+class Remote final {
+ public:
+  explicit Remote(const std::vector<std::string>& addresses, const RemoteOptions& options = {})
+      : pool_(std::make_shared<service::Pool>(addresses, options, service::words_of_types<In, Label>(), nullptr)) {}
+  template <Source<In, Label> S>
+  Remote(const std::vector<std::string>& addresses, const RemoteOptions& options, S local)
+      : pool_(std::make_shared<service::Pool>(addresses, options, service::words_of_types<In, Label>(),
+                                              std::make_unique<service::SamplesOf<In, Label, S>>(std::move(local)))) {}
+
+  std::size_t size(const SampleShape& shape) const { return pool_->size(shape_of(shape)); }
+  std::string name() const { return pool_->name(); }
+  void read(const Key& key, Sample<In, Label> sample) const { read(std::span<const Key>(&key, 1), sample); }
+  void read(std::span<const Key> keys, Sample<In, Label> samples) const {
+    if (keys.empty()) return;
+    pool_->read(keys, reinterpret_cast<std::byte*>(samples.input.data()), samples.input.size_bytes(),
+                reinterpret_cast<std::byte*>(samples.target.data()), samples.target.size_bytes());
+  }
+  /// Each worker: is it connected, what has it sent, why was it lost?
+  std::vector<RemoteWorker> workers() const { return pool_->workers(); }
+
+ private:
+  static service::Extents shape_of(const SampleShape& shape) {
+    return {shape.input, shape.target, shape.vocabulary_or_classes, shape.classes, sizeof(In), sizeof(Label)};
+  }
+
+  std::shared_ptr<service::Pool> pool_;
+};
+
+}  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,59 @@
+// regimen/service/serve.hpp — a worker of the data service: computes samples for trainers on other machines.
+#pragma once
+
+#include <regimen/data/source.hpp>
+#include <regimen/rule/source_writes_samples.hpp>
+#include <regimen/service/detail/host.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace regimen::data {
+
+/// Serves the samples of a source while it lives. It keeps nothing between two requests: a worker may be killed, started
+/// again or moved at any time, and may serve any number of trainers.
+///
+///   data::Server<Train::Input, Train::Label> server(source, {.port = 7000});
+///   std::printf("serving at port %d\n", server.port());
+///   server.wait();
+///
+/// failure  the constructor throws Error if the port is taken; wait() rethrows what ended the service. An error of the
+///          source goes to the trainer, which reports it. Trainers that speak otherwise, or not in time, are hung up on
+/// cost     .memory for answers, and 7 KiB a connection; .workers + 2 threads
+template <class In, class Label>
+class Server final {
+ public:
+  template <class S>
+  explicit Server(S source, const ServeOptions& options = {}) : host_(hide(std::move(source)), options) {
+    static_assert(sizeof(typename rule::source_writes_samples<S, In, Label>::must_hold));
+  }
+
+  /// Where it listens.
+  std::uint16_t port() const { return host_.port(); }
+  /// Samples that it has sent.
+  std::uint64_t samples() const { return host_.samples(); }
+  /// Returns after stop(), which any thread may call.
+  void wait() { host_.wait(); }
+  void stop() { host_.stop(); }
+
+ private:
+  template <class S>
+  static std::unique_ptr<const service::Samples> hide(S source) {
+    if constexpr (Source<S, In, Label>) return std::make_unique<service::SamplesOf<In, Label, S>>(std::move(source));
+    else return nullptr;  // refused above
+  }
+
+  service::Host host_;
+};
+
+/// A whole worker program: serves until it is killed.
+///
+///   int main() { data::serve<float, std::int32_t>(images | data::samples(write), {.port = 7000}); }
+template <class In, class Label, class S>
+void serve(S source, const ServeOptions& options = {}) {
+  Server<In, Label>(std::move(source), options).wait();
+}
+
+}  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

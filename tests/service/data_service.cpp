@@ -1,0 +1,658 @@
+// The data service: whoever computes a sample, and whoever is killed meanwhile, batches have the bits of the local pipeline.
+#include <regimen/service/remote.hpp>
+#include <regimen/service/serve.hpp>
+#include <regimen/service/unpacked.hpp>
+
+#include <regimen/data/loader.hpp>
+
+#include "../temporary.hpp"
+#include "support/catch.hpp"
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include <csignal>
+#include <random>
+#include <thread>
+
+using namespace regimen;
+using namespace regimen::data::service;
+using comm::detail::connect_to;
+using comm::detail::PendingConnections;
+using comm::detail::receive_all;
+using comm::detail::send_all;
+using comm::detail::Transcript;
+using std::chrono::milliseconds;
+using test::error_of;
+
+namespace {
+
+/// Whether a text has all these parts.
+bool says(const std::string& text, const std::vector<std::string>& parts) {
+  return std::all_of(parts.begin(), parts.end(), [&](const std::string& part) { return test::says(text, part); });
+}
+
+const std::string secret = "what nobody but these machines know", another = "what nobody but those machines know";
+
+/// Samples that change with the epoch and the seed; uneven in time, so that answers overtake one another.
+struct Pictures {
+  std::size_t count = 210;
+  std::string label = "pictures";
+  std::uint64_t other = 0;  // another program
+  std::size_t broken = ~std::size_t{0};
+  int slow = 1;  // · 40 us, for some
+
+  std::string name() const { return label; }
+  std::size_t size(const SampleShape& shape) const {
+    regimen::detail::expect_extents(label, shape, 33, 3);
+    return count;
+  }
+  void read(const data::Key& key, Sample<float, std::int32_t> sample) const {
+    if (key.index == broken) throw Error(label + ", sample " + std::to_string(key.index), "a picture", "a hole");
+    if (key.index % 5 == 2) std::this_thread::sleep_for(std::chrono::microseconds(40 * slow));
+    for (std::size_t i = 0; i < sample.input.size(); ++i)
+      sample.input[i] = static_cast<float>(key.bits(i + other) % 1000) / 7;
+    for (std::size_t i = 0; i < sample.target.size(); ++i) sample.target[i] = static_cast<std::int32_t>(key.index + i);
+  }
+};
+constexpr SampleShape shape{.input = 33, .target = 3};
+
+using Server = data::Server<float, std::int32_t>;
+using Remote = data::Remote<float, std::int32_t>;
+
+data::ServeOptions served(std::size_t threads = 2) {
+  data::ServeOptions options;
+  options.secret = secret;
+  options.address = "127.0.0.1";
+  options.workers = threads;
+  return options;
+}
+data::RemoteOptions options() {
+  data::RemoteOptions options;
+  options.secret = secret;
+  options.deadline = milliseconds(20000);
+  options.patience = milliseconds(20000);
+  options.says = false;
+  return options;
+}
+std::string at(std::uint16_t port) { return "127.0.0.1:" + std::to_string(port); }
+std::uint16_t free_port() {
+  const Socket socket = comm::detail::listen_at({htonl(INADDR_LOOPBACK), 0});
+  return ntohs(comm::detail::address_of(*socket).port);
+}
+
+struct Batch {
+  std::vector<float> input;
+  std::vector<std::int32_t> target;
+  std::uint64_t epoch;
+  bool operator==(const Batch&) const = default;
+};
+template <class S>
+std::vector<Batch> batches_of(const S& source, const LoaderOptions& how, std::size_t most = 1000) {
+  Loader<float, std::int32_t, S> loader(source, shape, how);
+  std::vector<Batch> all;
+  for (auto batch = loader.next(); batch && all.size() < most; batch = loader.next())
+    all.push_back({{batch.input.begin(), batch.input.end()}, {batch.target.begin(), batch.target.end()}, batch.epoch});
+  return all;
+}
+
+/// A trainer as a stranger may write one, after an honest handshake.
+struct Stranger {
+  Socket socket;
+  Transcript transcript;
+  std::string answer;
+  comm::detail::Heard heard{};
+
+  explicit Stranger(std::uint16_t port, const std::string& known = secret, std::uint64_t version = protocol) {
+    const auto soon = Clock::now() + std::chrono::seconds(20);
+    socket = connect_to({htonl(INADDR_LOOPBACK), htons(port)}, soon);
+    transcript.hello.to = addressee;
+    transcript.hello.channel = channel;
+    transcript.hello.fingerprint = version;
+    REQUIRE(comm::detail::prove(*socket, transcript, known, soon) == comm::detail::Called::Proved);
+    heard = comm::detail::hear(*socket, transcript, known, soon, answer);
+  }
+  bool say(const void* bytes, std::size_t count) const {
+    return send_all(*socket, bytes, count, Clock::now() + std::chrono::seconds(20));
+  }
+  bool say(const Frame& frame, const std::string& rest) const {
+    return say(&frame, sizeof frame) && say(rest.data(), rest.size());
+  }
+  bool open() const {
+    const Extents wanted{33, 3, 0, 0, sizeof(float), sizeof(std::int32_t)};
+    const std::string question = packed(wanted, words_of_types<float, std::int32_t>());
+    Frame frame;
+    return say(frame_of(Kind::Open, 0, bytes_of(question)), question) && receive(frame) && frame.kind == Kind::Opened;
+  }
+  bool receive(Frame& frame) const {
+    const auto soon = Clock::now() + std::chrono::seconds(20);
+    if (!receive_all(*socket, &frame, sizeof frame, soon) || !frame.is_whole()) return false;
+    std::vector<char> rest(frame.bytes);
+    return receive_all(*socket, rest.data(), rest.size(), soon);
+  }
+  /// Whether the worker hangs up.
+  bool is_dropped() const {
+    char byte = 0;
+    for (;;)
+      if (!receive_all(*socket, &byte, 1, Clock::now() + std::chrono::seconds(20))) return errno != ETIMEDOUT;
+  }
+};
+
+/// A worker that says what a test wants to each who has proved the secret; `say` returns to hang up.
+class FalseWorker {
+ public:
+  template <class Say>
+  explicit FalseWorker(const Say& say, const std::string& known = secret)
+      : secret_(known), listener_(comm::detail::listen_at({htonl(INADDR_LOOPBACK), 0})) {
+    thread_ = std::thread([this, say] {
+      PendingConnections pending(*listener_, addressee, secret_, 8);
+      while (!stop_) {
+        auto arrival = pending.next(Clock::now() + milliseconds(20));
+        if (!arrival) continue;
+        comm::detail::Answer answer;
+        answer.proof = arrival->transcript.proof_of_answer(secret_, answer, comm::detail::Sha256().finish());
+        const auto soon = Clock::now() + std::chrono::seconds(5);
+        send_all(*arrival->socket, &answer, sizeof answer, soon);
+        ++calls;
+        say(*arrival->socket, *this);
+      }
+    });
+  }
+  ~FalseWorker() {
+    stop_ = true;
+    thread_.join();
+  }
+  std::string address() const { return at(ntohs(comm::detail::address_of(*listener_).port)); }
+  bool is_stopped() const { return stop_; }
+
+  /// Answers Open as an honest worker of `pictures` does; then the first Read has come: its keys, and its frame.
+  std::vector<data::Key> until_asked(int socket, Frame& frame, const Pictures& pictures) {
+    const auto soon = Clock::now() + std::chrono::seconds(5);
+    for (;;) {
+      if (!receive_all(socket, &frame, sizeof frame, soon)) return {};
+      std::string text(frame.bytes, ' ');
+      if (!receive_all(socket, text.data(), text.size(), soon)) return {};
+      if (frame.kind == Kind::Read) {
+        std::vector<data::Key> keys(text.size() / sizeof(data::Key));
+        std::memcpy(keys.data(), text.data(), text.size());
+        return keys;
+      }
+      Extents wanted;
+      std::string types;
+      unpack(text, wanted, types);
+      const SamplesOf<float, std::int32_t, Pictures> samples(pictures);
+      Opened opened = identify(samples, wanted);
+      opened.memory = 1 << 20;
+      opened.threads = 2;
+      const std::string answer = packed(opened, pictures.label);
+      const Frame reply = frame_of(Kind::Opened, frame.number, bytes_of(answer));
+      send_all(socket, &reply, sizeof reply, soon);
+      send_all(socket, answer.data(), answer.size(), soon);
+    }
+  }
+
+  std::atomic<int> calls{0};
+
+ private:
+  const std::string secret_;
+  Socket listener_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+}  // namespace
+
+TEST_CASE("batches of 1, 2 and 3 workers have the bits of the local pipeline, on 1, 2 and 4 ranks, and resumed") {
+  const Pictures local;
+  std::vector<std::unique_ptr<Server>> servers;
+  std::vector<std::string> addresses;
+  for (std::size_t workers = 1; workers <= 3; ++workers) {
+    servers.push_back(std::make_unique<Server>(local, served(workers)));
+    addresses.push_back(at(servers.back()->port()));
+    for (const std::size_t ranks : {1u, 2u, 4u}) {
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        const Remote remote(addresses, options());
+        for (const Order order : {Order::Shuffled, Order::Random}) {
+          LoaderOptions how{.batch = 16, .order = order, .seed = 7, .epochs = 2, .workers = workers};
+          how.rank = rank;
+          how.ranks = ranks;
+          if (rank == 0) how.remainder = Remainder::Wrap;  // batches of two epochs
+          const std::vector<Batch> all = batches_of(local, how);
+          REQUIRE(batches_of(remote, how) == all);
+          how.first.samples = 16 * ranks;
+          how.workers = 0;
+          const std::vector<Batch> rest = batches_of(remote, how);
+          REQUIRE(rest == std::vector<Batch>(all.begin() + 1, all.end()));
+        }
+        CHECK(remote.name() == "pictures");
+        for (const data::RemoteWorker& worker : remote.workers()) CHECK(worker.is_connected);
+      }
+    }
+  }
+  for (const auto& server : servers) CHECK(server->samples() > 0);
+}
+
+TEST_CASE("one sample at a time, few at a time, and a worker with hardly any memory") {
+  data::ServeOptions little = served(3);
+  little.memory = 1 << 16;
+  const Server server(Pictures{}, little);
+  const LoaderOptions how{.batch = 70, .seed = 3, .epochs = 1, .workers = 2};
+  const std::vector<Batch> all = batches_of(Pictures{}, how);
+  for (const std::size_t chunk : {0u, 1u, 7u, 256u}) {
+    for (const std::size_t depth : {0u, 1u, 200u}) {
+      data::RemoteOptions few = options();
+      few.chunk = chunk;
+      few.depth = depth;
+      REQUIRE(batches_of(Remote({at(server.port())}, few), how) == all);
+    }
+  }
+}
+
+namespace {
+
+/// Worker processes, each started again whenever it ends. The supervisors are forked before this process has threads.
+class Processes {
+ public:
+  explicit Processes(const Pictures& pictures, std::size_t count) {
+    numbers_ = static_cast<std::atomic<::pid_t>*>(
+        ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    REQUIRE(numbers_ != MAP_FAILED);
+    const ::pid_t parent = ::getpid();
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint16_t port = free_port();
+      addresses.push_back(at(port));
+      const ::pid_t supervisor = ::fork();
+      if (supervisor == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (::getppid() != parent) ::_exit(1);
+        for (;;) {
+          const ::pid_t own = ::getpid(), worker = ::fork();
+          if (worker == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (::getppid() != own) ::_exit(1);
+            data::ServeOptions options = served(2);
+            options.port = port;
+            try {
+              data::serve<float, std::int32_t>(pictures, options);
+            } catch (const std::exception& error) { std::fprintf(stderr, "worker: %s\n", error.what()); }
+            ::_exit(1);
+          }
+          numbers_[i] = worker;
+          ::waitpid(worker, nullptr, 0);
+          std::this_thread::sleep_for(milliseconds(10 * i));
+        }
+      }
+      supervisors_.push_back(supervisor);
+    }
+  }
+  ~Processes() {
+    for (const ::pid_t supervisor : supervisors_) {
+      ::kill(supervisor, SIGKILL);  // and its worker with it
+      test::reap(supervisor);
+    }
+    ::munmap(numbers_, 4096);
+  }
+  void kill(std::size_t i) const {
+    const ::pid_t worker = numbers_[i];
+    if (worker > 0) ::kill(worker, SIGKILL);
+  }
+
+  std::vector<std::string> addresses;
+
+ private:
+  std::atomic<::pid_t>* numbers_ = nullptr;
+  std::vector<::pid_t> supervisors_;
+};
+
+}  // namespace
+
+TEST_CASE("workers are killed at any moment: every sample comes once, with its bits") {
+  Pictures pictures;
+  pictures.count = 4000;
+  pictures.slow = 10;
+  const LoaderOptions how{.batch = 32, .seed = 11, .epochs = 1, .workers = 3, .ahead = 4};
+  const std::vector<Batch> all = batches_of(pictures, how);
+  const Processes processes(pictures, 3);
+  const Remote remote(processes.addresses, options());
+  std::atomic<bool> is_done = false;
+  std::atomic<int> kills = 0;
+  std::thread killer([&] {
+    std::mt19937 draw(5);
+    while (!is_done) {
+      std::this_thread::sleep_for(std::chrono::microseconds(1000 + draw() % 20000));
+      processes.kill(draw() % 3);
+      ++kills;
+    }
+  });
+  const std::vector<Batch> come = batches_of(remote, how);
+  is_done = true;
+  killer.join();
+  CHECK(come == all);
+  std::vector<int> times(pictures.count);
+  for (const Batch& batch : come)
+    for (std::size_t i = 0; i < batch.target.size(); i += 3) ++times[static_cast<std::size_t>(batch.target[i])];
+  CHECK(times == std::vector<int>(pictures.count, 1));
+  CHECK(kills > 5);
+  std::size_t sent = 0, lost = 0;
+  for (const data::RemoteWorker& worker : remote.workers()) {
+    sent += static_cast<std::size_t>(worker.samples);
+    lost += worker.reason.empty() ? 0 : 1;
+  }
+  CHECK(sent == pictures.count);
+  CHECK(lost > 0);
+}
+
+TEST_CASE("another secret, or none, is refused by both sides") {
+  const auto meeting = [](const std::string& workers, const std::string& trainers) {
+    data::ServeOptions serving = served();
+    serving.secret = workers;
+    const Server server(Pictures{}, serving);
+    data::RemoteOptions asking = options();
+    asking.secret = trainers;
+    const Remote remote({at(server.port())}, asking);
+    return error_of([&] { static_cast<void>(remote.size(shape)); });
+  };
+  for (const std::string& text : {meeting(secret, another), meeting(secret, ""), meeting("", secret)}) {
+    INFO(text);
+    CHECK(says(text, {"the data worker at 127.0.0.1:", "to know the same secret", "REGIMEN_SECRET"}));
+  }
+  CHECK(meeting("", "").empty());
+}
+
+TEST_CASE("unlike pipelines are refused, and both are named") {
+  const Server server(Pictures{}, served());
+  const auto beside = [&](const Pictures& other) {
+    const Server second(other, served());
+    const Remote remote({at(server.port()), at(second.port())}, options());
+    return error_of([&] { static_cast<void>(remote.size(shape)); });
+  };
+  Pictures other;
+  CHECK(beside(other).empty());
+  other.label = "paintings";
+  CHECK(
+      says(beside(other), {"workers of one pipeline", "\"pictures\" of 210 samples", "\"paintings\" of 210 samples"}));
+  other = Pictures{};
+  other.count = 209;
+  CHECK(says(beside(other), {"\"pictures\" of 210 samples", "\"pictures\" of 209 samples"}));
+  other = Pictures{};
+  other.other = 1;
+  CHECK(says(beside(other), {"workers of one pipeline", "a sum of three of them"}));
+
+  const data::Remote<float, std::int64_t> types({at(server.port())}, options());
+  CHECK(says(error_of([&] { static_cast<void>(types.size(shape)); }),
+             {"a trainer that reads inputs of fp32, targets of int32", "inputs of fp32, targets of int64"}));
+  const Remote extents({at(server.port())}, options());
+  CHECK(says(error_of([&] { static_cast<void>(extents.size({.input = 34, .target = 3})); }),
+             {"pictures", "33 inputs", "34 inputs"}));
+  const Remote two({at(server.port())}, options());
+  CHECK(two.size(shape) == 210);
+  CHECK(says(error_of([&] { static_cast<void>(two.size({.input = 34, .target = 3})); }), {"one model's shape"}));
+  // A worker's own pipeline is compared, too.
+  const Remote with(std::vector<std::string>{at(server.port())}, options(), other);
+  CHECK(
+      says(error_of([&] { static_cast<void>(with.size(shape)); }), {"this machine serves", "workers of one pipeline"}));
+  const Stranger old(server.port(), secret, protocol + 1);
+  CHECK(old.heard == comm::detail::Heard::Refusal);
+  CHECK(says(old.answer, {"version 1", "version 2"}));
+}
+
+TEST_CASE("a worker survives whoever calls") {
+  data::ServeOptions serving = served();
+  serving.deadline = milliseconds(700);
+  const Server server(Pictures{}, serving);
+  const LoaderOptions how{.batch = 16, .seed = 7, .epochs = 1, .workers = 2};
+  const std::vector<Batch> all = batches_of(Pictures{}, how);
+  const auto soon = Clock::now() + std::chrono::seconds(20);
+  const auto call = [&] { return connect_to({htonl(INADDR_LOOPBACK), htons(server.port())}, soon); };
+
+  std::vector<Socket> silent;  // half-open, and more than the handshake keeps
+  for (int i = 0; i < 100; ++i) silent.push_back(call());
+  std::mt19937 draw(3);
+  for (int i = 0; i < 20; ++i) {
+    std::vector<std::uint32_t> noise(1 + draw() % 2000);
+    for (auto& word : noise) word = static_cast<std::uint32_t>(draw());
+    const Socket socket = call();
+    send_all(*socket, noise.data(), noise.size() * 4, soon);
+    silent.push_back(call());
+  }
+  {  // who knows the secret, and speaks nonsense
+    std::vector<std::uint32_t> noise(100000, 0xFFFF'FFFF);
+    const Stranger noisy(server.port());
+    noisy.say(noise.data(), noise.size() * 4);
+    CHECK(noisy.is_dropped());
+  }
+  const auto dropped = [&](const Frame& frame, const std::string& rest, bool opens = true) {
+    const Stranger stranger(server.port());
+    if (opens) REQUIRE(stranger.open());
+    stranger.say(frame, rest);
+    return stranger.is_dropped();
+  };
+  const auto frame_with = [](Kind kind, std::uint32_t bytes, std::uint32_t first) {
+    Frame frame = frame_of(kind, 1, {});
+    frame.bytes = bytes;
+    frame.first = first;
+    frame.own = frame.sum();
+    return frame;
+  };
+  const data::Key good{5, 0, 0}, beyond{210, 0, 0};
+  const auto text_of = [](const data::Key& key) {
+    return std::string(reinterpret_cast<const char*>(&key), sizeof key);
+  };
+  CHECK(dropped(frame_with(Kind::Read, 0xFFFF'FFF0, 0xFFFF'FFF0), ""));  // a huge length
+  CHECK(dropped(frame_with(Kind::Read, 0, 0), ""));                      // no key
+  CHECK(dropped(frame_with(Kind::Read, 25, 25), std::string(25, ' ')));  // no whole number of keys
+  CHECK(dropped(frame_with(Kind::Open, 0xFFFF'FFFF, 0xFFFF'FFFF), "", false));
+  CHECK(dropped(frame_with(Kind::Open, 3, 3), "abc", false));                              // shorter than a shape
+  CHECK(dropped(frame_of(Kind::Read, 1, bytes_of(text_of(good))), text_of(good), false));  // before it opens
+  CHECK(dropped(frame_of(Kind::Samples, 1, bytes_of(text_of(good))), text_of(good)));      // a worker's word
+  CHECK(dropped(frame_of(Kind::Read, 1, bytes_of(text_of(beyond))), text_of(beyond)));     // a sample that is none
+  CHECK(dropped(frame_of(Kind::Read, 1, bytes_of(text_of(beyond))), text_of(good)));       // a wrong sum
+  CHECK(dropped(frame_of(Kind::Read, 1, bytes_of(text_of(good))), "half of it"));          // the deadline
+  {
+    const Extents endless{~std::uint64_t{0}, 3, 0, 0, 4, 4};
+    const std::string question = packed(endless, words_of_types<float, std::int32_t>());
+    CHECK(dropped(frame_of(Kind::Open, 0, bytes_of(question)), question, false));
+  }
+  CHECK(Stranger(server.port()).is_dropped());  // opens nothing
+
+  // Asks for much and reads nothing: the worker keeps what .memory allows, and hangs up.
+  data::ServeOptions small = serving;
+  small.memory = 1 << 16;
+  const Server little(Pictures{}, small);
+  const Stranger deaf(little.port());
+  REQUIRE(deaf.open());
+  std::string many;
+  for (int i = 0; i < 250; ++i) many += text_of(good);
+  for (std::uint32_t i = 0; i < 4000; ++i) {
+    const Frame frame = frame_of(Kind::Read, i, bytes_of(many));
+    const auto now = Clock::now() + milliseconds(100);
+    if (!send_all(*deaf.socket, &frame, sizeof frame, now) || !send_all(*deaf.socket, many.data(), many.size(), now))
+      break;
+  }
+  REQUIRE(batches_of(Remote({at(little.port())}, options()), how) == all);
+  REQUIRE(batches_of(Remote({at(server.port())}, options()), how) == all);
+}
+
+TEST_CASE("no more connections than a worker was told") {
+  data::ServeOptions one = served();
+  one.connections = 1;
+  const Server server(Pictures{}, one);
+  const Remote first({at(server.port())}, options()), second({at(server.port())}, options());
+  CHECK(first.size(shape) == 210);
+  CHECK(says(error_of([&] { static_cast<void>(second.size(shape)); }), {"serves 1 connections"}));
+}
+
+TEST_CASE("a trainer survives whatever workers answer, and says why it left them") {
+  const Pictures pictures;
+  const LoaderOptions how{.batch = 16, .seed = 7, .epochs = 2, .workers = 2};
+  const std::vector<Batch> all = batches_of(pictures, how);
+  const Server honest(pictures, served());
+  enum Lie { Noise, Length, Split, Sum, Number, Kinds, Silence, Half, Never, Failure };
+  const std::vector<std::pair<Lie, std::string>> lies{{Noise, "bytes that are no answer"},
+                                                      {Length, "bytes in place of"},
+                                                      {Split, "bytes in place of"},
+                                                      {Sum, "damaged on its way"},
+                                                      {Number, "nothing that was asked"},
+                                                      {Kinds, "another kind"},
+                                                      {Silence, "no answer within 300 ms"},
+                                                      {Half, "no answer within 300 ms"},
+                                                      {Never, "it hung up"},
+                                                      {Failure, ""}};
+  for (const auto& [lie, reason] : lies) {
+    INFO(reason);
+    FalseWorker liar([&pictures, lie = lie](int socket, FalseWorker& self) {
+      Frame asked;
+      const std::vector<data::Key> keys = self.until_asked(socket, asked, pictures);
+      if (keys.empty() || lie == Never) return;
+      std::vector<float> input(keys.size() * 33, 1);  // not the samples: nobody may see them
+      std::vector<std::int32_t> target(keys.size() * 3, 1);
+      if (lie == Length) target.push_back(1);
+      auto first = std::as_bytes(std::span(input)), second = std::as_bytes(std::span(target));
+      const std::string words = "a hole in the disk";
+      Frame frame = lie == Failure ? frame_of(Kind::Failed, asked.number, bytes_of(words))
+                                   : frame_of(Kind::Samples, asked.number, first, second);
+      if (lie == Noise) frame.own ^= 1;
+      if (lie == Split) frame.first -= 4;
+      if (lie == Sum) frame.sums[1] ^= 1;
+      if (lie == Number) frame.number += 1000;
+      if (lie == Kinds) frame.kind = Kind::Opened;
+      if (lie != Noise) frame.own = frame.sum();
+      const auto soon = Clock::now() + std::chrono::seconds(5);
+      if (lie == Failure) {
+        send_all(socket, &frame, sizeof frame, soon);
+        send_all(socket, words.data(), words.size(), soon);
+      } else if (lie != Silence) {
+        send_all(socket, &frame, sizeof frame, soon);
+        send_all(socket, first.data(), lie == Half ? first.size() / 2 : first.size(), soon);
+        if (lie != Half) send_all(socket, second.data(), second.size(), soon);
+      }
+      // Who hangs up before all is read may take back what was sent: reads until the trainer hangs up, or for a second.
+      const auto until = Clock::now() + std::chrono::seconds(1);
+      char byte = 0;
+      while (!self.is_stopped() && Clock::now() < until)
+        if (!receive_all(socket, &byte, 1, Clock::now() + milliseconds(50)) && errno != ETIMEDOUT) return;
+    });
+    data::RemoteOptions impatient = options();
+    impatient.deadline = milliseconds(300);
+    const Remote remote({liar.address(), at(honest.port())}, impatient);
+    REQUIRE(batches_of(remote, how) == all);
+    CHECK(liar.calls > 0);
+    INFO(remote.workers()[0].reason);
+    CHECK(says(remote.workers()[0].reason, {reason}));
+    CHECK(remote.workers()[0].samples == 0);
+  }
+}
+
+TEST_CASE("without any worker there is an error that names each, or the samples are computed here") {
+  const std::string nobody = at(free_port()), nowhere = at(free_port());
+  data::RemoteOptions impatient = options();
+  impatient.patience = milliseconds(1500);
+  const Remote none({nobody, nowhere}, impatient);
+  CHECK(says(error_of([&] { static_cast<void>(none.size(shape)); }),
+             {"one of its workers within 1500 ms", nobody + ": Connection refused", nowhere + ": Connection refused"}));
+
+  const LoaderOptions how{.batch = 16, .seed = 7, .epochs = 2, .workers = 2};
+  const std::vector<Batch> all = batches_of(Pictures{}, how);
+  const Remote alone({nobody}, impatient, Pictures{});
+  REQUIRE(batches_of(alone, how) == all);
+
+  impatient.patience = milliseconds(1400);  // more than a call takes
+  auto server = std::make_unique<Server>(Pictures{}, served());
+  const std::string address = at(server->port());
+  const Remote remote({address, nowhere}, impatient), helped({address}, impatient, Pictures{});
+  Loader<float, std::int32_t, Remote> loader(remote, shape, how);
+  Loader<float, std::int32_t, Remote> with(helped, shape, how);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i == 3) server.reset();
+    const auto batch = with.next();
+    REQUIRE(std::equal(batch.input.begin(), batch.input.end(), all[i].input.begin(), all[i].input.end()));
+  }
+  const std::string text = error_of([&] {
+    while (loader.next()) {}
+  });
+  INFO(text);
+  CHECK(says(text,
+             {"within 1400 ms after the last was lost", address + ": ", nowhere + ": Connection refused", "resume"}));
+}
+
+TEST_CASE("what a pipeline throws is said, after every worker was asked") {
+  Pictures pictures;
+  pictures.broken = 77;
+  const Server first(pictures, served()), second(pictures, served());
+  const LoaderOptions how{.batch = 16, .order = Order::Sequential, .epochs = 1, .workers = 1};
+  const Remote remote({at(first.port()), at(second.port())}, options());
+  const std::string text = error_of([&] { batches_of(remote, how); });
+  INFO(text);
+  CHECK(says(text, {"the data service, ", "a pipeline that computes them",
+                    "127.0.0.1:", "pictures, sample 77: expected a picture, found a hole"}));
+  const Remote helped({at(first.port())}, options(), pictures);
+  CHECK(says(error_of([&] { batches_of(helped, how); }), {"pictures, sample 77"}));
+}
+
+TEST_CASE("a sample that ends every worker that computes it ends the run, too") {
+  const FalseWorker ends([](int socket, FalseWorker& self) {
+    Frame asked;
+    static_cast<void>(self.until_asked(socket, asked, Pictures{}));
+  });
+  const Remote remote({ends.address()}, options());
+  Loader<float, std::int32_t, Remote> loader(remote, shape, {.batch = 4, .order = Order::Sequential});
+  const std::string text = error_of([&] { loader.next(); });
+  INFO(text);
+  CHECK(says(text, {"1 sample, the first of index ", "8 connections that ended", "does one of these samples"}));
+}
+
+TEST_CASE("options and addresses that make no sense") {
+  for (const char* const address : {"10.0.0.7", ":7000", "host:", "host:0", "host:70000", "host:7x", ""})
+    CHECK(says(error_of([&] { Remote({address}, options()); }), {"host:port", address}));
+  CHECK(says(error_of([] { Remote({}, options()); }), {"the addresses of 1 to"}));
+  const Remote unnamed({"a name that is none:7000"}, [] {
+    auto impatient = options();
+    impatient.patience = milliseconds(100);
+    return impatient;
+  }());
+  CHECK(says(error_of([&] { static_cast<void>(unnamed.size(shape)); }), {"a name that is none"}));
+  const Server server(Pictures{}, served());
+  data::ServeOptions taken = served();
+  taken.port = server.port();
+  CHECK(says(error_of([&] { Server(Pictures{}, taken); }), {"a port that is free", "in use"}));
+  std::vector<float> input(33);
+  std::vector<std::int32_t> target(3);
+  const Remote early({at(server.port())}, options());
+  CHECK(says(error_of([&] { early.read(data::Key{}, {input, target}); }), {"size(shape) to be called before read"}));
+}
+
+TEST_CASE("types in words") {
+  CHECK(words_of_types<std::uint8_t, std::int32_t>() == "inputs of uint8, targets of int32");
+  CHECK(words_of_types<bf16, double>() == "inputs of bf16, targets of fp64");
+}
+
+TEST_CASE("bytes on the wire, floats in the model") {
+  struct Bytes {
+    std::size_t size(const SampleShape& extents) const {
+      regimen::detail::expect_extents("bytes", extents, 5, 1);
+      return 40;
+    }
+    void read(std::size_t index, Sample<std::uint8_t, std::int32_t> sample) const {
+      for (std::size_t i = 0; i < 5; ++i) sample.input[i] = static_cast<std::uint8_t>(7 * index + i);
+      sample.target[0] = static_cast<std::int32_t>(index);
+    }
+  };
+  const data::Server<std::uint8_t, std::int32_t> server(Bytes{}, served());
+  const data::Remote<std::uint8_t, std::int32_t> remote({at(server.port())}, options());
+  const auto write = [](Sample<const std::uint8_t, const std::int32_t> sent, Sample<float, std::int32_t> sample) {
+    if (sent.target[0] == 39) throw Error("write", "another", "39");
+    for (std::size_t i = 0; i < 10; ++i) sample.input[i] = static_cast<float>(sent.input[i / 2]) / 255;
+    sample.target[0] = sent.target[0];
+  };
+  const auto source = data::unpacked(remote, write, {.input = 5});
+  Loader<float, std::int32_t, std::remove_const_t<decltype(source)>> loader(
+      source, {.input = 10, .target = 1}, {.batch = 39, .order = Order::Sequential, .epochs = 1});
+  const auto batch = loader.next();
+  REQUIRE(batch.samples == 39);
+  for (std::size_t s = 0; s < 39; ++s) {
+    CHECK(batch.target[s] == static_cast<std::int32_t>(s));
+    for (std::size_t i = 0; i < 10; ++i)
+      REQUIRE(batch.input[s * 10 + i] == static_cast<float>((7 * s + i / 2) % 256) / 255);
+  }
+  CHECK(says(error_of([&] { loader.next(); }), {"unpacked, value 39", "expected another"}));
+}
