@@ -323,10 +323,36 @@ TEST_CASE("a report refers to nothing outside itself, and draws what the run had
   CHECK_FALSE(::test::says(drawn, "nan"));
   CHECK(::test::says(page, "<title>A &lt;run&gt; &amp; more</title>"));
   CHECK(::test::says(page, detail::escaped(Alone::plan().table())));
+  const auto& evaluations = report.history().evaluations;
   std::size_t drawings = 0;
   for (std::size_t at = 0; (at = page.find("<svg", at)) != std::string::npos; ++at) ++drawings;
-  CHECK(drawings == 5);
+  CHECK(drawings == 6);
+  CHECK(::test::says(page, "<tr><th>steps</th><td>10</td></tr>"));
+  const double best = std::min_element(evaluations.begin(), evaluations.end(), [](const auto& a, const auto& b) {
+                        return a.evaluation.loss < b.evaluation.loss;
+                      })->evaluation.loss;
+  CHECK(::test::says(page, "<tr><th>best validation loss</th><td>" + detail::short_text(best) + "</td></tr>"));
   const std::vector<std::size_t> memory = detail::memory_of_step(trainer);
   CHECK(*std::max_element(memory.begin(), memory.end()) == Alone::plan().peak_of_live);
+}
+
+TEST_CASE("an axis has round numbers, few of them whatever the range") {
+  const auto ticks = [](double least, double most) {
+    detail::Axis axis;
+    axis.add(most), axis.add(no_value), axis.add(least);
+    return axis.ticks(5);
+  };
+  const std::vector<double> found = ticks(0.13, 0.87);
+  REQUIRE(found.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(found[i] == Approx(0.2 * double(i + 1)));
+  CHECK(ticks(0, 10) == std::vector<double>{0, 2, 4, 6, 8, 10});
+  CHECK(ticks(-3, 400) == std::vector<double>{0, 100, 200, 300, 400});
+  CHECK(ticks(7, 7) == std::vector<double>{7});
+  for (const double scale : {1e-30, 1.0, 1e30})
+    for (const double wide : {1e-15, 1e-6, 1.0, 17.0, 1e9}) {
+      const std::vector<double> some = ticks(scale, scale + scale * wide);
+      CHECK(some.size() <= 12);
+      CHECK(std::is_sorted(some.begin(), some.end()));
+    }
 }
 // SPDX-License-Identifier: Apache-2.0
