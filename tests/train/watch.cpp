@@ -336,6 +336,15 @@ TEST_CASE("a report refers to nothing outside itself, and draws what the run had
   CHECK(*std::max_element(memory.begin(), memory.end()) == Alone::plan().peak_of_live);
 }
 
+TEST_CASE("a report's numbers are short") {
+  CHECK(detail::short_text(9999) == "9999");
+  CHECK(detail::short_text(10000) == "10 k");
+  CHECK(detail::short_text(-137849.5) == "-137.8 k");
+  CHECK(detail::short_text(2e9) == "2 G");
+  CHECK(detail::short_text(3e38) == "3e+38");
+  CHECK(detail::short_text(0.00211437) == "0.002114");
+}
+
 TEST_CASE("an axis has round numbers, few of them whatever the range") {
   const auto ticks = [](double least, double most) {
     detail::Axis axis;

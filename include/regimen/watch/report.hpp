@@ -39,10 +39,15 @@ inline std::string escaped(std::string_view text) {
   }
   return result;
 }
+/// Four digits; from 10,000 on in thousands (k), millions (M), ...
 inline std::string short_text(double number) {
+  const char* unit = "kMGT";
+  const bool is_large = std::abs(number) >= 1e4 && std::abs(number) < 1e15;
+  if (is_large)
+    for (number /= 1000; std::abs(number) >= 1000; ++unit) number /= 1000;
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", number);
-  return text;
+  return is_large ? text + std::string(" ") + *unit : text;
 }
 
 struct Curve final {
@@ -79,7 +84,7 @@ struct Axis final {
 /// A drawing of curves. Of many points in one place the least and the largest are drawn; a point that is not finite is
 /// a gap.
 inline std::string chart(const std::string& title, const std::string& across, const std::vector<Curve>& curves) {
-  constexpr double width = 760, height = 260, left = 64, top = 10, right = 16, bottom = 40;
+  constexpr double width = 760, height = 260, left = 72, top = 10, right = 16, bottom = 40;
   Axis horizontal, vertical;
   for (const Curve& curve : curves)
     for (const auto& [x, y] : curve.points)
@@ -171,7 +176,7 @@ inline constexpr const char* report_style =
     ".c3{color:var(--d)}.legend{margin:.2em 0;text-align:center}.legend span{margin:0 .7em}.legend span::before{"
     "content:\"\\2014\\a0\"}table{border-collapse:collapse}th,td{text-align:left;padding:.15em 1.5em .15em 0;font-weight:"
     "normal}th{color:var(--soft)}pre{overflow:auto;background:var(--box);padding:1em;font-size:12px}"
-    "@media(max-width:500px){svg text{font-size:19px}}";
+    "@media(max-width:500px){svg text{font-size:18px}}";
 
 /// What a reader looks for first.
 inline std::string summary(const History& history) {
@@ -226,7 +231,8 @@ std::string report_html(Trainer& trainer, const History& history, const std::str
     accuracy.points.emplace_back(double(step), e.accuracy);
   }
   const std::vector<std::size_t> bytes = detail::memory_of_step(trainer);
-  for (std::size_t i = 0; i < bytes.size(); ++i) memory.points.emplace_back(double(i), double(bytes[i]) * 0x1p-20);
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    for (const std::size_t end : {i, i + 1}) memory.points.emplace_back(double(end), double(bytes[i]) * 0x1p-20);
   std::string page =
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width\"><title>" +
