@@ -20,6 +20,8 @@ usage: bench/data.sh [options]
   --data FILE      a text in English for the tokenizers                                ($REGIMEN_DATA/tinyshakespeare.txt)
   --patience N     seconds that each run may wait for a quiet machine                  (0)
   --output DIR     where the results go                                                (bench/results)
+  --keep DIR       keep what was measured in DIR/log.jsonl
+  --resume         with --keep: what stands there is not measured again, so that the whole can be done in pieces
   --help
 
 REGIMEN_PYTHON names a Python with the peers (bench/peers/requirements.txt), REGIMEN_TENSORFLOW one with tensorflow, if that
@@ -34,19 +36,21 @@ die() { printf 'bench/data.sh: %s\n' "$*" >&2; exit 2; }
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$root/bench/common.sh"
-build=$root/build/release only='.*' rounds=3 workers=2 records=20000 data=${REGIMEN_DATA:+$REGIMEN_DATA/tinyshakespeare.txt} patience=0 output=$root/bench/results
+build=$root/build/release only='.*' rounds=3 workers=2 records=20000 data=${REGIMEN_DATA:+$REGIMEN_DATA/tinyshakespeare.txt} patience=0 output=$root/bench/results keep='' resume=false
 command=bench/data.sh
 while [ $# -gt 0 ]; do
   case $1 in
-    --build | --only | --rounds | --workers | --records | --data | --patience | --output)
+    --build | --only | --rounds | --workers | --records | --data | --patience | --output | --keep)
       [ $# -ge 2 ] || die "$1 needs a value"
       declare "${1#--}=$2"
-      case $1 in --build | --data | --output) ;; *) command+=" $1 '$2'" ;; esac  # no path of one machine in the results
+      case $1 in --build | --data | --output | --keep) ;; *) command+=" $1 '$2'" ;; esac  # no path of one machine in the results
       shift 2 ;;
+    --resume) resume=true; shift ;;
     --help | -h) usage; exit 0 ;;
     *) die "unknown option $1; see --help" ;;
   esac
 done
+if $resume && [ -z "$keep" ]; then die "--resume needs --keep DIR, where the measurements are"; fi
 for name in rounds workers records; do [[ ${!name} =~ ^[1-9][0-9]*$ ]] || die "--$name needs a number of at least 1, not '${!name}'"; done
 [[ $patience =~ ^[0-9]+$ ]] || die "--patience needs a number, not '$patience'"
 [ -d "$build" ] || die "no folder $build; build the benchmarks and examples, or name their folder with --build"
@@ -56,7 +60,9 @@ command -v "$python" > /dev/null || die "no Python '$python', which writes the r
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-log=$work/log.jsonl skipped=() failures=0
+if [ -n "$keep" ]; then mkdir -p "$keep"; fi
+log=${keep:-$work}/log.jsonl skipped=() failures=0
+if ! $resume; then : > "$log"; fi
 touch "$log"
 
 left_out() { printf '  SKIPPED: %s\n' "$1"; skipped+=(--skipped "$1"); }
@@ -72,7 +78,7 @@ has() {  # PYTHON WHAT MODULE...: whether it imports them
 # compare CASE UNIT: runs the commands of `programs`, whose keys are their names, `rounds` times; each prints one JSON object.
 declare -A programs
 compare() {
-  local name=$1 unit=$2 round turn program line names=()
+  local name=$1 unit=$2 round turn program line begin names=()
   for program in ours "${!programs[@]}"; do
     if [ -n "${programs[$program]:-}" ] && ! { [ "$program" = ours ] && [ ${#names[@]} -gt 0 ]; }; then names+=("$program"); fi
   done
@@ -80,11 +86,13 @@ compare() {
   for ((round = 1; round <= rounds; ++round)); do
     for ((turn = 0; turn < ${#names[@]}; ++turn)); do
       program=${names[$(((turn + round - 1) % ${#names[@]}))]}
+      begin=$(printf '{"case":"%s","unit":"%s","program":"%s","round":%s,' "$name" "$unit" "$program" "$round")
+      if $resume && grep -qF "$begin" "$log"; then continue; fi
       quiet $((SECONDS + patience)) || true
       eval "timed \"\$work/run\" ${programs[$program]}"
       line=$(tail -n 1 "$work/run.out")
       if [ "$code" -ne 0 ] || [[ $line != \{* ]]; then failed "$program, exit code $code" "$work/run.err"; continue; fi
-      printf '{"case":"%s","unit":"%s","program":"%s","round":%s,"others":%s,%s\n' "$name" "$unit" "$program" "$round" "$others" "${line#\{}" >> "$log"
+      printf '%s"others":%s,%s\n' "$begin" "$others" "${line#\{}" >> "$log"
       printf '  round %s  %-12s %s  others %s\n' "$round" "$program" "$(sed 's/.*"rate": *\([0-9.]*\).*/\1/' <<< "$line")" "$others"
     done
   done
@@ -144,6 +152,8 @@ fi
 if wanted tokenizers && built examples/tokens; then
   if [ -z "$data" ] || [ ! -r "$data" ]; then
     left_out "tokenizers: no text${data:+ $(basename "$data")}; name one with --data"
+  elif $resume && grep -q '"case": "encode' "$log"; then
+    :
   elif has "$python" tokenizers tokenizers tiktoken numpy; then
     quiet $((SECONDS + patience)) || true
     timed "$work/run" "$python" "$root/bench/peers/bpe.py" --program "$build/examples/tokens" --data "$data" --work "$work/bpe" --repeat "$rounds" --log "$work/bpe.jsonl"

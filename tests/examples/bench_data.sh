@@ -35,6 +35,12 @@ results=$(ls "$work"/out/data-*.md) && grep -q "left out: tf.data" "$results" &&
 "$python" -m json.tool "$(ls "$work"/out/data-*.json)" > "$work/checked" || wrong "no JSON"
 grep -q '"met": false' "$work/checked" || wrong "2.5 % is not below 1 %"
 
+run 0 --only tokens --keep "$work/kept"
+stub build/bench/token_batches 'echo "{\"rate\":7.5}"'
+run 0 --keep "$work/kept" --resume
+grep -Eq "a batch of .* 2.5 \(2.5..2.5\)" "$work/said" && grep -q "| read TFRecords " "$work/said" || wrong "what is kept is measured again"
+run 2 --resume
+
 export CHECK=8
 run 1 --only records
 grep -q "programs read different things: 8, 9" "$work/said" || wrong "no word about other contents"
