@@ -12,7 +12,7 @@ usage: bench/data.sh [options]
   --only REGEX     parts whose name matches                                            (.*)
                      records      TFRecords of tf.train.Example, beside tf.data, protobuf and the package tfrecord
                      images       JPEG files, decoded, cut, resized, normalised as lesson 12 does, beside torchvision
-                     tokens       a batch from a mapped file of tokens, as a share of nanoGPT's step on a CPU
+                     tokens       a batch from a mapped file of tokens, as a share of nanoGPT's step by one thread
                      tokenizers   text to tokens by examples/tokens, beside tokenizers and tiktoken: the same ids
   --rounds N       times that each program runs                                        (3)
   --workers N      of the loaders of images, in a case of their own                    (2)
@@ -145,8 +145,8 @@ if wanted images && built bench/data_images; then
 fi
 
 if wanted tokens && built bench/token_batches; then
-  programs=([ours]="'$build/bench/token_batches' '$work/tokens.bin' 100 2")
-  compare 'a batch of 12 x 64 from a file of tokens' '% of a step'
+  programs=([ours]="'$build/bench/token_batches' '$work/tokens.bin' 100 1")
+  compare 'a batch of 12 x 64 from a file of tokens, step of one thread' '% of a step'
 fi
 
 if wanted tokenizers && built examples/tokens; then
