@@ -36,6 +36,7 @@ TEXT
 die() { printf 'bench/cpu.sh: %s\n' "$*" >&2; exit 2; }
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+. "$root/bench/common.sh"
 build='' rounds=3 steps=30 warmup=5 threads=2 patience=0 only='(gpt|mlp)_.*' skip='^$' peers_only=false resume=false output=$root/bench/results keep='' results=cpu
 command=bench/cpu.sh
 while [ $# -gt 0 ]; do
@@ -101,27 +102,13 @@ plan=$logs/plan.tsv
 printf 'configuration\tdtype\tprogram\tstatus\tcommand\n' > "$plan"
 failures=0
 
-# busy: the seconds that all processors together have worked since the machine started, in hundredths
-busy() { awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 }' /proc/stat 2> /dev/null || echo 0; }
-
-# quiet DEADLINE: waits for a second in which less than a tenth of a processor is used; false when that comes too late
-quiet() {
-  local before
-  while [ "$SECONDS" -lt "$1" ]; do
-    before=$(busy)
-    sleep 1
-    if [ $(($(busy) - before)) -lt 10 ]; then return 0; fi
-  done
-  return 1
-}
-
 # run NAME ROUND PROGRAM COMMAND...: one run; its log is NAME.ROUND.PROGRAM.jsonl
 # Beside it NAME.ROUND.PROGRAM.jsonl.others: how many processors other programs kept busy meanwhile.
 run() {
   local name=$1 round=$2 program=$3
   shift 3
   local log=$logs/$name.$round.$program.jsonl
-  local code before after used others deadline=$((SECONDS + patience))
+  local code others deadline=$((SECONDS + patience))
   printf '  round %s  %-8s ' "$round" "$program"
   if $resume && [ -s "$log" ] && [ -s "$log.others" ]; then
     printf 'kept '
@@ -131,14 +118,7 @@ run() {
   rm -f "$log.others"
   while :; do
     quiet $deadline || true
-    code=0
-    before=$(busy)
-    TIMEFORMAT='%R %U %S'
-    { time "$@" --log "$log" > "$log.out" 2> "$log.err" < /dev/null; } 2> "$log.time" || code=$?
-    after=$(busy)
-    read -r -a used < <(tail -n 1 "$log.time")
-    others=$(awk -v all=$((after - before)) -v wall="${used[0]}" -v u="${used[1]}" -v s="${used[2]}" \
-      'BEGIN { others = wall > 0 ? (all / 100 - u - s) / wall : 0; printf "%.2f\n", (others > 0 ? others : 0) }')
+    timed "$log" "$@" --log "$log"
     printf '%s\n' "$others" > "$log.others"
     if [ $code -ne 0 ] || [ "$SECONDS" -ge $deadline ] || [[ $others == 0.0* ]]; then break; fi
   done
@@ -197,18 +177,7 @@ while IFS='|' read -r base least peer dtypes; do
   done
 done < <(configurations)
 
-# How our programs were compiled, as far as the build directory tells.
-cache=$build/CMakeCache.txt
-from_cache() { if [ -f "$cache" ]; then sed -n "s/^$1:[^=]*=//p" "$cache" | head -n 1; fi; }
-compiler=$(from_cache CMAKE_CXX_COMPILER)
-if [ -n "$compiler" ]; then compiler=$("$compiler" --version 2> /dev/null | head -n 1 || printf '%s' "$compiler"); fi
-type=$(from_cache CMAKE_BUILD_TYPE)
-flags="$(from_cache CMAKE_CXX_FLAGS) $(from_cache "CMAKE_CXX_FLAGS_${type^^}")"
-libraries=$(ldd "$build"/bench/* 2> /dev/null | sed -n 's/.*=> \(.*\(blas\|dnnl\|mkl\|omp\)[^ ]*\) .*/\1/p' | sort -u \
-  | while read -r library; do basename "$(readlink -f "$library")"; done | sort -u | paste -sd ' ' - || true)
-commit=$(git -C "$root" rev-parse --short=12 HEAD 2> /dev/null || echo unknown)
-if [ -n "$(git -C "$root" status --porcelain --untracked-files=no 2> /dev/null)" ]; then commit="$commit, with changes"; fi
-
+how_compiled "$build"
 mkdir -p "$output"
 "$python" "$root/bench/summary.py" report --logs "$logs" --output "$output" --warmup "$warmup" --rounds "$rounds" \
   --name "$results" --threads "$threads" --compiler "$compiler" --flags "$flags" --libraries "$libraries" --commit "$commit" \

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/data_images.cpp — images from a folder to batches of numbers, by the pipeline of lesson 12: bench/data_images.sh
+// bench/data_images.cpp — images from a folder to batches of numbers, by the pipeline of lesson 12: bench/data.sh
 //
 //   data_images make FOLDER COUNT HEIGHT WIDTH    writes JPEG files, of two classes
-//   data_images MODE FOLDER ROUNDS                reads all of them ROUNDS times; MODE: train (parts at random) or eval
+//   data_images MODE FOLDER ROUNDS WORKERS        reads all of them ROUNDS times; MODE: train (parts at random) or eval
 //
-// Prints one JSON object: images, seconds of this process on a processor, and their ratio.
+// Prints one JSON object: images a second; without workers a second of this process on a processor.
+#include "clock.hpp"
 #include "images.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <string>
 
@@ -44,31 +45,26 @@ data::Image photograph(std::size_t height, std::size_t width, std::uint64_t seed
   return image;
 }
 
-double processor_seconds() {
-  std::timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
-}
-
-int measure(const data::ImageFolder& folder, bool at_random, std::uint64_t rounds) {
+int measure(const data::ImageFolder& folder, bool at_random, std::uint64_t rounds, std::size_t workers) {
   auto source = images::source<side>(folder, at_random);
   Loader<float, std::int32_t, decltype(source)> loader(
       source, {.input = side * side * 3, .target = 1, .vocabulary_or_classes = 0, .classes = 2},
-      {.batch = batch, .epochs = rounds + 1, .workers = 0});
+      {.batch = batch, .epochs = rounds + 2, .workers = workers});
+  const bench::Clock clock(workers == 0);
   std::uint64_t images = 0;
-  double began = 0, sum = 0;
+  double began = clock.seconds(), sum = 0;
   for (auto read = loader.next(); read; read = loader.next()) {
     if (read.epoch == 0) {  // to warm up
-      began = processor_seconds();
+      began = clock.seconds();
       continue;
     }
+    if (read.epoch > rounds) break;  // workers read ahead of what counts as they did before it
     images += read.samples;
     sum += double(read.input[read.samples - 1]);
   }
-  const double seconds = processor_seconds() - began;
-  std::printf(
-      "{\"program\":\"regimen\",\"images\":%llu,\"cpu_seconds\":%.3f,\"images_per_cpu_second\":%.1f,\"sum\":%.3f}\n",
-      static_cast<unsigned long long>(images), seconds, double(images) / seconds, sum);
+  const double seconds = clock.seconds() - began;
+  std::printf("{\"rate\":%.1f,\"count\":%llu,\"seconds\":%.3f,\"sum\":%.3f}\n", double(images) / seconds,
+              static_cast<unsigned long long>(images), seconds, sum);
   return 0;
 }
 
@@ -87,9 +83,10 @@ int main(int argc, char** argv) {
       }
       return 0;
     }
-    if ((mode == "train" || mode == "eval") && argc == 4)
-      return measure(data::ImageFolder(argv[2]), mode == "train", number(3));
-    std::fprintf(stderr, "data_images make FOLDER COUNT HEIGHT WIDTH, or data_images train|eval FOLDER ROUNDS\n");
+    if ((mode == "train" || mode == "eval") && argc == 5)
+      return measure(data::ImageFolder(argv[2]), mode == "train", number(3), number(4));
+    std::fprintf(stderr,
+                 "data_images make FOLDER COUNT HEIGHT WIDTH, or data_images train|eval FOLDER ROUNDS WORKERS\n");
     return int(program::bad_arguments);
   });
 }

@@ -1,11 +1,17 @@
-// Reads TFRecords of tf.train.Example, checksums and all, and says how fast; bench/data.sh runs it beside Python.
-//   records write FILE [RECORDS] [BYTES]    images of about BYTES random bytes, a class, ten floats
-//   records read FILE                       opens the file, and reads each record and all of its features
+// SPDX-License-Identifier: Apache-2.0
+// bench/records.cpp — reads TFRecords of tf.train.Example, checksums and all, and says how fast: bench/data.sh
+//
+//   records write FILE RECORDS BYTES    images of about BYTES random bytes, a class, ten floats
+//   records read FILE                   opens the file, and reads each record
+//   records parse FILE                  and all of its features
+//
+// Prints one JSON object: records a second of this process on a processor, and a sum of what it read, which peers find, too.
+#include "clock.hpp"
+
 #include <regimen/core/philox.hpp>
 #include <regimen/data/example.hpp>
 
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -29,37 +35,39 @@ void write(const char* path, std::size_t records, std::size_t bytes) {
   writer.commit();
 }
 
-/// The sum of what is read, which the peer must find, too.
-void read(const char* path) {
-  const auto begin = std::chrono::steady_clock::now();
+std::size_t sum_of(const data::Example& example) {
+  const auto image = example.bytes("image");
+  const auto one_hot = example.floats("one_hot");
+  std::size_t sum =
+      image.size() + std::to_integer<std::size_t>(image.back()) + static_cast<std::size_t>(example.integer("class"));
+  for (std::size_t j = 0; j < one_hot.size(); ++j) sum += static_cast<std::size_t>(one_hot[j]) * j;
+  return sum;
+}
+
+void read(const char* path, bool parses) {
+  const bench::Clock clock(true);
+  const double begun = clock.seconds();
   const data::Records records(path);
-  std::size_t sum = 0, bytes = 0;
+  std::size_t sum = 0;
   for (std::size_t i = 0; i < records.size(); ++i) {
     const data::Record record = records.at({i});
-    const data::Example example(record);
-    const auto image = example.bytes("image");
-    const auto one_hot = example.floats("one_hot");
-    sum +=
-        image.size() + std::to_integer<std::size_t>(image.back()) + static_cast<std::size_t>(example.integer("class"));
-    for (std::size_t j = 0; j < one_hot.size(); ++j) sum += static_cast<std::size_t>(one_hot[j]) * j;
-    bytes += record.bytes.size();
+    sum += parses ? sum_of(data::Example(record)) : record.bytes.size();
   }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  std::printf("%zu records, %.0f a second, %.0f MB a second, sum %zu\n", records.size(),
-              static_cast<double>(records.size()) / seconds, static_cast<double>(bytes) / 1e6 / seconds, sum);
+  const double seconds = clock.seconds() - begun;
+  std::printf("{\"rate\":%.0f,\"count\":%zu,\"seconds\":%.4f,\"check\":\"%zu\"}\n",
+              static_cast<double>(records.size()) / seconds, records.size(), seconds, sum);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
   const std::string what = argc < 3 ? "" : argv[1];
-  if (what == "write" && argc <= 5) {
-    write(argv[2], argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 20'000,
-          argc > 4 ? std::strtoull(argv[4], nullptr, 10) : 10'000);
-  } else if (what == "read" && argc == 3) {
-    read(argv[2]);
+  if (what == "write" && argc == 5) {
+    write(argv[2], std::strtoull(argv[3], nullptr, 10), std::strtoull(argv[4], nullptr, 10));
+  } else if ((what == "read" || what == "parse") && argc == 3) {
+    read(argv[2], what == "parse");
   } else {
-    std::fprintf(stderr, "usage: records write FILE [RECORDS] [BYTES] | records read FILE\n");
+    std::fprintf(stderr, "usage: records write FILE RECORDS BYTES | records read|parse FILE\n");
     return 2;
   }
 } catch (const std::exception& error) {

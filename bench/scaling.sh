@@ -24,6 +24,7 @@ TEXT
 die() { printf 'bench/scaling.sh: %s\n' "$*" >&2; exit 2; }
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+. "$root/bench/common.sh"
 build=$root/build/release ranks=4 threads=1 steps=20 rounds=3 patience=0 output=''
 command=bench/scaling.sh
 while [ $# -gt 0 ]; do
@@ -43,13 +44,7 @@ for program in scaling overlap; do
   [ -x "$build/bench/$program" ] || die "no program $build/bench/$program; build the target bench_$program"
 done
 
-busy() { awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 }' /proc/stat; }   # of all processors since the start, in hundredths of a second
-deadline=$((SECONDS + patience))
-while [ "$SECONDS" -lt "$deadline" ]; do
-  before=$(busy)
-  sleep 1
-  if [ $(($(busy) - before)) -lt 10 ]; then break; fi
-done
+quiet $((SECONDS + patience)) || true
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -74,12 +69,7 @@ fi
 machine=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)
 [ -n "$machine" ] || machine=$(uname -m)
 name=ranks-$(date +%F)-$(printf '%s' "$machine" | tr '[:upper:]' '[:lower:]' | tr -cs 'a-z0-9' '-' | sed 's/-*$//')
-cache=$build/CMakeCache.txt
-from_cache() { if [ -f "$cache" ]; then sed -n "s/^$1:[^=]*=//p" "$cache" | head -n 1; fi; }
-compiler=$(from_cache CMAKE_CXX_COMPILER)
-if [ -n "$compiler" ]; then compiler=$("$compiler" --version | head -n 1); fi
-commit=$(git -C "$root" rev-parse --short=12 HEAD 2> /dev/null || echo unknown)
-if [ -n "$(git -C "$root" status --porcelain --untracked-files=no 2> /dev/null)" ]; then commit="$commit, with changes"; fi
+how_compiled "$build"
 mkdir -p "$output"
 cat "$work/scaling" "$work/overlap" > "$output/$name.jsonl"
 {

@@ -276,5 +276,15 @@ void catch_interrupt() {
 void release_interrupt() { std::signal(SIGINT, SIG_DFL); }
 bool is_interrupted() { return interrupt_seen; }
 
+void Progress::operator()(const char* what, std::size_t done, std::size_t all) {
+  if (is_interrupted()) throw Interrupted{};
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_ < std::chrono::seconds(5)) return;
+  last_ = now;
+  if (all == 0) std::printf("%s: %zu\n", what, done);
+  else std::printf("%s: %zu of %zu\n", what, done, all);
+  flush_output();
+}
+
 }  // namespace program
 // SPDX-License-Identifier: Apache-2.0

@@ -4,6 +4,7 @@
 
 #include <regimen/train/options.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -127,6 +128,18 @@ void expect_memory(const std::string& what, std::size_t bytes);
 void catch_interrupt();              // from now on the first Ctrl-C is noticed, the second ends the program
 void release_interrupt();            // from now on the first Ctrl-C ends the program
 bool is_interrupted();               // since catch_interrupt
+
+/// Thrown out of long work when Ctrl-C was pressed.
+struct Interrupted {};
+
+/// A line every five seconds of what takes long; Ctrl-C ends it. `all` of 0: nobody knows how much there is.
+class Progress {
+ public:
+  void operator()(const char* what, std::size_t done, std::size_t all);
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
 
 }  // namespace program
 // SPDX-License-Identifier: Apache-2.0

@@ -31,26 +31,7 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 const char* pattern_of(const std::string& name) { return name == "gpt2" || name.empty() ? data::patterns::gpt2 : data::patterns::cl100k; }   // llama3 is cl100k
 
-/// Thrown out of long work when Ctrl-C was pressed.
-struct Interrupted {};
-
-/// A line every five seconds of what takes long.
-class Progress {
- public:
-  void operator()(const char* what, std::size_t done, std::size_t all) {
-    if (program::is_interrupted()) throw Interrupted{};
-    if (now() - last_ < 5) return;
-    last_ = now();
-    if (all == 0) std::printf("%s: %zu\n", what, done);
-    else std::printf("%s: %zu of %zu\n", what, done, all);
-    program::flush_output();
-  }
-
- private:
-  double last_ = now();
-};
-
-data::Tokenizer tokenizer_of(const Arguments& arguments, const std::vector<std::string_view>& texts, Progress& progress) {
+data::Tokenizer tokenizer_of(const Arguments& arguments, const std::vector<std::string_view>& texts, program::Progress& progress) {
   const bool is_tiktoken = arguments.train == 0 && arguments.tokenizer.ends_with(".tiktoken");
   if (is_tiktoken && arguments.pattern.empty())
     throw Error("--pattern", "the pattern of " + arguments.tokenizer + ", which the file does not say", "none", "write --pattern cl100k, say");
@@ -84,7 +65,7 @@ int convert(const Arguments& arguments) {
     texts.emplace_back(reinterpret_cast<const char*>(content.data()), content.size());
     bytes += content.size();
   }
-  Progress progress;
+  program::Progress progress;
   program::catch_interrupt();
   const data::Tokenizer tokenizer = tokenizer_of(arguments, texts, progress);
   std::optional<std::int32_t> separator;
@@ -139,7 +120,7 @@ int main(int argc, char** argv) {
   return program::run([&] {
     try {
       return convert(arguments);
-    } catch (const Interrupted&) {
+    } catch (const program::Interrupted&) {
       std::fprintf(stderr, "stopped; %s is as it was\n", arguments.output.c_str());
       return static_cast<int>(program::interrupted);
     }

@@ -93,6 +93,7 @@ def main():
     parser.add_argument("--vocabulary", type=int, default=16384)
     parser.add_argument("--size", type=int, default=10_000_000)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--log", help="a file to which a JSON object is added for each measurement, as bench/data.sh gathers them")
     args = parser.parse_args()
     work = pathlib.Path(args.work)
     work.mkdir(parents=True, exist_ok=True)
@@ -136,20 +137,29 @@ def main():
                                      mergeable_ranks=ranks, special_tokens={END: 10 ** 5})
         for name, text in texts.items():
             size = len(text.encode())
-            seconds = {}
+            rounds = []
             for _ in range(args.repeat):
+                rounds.append({})
                 # a tokenizer that has encoded nothing, as Regimen's program has
                 fresh = Tokenizer.from_file(str(work / f"{pattern}.json"))
                 begun = time.process_time()
                 expected = fresh.encode(text).ids
-                seconds["tokenizers"] = min(seconds.get("tokenizers", 1e9), time.process_time() - begun)
+                rounds[-1]["tokenizers"] = time.process_time() - begun
                 begun = time.process_time()
                 by_lines = [encoded.ids for encoded in fresh.encode_batch(text.splitlines(keepends=True))]
-                seconds["tokenizers by lines"] = min(seconds.get("tokenizers by lines", 1e9), time.process_time() - begun)
+                rounds[-1]["tokenizers by lines"] = time.process_time() - begun
                 begun = time.process_time()
                 ordinary = encoding.encode_ordinary(text)
-                seconds["tiktoken"] = min(seconds.get("tiktoken", 1e9), time.process_time() - begun)
-                seconds["Regimen"] = min(seconds.get("Regimen", 1e9), run(args.program, ["--threads", 1, "--tokenizer", work / f"{pattern}.json", "--output", work / "mine.bin", work / f"{name}.txt"]))
+                rounds[-1]["tiktoken"] = time.process_time() - begun
+                rounds[-1]["Regimen"] = run(args.program, ["--threads", 1, "--tokenizer", work / f"{pattern}.json", "--output", work / "mine.bin", work / f"{name}.txt"])
+            seconds = {what: min(one[what] for one in rounds) for what in rounds[0]}
+            if args.log:
+                with open(args.log, "a") as log:
+                    for number, one in enumerate(rounds, 1):
+                        for what, spent in one.items():
+                            log.write(json.dumps({"case": f"encode {name} text, {pattern}", "unit": "MB per processor second", "program": "ours" if what == "Regimen" else what,
+                                                  "round": number, "rate": round(size / spent / 1e6, 3),
+                                                  "versions": [f"tokenizers {tokenizers.__version__}", f"tiktoken {tiktoken.__version__}"]}) + "\n")
             found = tokens_of(work / "mine.bin")
             run(args.program, ["--threads", 4, "--tokenizer", work / f"{pattern}.json", "--output", work / "threads.bin", work / f"{name}.txt"])
             run(args.program, ["--pattern", pattern, "--tokenizer", work / f"{pattern}.tiktoken", "--output", work / "ranks.bin", work / f"{name}.txt"])

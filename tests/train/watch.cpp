@@ -398,9 +398,15 @@ TEST_CASE("a report refers to nothing outside itself, and draws what the run had
   CHECK_FALSE(::test::says(drawn, "nan"));
   CHECK(::test::says(page, "<title>A &lt;run&gt; &amp; more</title>"));
   CHECK(::test::says(page, detail::escaped(Alone::plan().table())));
+  const auto& evaluations = report.history().evaluations;
   std::size_t drawings = 0;
   for (std::size_t at = 0; (at = page.find("<svg", at)) != std::string::npos; ++at) ++drawings;
-  CHECK(drawings == 5);
+  CHECK(drawings == 6);
+  CHECK(::test::says(page, "<tr><th>steps</th><td>10</td></tr>"));
+  const double best = std::min_element(evaluations.begin(), evaluations.end(), [](const auto& a, const auto& b) {
+                        return a.evaluation.loss < b.evaluation.loss;
+                      })->evaluation.loss;
+  CHECK(::test::says(page, "<tr><th>best validation loss</th><td>" + detail::short_text(best) + "</td></tr>"));
   CHECK(!::test::says(page, "begun at step"));  // a report is of what its history has
   const std::vector<std::size_t> memory = detail::memory_of_step(trainer);
   CHECK(*std::max_element(memory.begin(), memory.end()) == Alone::plan().peak_of_live);
@@ -408,7 +414,7 @@ TEST_CASE("a report refers to nothing outside itself, and draws what the run had
 
 TEST_CASE("a chart draws points that stand alone, and gaps where nothing is finite") {
   const auto path_of = [](std::vector<std::pair<double, double>> points) {
-    const std::string svg = detail::chart("t", "x", {{"c", std::move(points)}}), mark = "class=\"curve\"";
+    const std::string svg = detail::chart("t", "x", {{"c", std::move(points)}}), mark = "class=\"curve ";
     const std::size_t begin = svg.find(" d=\"", svg.find(mark)) + 4;
     return svg.substr(begin, svg.find('"', begin) - begin);
   };
@@ -418,9 +424,9 @@ TEST_CASE("a chart draws points that stand alone, and gaps where nothing is fini
     return found;
   };
   const double none = no_value;
-  CHECK(path_of({{1, 5}}) == " M70.0,220.0 h2");
-  CHECK(path_of({{0, 0}, {1, none}, {2, 1}, {3, none}, {4, 0}}) == " M70.0,220.0 h2 M410.0,10.0 h2 M750.0,220.0 h2");
-  CHECK(path_of({{0, 0}, {1, 1}, {2, none}, {3, none}, {4, 1}}) == " M70.0,220.0 L240.0,10.0 M750.0,10.0 h2");
+  CHECK(path_of({{1, 5}}) == " M408.0,115.0 h2");
+  CHECK(path_of({{0, 0}, {1, none}, {2, 1}, {3, none}, {4, 0}}) == " M72.0,220.0 h2 M408.0,10.0 h2 M744.0,220.0 h2");
+  CHECK(path_of({{0, 0}, {1, 1}, {2, none}, {3, none}, {4, 1}}) == " M72.0,220.0 L240.0,10.0 M744.0,10.0 h2");
   // Of five together the least and the largest, in their order; a NaN among them hides neither.
   std::vector<std::pair<double, double>> many;
   for (int i = 0; i < 6000; ++i) many.emplace_back(i, i % 5 == 0 ? none : i % 5 == 2 ? 2 : i % 5 == 4 ? 0 : 1);
@@ -428,5 +434,34 @@ TEST_CASE("a chart draws points that stand alone, and gaps where nothing is fini
   CHECK(count(path, " M") == 1);
   CHECK(count(path, " L") == 2 * 6000 / 5 - 1);
   CHECK(count(path, ",220.0") == 6000 / 5);
+}
+
+TEST_CASE("a report's numbers are short") {
+  CHECK(detail::short_text(9999) == "9999");
+  CHECK(detail::short_text(10000) == "10 k");
+  CHECK(detail::short_text(-137849.5) == "-137.8 k");
+  CHECK(detail::short_text(2e9) == "2 G");
+  CHECK(detail::short_text(3e38) == "3e+38");
+  CHECK(detail::short_text(0.00211437) == "0.002114");
+}
+
+TEST_CASE("an axis has round numbers, few of them whatever the range") {
+  const auto ticks = [](double least, double most) {
+    detail::Axis axis;
+    axis.add(most), axis.add(no_value), axis.add(least);
+    return axis.ticks(5);
+  };
+  const std::vector<double> found = ticks(0.13, 0.87);
+  REQUIRE(found.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(found[i] == Approx(0.2 * double(i + 1)));
+  CHECK(ticks(0, 10) == std::vector<double>{0, 2, 4, 6, 8, 10});
+  CHECK(ticks(-3, 400) == std::vector<double>{0, 100, 200, 300, 400});
+  CHECK(ticks(7, 7) == std::vector<double>{7});
+  for (const double scale : {1e-30, 1.0, 1e30})
+    for (const double wide : {1e-15, 1e-6, 1.0, 17.0, 1e9}) {
+      const std::vector<double> some = ticks(scale, scale + scale * wide);
+      CHECK(some.size() <= 12);
+      CHECK(std::is_sorted(some.begin(), some.end()));
+    }
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -10,7 +10,9 @@
 #include <regimen/watch/text.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <initializer_list>
@@ -37,10 +39,15 @@ inline std::string escaped(std::string_view text) {
   }
   return result;
 }
+/// Four digits; from 10,000 on in thousands (k), millions (M), ...
 inline std::string short_text(double number) {
+  const char* unit = "kMGT";
+  const bool is_large = std::abs(number) >= 1e4 && std::abs(number) < 1e15;
+  if (is_large)
+    for (number /= 1000; std::abs(number) >= 1000; ++unit) number /= 1000;
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", number);
-  return text;
+  return is_large ? text + std::string(" ") + *unit : text;
 }
 
 struct Curve final {
@@ -48,47 +55,64 @@ struct Curve final {
   std::vector<std::pair<double, double>> points;  // x never falls
 };
 
+/// The least and the largest finite number, and round numbers from one to the other.
+struct Axis final {
+  double least = 0, most = 0;
+  bool any = false;
+
+  void add(double number) {
+    if (!is_finite(number)) return;
+    least = any ? (std::min)(least, number) : number;
+    most = any ? (std::max)(most, number) : number;
+    any = true;
+  }
+  double span() const { return most > least ? most - least : 1; }
+  /// Where a number lies, from 0 to 1.
+  double at(double number) const { return most > least ? (number - least) / span() : 0.5; }
+  /// About `count` multiples of 1, 2 or 5 times a power of ten; of one number, that number.
+  std::vector<double> ticks(double count) const {
+    if (!(most > least)) return {least};
+    const double rough = span() / count, power = std::pow(10, std::floor(std::log10(rough))), times = rough / power;
+    const double step = power * (times > 5 ? 10 : times > 2 ? 5 : times > 1 ? 2 : 1);
+    const double first = std::ceil(least / step - 1e-9), last = std::floor(most / step + 1e-9);
+    std::vector<double> found;
+    for (double i = 0; i <= last - first; ++i) found.push_back((first + i) * step);
+    return found;
+  }
+};
+
 /// A drawing of curves. Of many points in one place the least and the largest that are finite are drawn; where there is
 /// none is a gap. A point between two gaps is a dash.
 inline std::string chart(const std::string& title, const std::string& across, const std::vector<Curve>& curves) {
-  constexpr double width = 760, height = 260, left = 70, top = 10, right = 10, bottom = 40;
-  constexpr const char* colours[] = {"#1965b0", "#dc050c", "#4eb265", "#f7a600"};
-  double x0 = 0, x1 = 0, y0 = 0, y1 = 0;
-  bool any = false;
+  constexpr double width = 760, height = 260, left = 72, top = 10, right = 16, bottom = 40;
+  Axis horizontal, vertical;
   for (const Curve& curve : curves)
     for (const auto& [x, y] : curve.points)
-      if (is_finite(x) && is_finite(y)) {
-        x0 = any ? (std::min)(x0, x) : x;
-        x1 = any ? (std::max)(x1, x) : x;
-        y0 = any ? (std::min)(y0, y) : y;
-        y1 = any ? (std::max)(y1, y) : y;
-        any = true;
-      }
-  if (!any) return "<h2>" + escaped(title) + "</h2>\n<p>No numbers.</p>\n";
-  const double wide = x1 > x0 ? x1 - x0 : 1, tall = y1 > y0 ? y1 - y0 : 1;
-  const auto at_x = [&](double x) { return left + (width - left - right) * ((x - x0) / wide); };
-  const auto at_y = [&](double y) { return height - bottom - (height - top - bottom) * ((y - y0) / tall); };
+      if (is_finite(x) && is_finite(y)) horizontal.add(x), vertical.add(y);
+  const std::string heading = "<section>\n<h2>" + escaped(title) + "</h2>\n";
+  if (!horizontal.any) return heading + "<p>No numbers.</p>\n</section>\n";
+  const auto at_x = [&](double x) { return left + (width - left - right) * horizontal.at(x); };
+  const auto at_y = [&](double y) { return height - bottom - (height - top - bottom) * vertical.at(y); };
   const auto place = [](double x, double y) {
     char text[64];
     std::snprintf(text, sizeof text, "%.1f,%.1f", x, y);
     return std::string(text);
   };
-  std::string svg = "<h2>" + escaped(title) + "</h2>\n<svg viewBox=\"0 0 760 260\" role=\"img\">\n";
+  std::string svg = heading + "<svg viewBox=\"0 0 760 260\" role=\"img\" aria-label=\"" + escaped(title) + "\">\n";
   const auto words = [&](double x, double y, const char* anchor, const std::string& text) {
     svg += "<text x=\"" + short_text(x) + "\" y=\"" + short_text(y) + "\" text-anchor=\"" + anchor + "\">" +
            escaped(text) + "</text>\n";
   };
-  for (int i = 0; i <= 4; ++i) {
-    const double y = y0 + tall * i / 4, x = x0 + wide * i / 4;
+  for (const double y : vertical.ticks(5)) {
     svg += "<path class=\"grid\" d=\"M" + place(left, at_y(y)) + " L" + place(width - right, at_y(y)) + "\"/>\n";
     words(left - 6, at_y(y) + 4, "end", short_text(y));
-    words(at_x(x), height - bottom + 16, i == 0 ? "start" : i == 4 ? "end" : "middle", short_text(x));
   }
-  words((left + width - right) / 2, height - 6, "middle", across);
+  for (const double x : horizontal.ticks(6)) words(at_x(x), height - bottom + 18, "middle", short_text(x));
+  words((left + width - right) / 2, height - 5, "middle", across);
   std::string legend;
   for (std::size_t c = 0; c < curves.size(); ++c) {
     const auto& points = curves[c].points;
-    const std::string colour = colours[c % std::size(colours)];
+    const std::string colour = "c" + std::to_string(c % 4);
     const std::size_t together = points.size() / 1500 + 1;
     std::string path;
     std::size_t connected = 0;  // points of the line that is being drawn
@@ -113,10 +137,11 @@ inline std::string chart(const std::string& title, const std::string& across, co
       }
     }
     end_line();
-    svg += "<path class=\"curve\" stroke=\"" + colour + "\" d=\"" + path + "\"/>\n";
-    legend += " <span style=\"color:" + colour + "\">" + escaped(curves[c].name) + "</span>";
+    if (path.empty()) continue;
+    svg += "<path class=\"curve " + colour + "\" d=\"" + path + "\"/>\n";
+    legend += "<span class=\"" + colour + "\">" + escaped(curves[c].name) + "</span> ";
   }
-  return svg + "</svg>\n<p>" + legend + "</p>\n";
+  return svg + "</svg>\n<p class=\"legend\">" + legend + "</p>\n</section>\n";
 }
 
 /// The bytes that live after each allocation and release of a step, as its plan has them.
@@ -143,22 +168,65 @@ std::vector<std::size_t> memory_of_step(Trainer& trainer) {
   return timeline.bytes;
 }
 
+/// How a report looks: light or dark as its reader's system is, and readable on a narrow screen.
+inline constexpr const char* report_style =
+    ":root{color-scheme:light dark;--ink:#222;--soft:#555;--line:#ddd;--box:#f5f5f5;--back:#fff;--a:#1965b0;--b:#dc050c;"
+    "--c:#2a8a42;--d:#a86a00}@media(prefers-color-scheme:dark){:root{--ink:#ddd;--soft:#aaa;--line:#3a3a3a;--box:#242424;"
+    "--back:#161616;--a:#6ab0f3;--b:#ff7b72;--c:#6cc97f;--d:#f0b44c}}body{font:15px/1.4 sans-serif;max-width:800px;"
+    "margin:2em auto;padding:0 1em;color:var(--ink);background:var(--back)}h1{overflow-wrap:anywhere}h2{font-size:1.1em;"
+    "margin:2em 0 .5em}svg{display:block;width:100%}svg text{font-size:12px;fill:var(--soft)}.grid{stroke:var(--line)}"
+    ".curve{fill:none;stroke:currentColor;stroke-width:1.5}.c0{color:var(--a)}.c1{color:var(--b)}.c2{color:var(--c)}"
+    ".c3{color:var(--d)}.legend{margin:.2em 0;text-align:center}.legend span{margin:0 .7em}.legend span::before{"
+    "content:\"\\2014\\a0\"}table{border-collapse:collapse}th,td{text-align:left;padding:.15em 1.5em .15em 0;font-weight:"
+    "normal}th{color:var(--soft)}pre{overflow:auto;background:var(--box);padding:1em;font-size:12px}"
+    "@media(max-width:500px){svg text{font-size:18px}}";
+
+/// What a reader looks for first.
+inline std::string summary(const History& history) {
+  double milliseconds = 0, waited = 0, best = no_value;
+  std::uint64_t samples = 0;
+  for (const StepResult& step : history.steps) {
+    milliseconds += step.milliseconds;
+    waited += step.waited;
+    samples += step.samples;
+  }
+  for (const auto& [step, found] : history.evaluations)
+    if (is_finite(found.loss) && !(found.loss >= best)) best = found.loss;
+  std::string rows;
+  const auto row = [&](const char* what, const std::string& value) {
+    rows += "<tr><th>" + std::string(what) + "</th><td>" + value + "</td></tr>\n";
+  };
+  row("steps", std::to_string(history.steps.size()));
+  if (!history.steps.empty()) row("last loss", short_text(history.steps.back().loss));
+  if (!history.evaluations.empty()) {
+    row("last validation loss", short_text(history.evaluations.back().evaluation.loss));
+    row("best validation loss", short_text(best));
+  }
+  if (milliseconds > 0) {
+    row("time in steps", short_text(milliseconds * 1e-3) + " s");
+    row("samples a second", short_text(double(samples) / milliseconds * 1e3));
+    row("waiting for data", short_text(100 * waited / milliseconds) + " %");
+  }
+  return "<table>\n" + rows + "</table>\n";
+}
+
 }  // namespace detail
 
 /// The history of a run as one HTML file that opens offline: loss of steps, evaluations and epochs, learning rate, norm
-/// of the gradient, the memory of a step as planned, recipe and plan. It refers to nothing outside itself, and has no
-/// script.
+/// of the gradient, samples a second, the memory of a step as planned, recipe and plan. It refers to nothing outside
+/// itself, and has no script.
 template <class Trainer>
 std::string report_html(Trainer& trainer, const History& history, const std::string& title = "A run") {
   using detail::chart;
   using detail::Curve;
   Curve loss{"training", {}}, epochs{"epochs", {}}, validation{"validation", {}}, accuracy{"accuracy", {}},
-      rate{"learning rate", {}}, norm{"norm", {}}, memory{"bytes that live", {}};
+      rate{"learning rate", {}}, norm{"norm", {}}, speed{"samples a second", {}}, memory{"MiB that live", {}};
   for (const StepResult& s : history.steps) {
     const double x = double(s.step);
     loss.points.emplace_back(x, s.loss);
     rate.points.emplace_back(x, s.learning_rate);
     norm.points.emplace_back(x, s.gradient_norm);
+    if (s.milliseconds > 0) speed.points.emplace_back(x, double(s.samples) / s.milliseconds * 1e3);
   }
   for (const EpochEvent& e : history.epochs) epochs.points.emplace_back(double(e.step), e.loss);
   for (const auto& [step, e] : history.evaluations) {
@@ -166,18 +234,19 @@ std::string report_html(Trainer& trainer, const History& history, const std::str
     accuracy.points.emplace_back(double(step), e.accuracy);
   }
   const std::vector<std::size_t> bytes = detail::memory_of_step(trainer);
-  for (std::size_t i = 0; i < bytes.size(); ++i) memory.points.emplace_back(double(i), double(bytes[i]));
-  std::string page = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" +
-                     detail::escaped(title) +
-                     "</title>\n<style>body{font:15px sans-serif;max-width:800px;margin:2em auto}svg{width:100%}"
-                     "svg text{font-size:11px;fill:#555}.grid{stroke:#ddd}.curve{fill:none;stroke-width:1.5}"
-                     "pre{overflow:auto;background:#f5f5f5;padding:1em}</style></head>\n<body>\n<h1>" +
-                     detail::escaped(title) + "</h1>\n";
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    for (const std::size_t end : {i, i + 1}) memory.points.emplace_back(double(end), double(bytes[i]) * 0x1p-20);
+  std::string page =
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width\"><title>" +
+      detail::escaped(title) + "</title>\n<style>" + detail::report_style + "</style></head>\n<body>\n<h1>" +
+      detail::escaped(title) + "</h1>\n" + detail::summary(history);
   page += chart("Loss", "step", {loss, validation, epochs});
   if (std::any_of(accuracy.points.begin(), accuracy.points.end(), [](const auto& p) { return is_finite(p.second); }))
     page += chart("Accuracy of evaluations", "step", {accuracy});
   page += chart("Learning rate", "step", {rate});
   page += chart("Norm of the gradient", "step", {norm});
+  page += chart("Samples a second", "step", {speed});
   page += chart("Memory of a step, as planned", "allocations and releases", {memory});
   return page + "<h2>Recipe and plan</h2>\n<pre>" + detail::escaped(run_text(trainer)) + "</pre>\n</body></html>\n";
 }
