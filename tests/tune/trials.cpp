@@ -287,8 +287,9 @@ TEST_CASE("a search that is killed goes on: finished trials do not run again, an
 TEST_CASE("a search can be stopped, and goes on") {
   const ::test::Directory folder;
   bool stop = false;
-  tune::Trials trials(folder / "run", tune::Grid{}, {tune::choice("x", {0, 1, 2})}, 0,
-                      {.stops = [&] { return stop || lines(folder / "run/trials.jsonl").size() == 1; }, .progress = false});
+  tune::Trials trials(
+      folder / "run", tune::Grid{}, {tune::choice("x", {0, 1, 2})}, 0,
+      {.stops = [&] { return stop || lines(folder / "run/trials.jsonl").size() == 1; }, .progress = false});
   const auto body = [](const tune::Trial& trial) { return trial.values["x"]; };
   const tune::Found part = trials.run(body);
   CHECK(!part.complete);
@@ -340,14 +341,17 @@ TEST_CASE("impossible values, and folders of others, are refused") {
   refuses([&] { (void)first.read(); }, "expected a folder in which a search has run");
   (void)first.run(zero);
   tune::Trials other(folder / "run", tune::Grid{}, {tune::choice("x", {0, 2})}, 0, quiet);
-  refuses([&] { (void)other.run(zero); }, "search.txt, line 4: expected the search of this program: axis: x, choice 0 2");
+  refuses([&] { (void)other.run(zero); },
+          "search.txt, line 4: expected the search of this program: axis: x, choice 0 2");
   refuses([&] { (void)first.run(zero, "validation data: other\n"); }, "found the end");
   ::test::put(folder / "file", std::string_view("x"));
   tune::Trials beside(folder / "file", tune::Grid{}, {x}, 0, quiet);
   refuses([&] { (void)beside.run(zero); }, "a folder, or a name where one can be made");
-  ::test::put(folder / "run/trials.jsonl", std::string_view("{\"trial\":0,\"recipe\":0,\"values\":{\"x\":0},\"rungs\":[{\"st"));
+  ::test::put(folder / "run/trials.jsonl",
+              std::string_view("{\"trial\":0,\"recipe\":0,\"values\":{\"x\":0},\"rungs\":[{\"st"));
   refuses([&] { (void)first.run(zero); }, "trials.jsonl, line 1: expected well-formed JSON");
-  ::test::put(folder / "run/trials.jsonl", std::string_view("{\"trial\":2,\"recipe\":0,\"values\":{},\"rungs\":[],\"failure\":\"\"}\n"));
+  ::test::put(folder / "run/trials.jsonl",
+              std::string_view("{\"trial\":2,\"recipe\":0,\"values\":{},\"rungs\":[],\"failure\":\"\"}\n"));
   refuses([&] { (void)first.run(zero); }, "expected a trial of this search, found trial 2");
 
   // Every value of one trial has failed; a name that no axis has.

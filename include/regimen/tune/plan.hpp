@@ -108,8 +108,8 @@ namespace detail {
   return "random, trials " + std::to_string(random.trials) + ", seed " + std::to_string(random.seed);
 }
 [[gnu::cold]] inline std::string words_of_plan(const Halving& halving) {
-  return "halving, eta " + std::to_string(halving.eta) + ", least_steps " + std::to_string(halving.least_steps) + ", of " +
-         std::visit([](const auto& of) { return words_of_plan(of); }, halving.of);
+  return "halving, eta " + std::to_string(halving.eta) + ", least_steps " + std::to_string(halving.least_steps) +
+         ", of " + std::visit([](const auto& of) { return words_of_plan(of); }, halving.of);
 }
 
 }  // namespace detail
@@ -120,7 +120,8 @@ namespace detail {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     detail::checked(axes[i]);
     for (std::size_t j = 0; j < i; ++j)
-      if (axes[i].name == axes[j].name) throw Error("axis " + axes[i].name, "axes of different names", "two of this one");
+      if (axes[i].name == axes[j].name)
+        throw Error("axis " + axes[i].name, "axes of different names", "two of this one");
   }
   return std::visit([&](const auto& of) { return detail::candidates_of(of, axes, recipes); }, plan);
 }

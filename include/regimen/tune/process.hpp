@@ -131,9 +131,9 @@ class Process final {
         std::array<char, sizeof(Score)> bytes{};
         std::memcpy(bytes.data(), &score, sizeof score);
         said = has_score + std::string(bytes.data(), bytes.size());
-      } catch (const std::bad_alloc&) { said = std::string(1, has_failed) + "it had no memory left (std::bad_alloc)"; } catch (...) {
-        said = has_failed + regimen::detail::words_of(std::current_exception());
-      }
+      } catch (const std::bad_alloc&) {
+        said = std::string(1, has_failed) + "it had no memory left (std::bad_alloc)";
+      } catch (...) { said = has_failed + regimen::detail::words_of(std::current_exception()); }
     });
     const std::string_view text = std::string_view(said).substr(0, most_said);
     [[maybe_unused]] const ::ssize_t written = ::write(writer, text.data(), text.size());

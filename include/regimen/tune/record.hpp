@@ -77,7 +77,8 @@ struct Found final {
         reason = "none; trial " + std::to_string(trial.number) + ": " + trial.failure;
         break;
       }
-    throw Error("a search of " + regimen::detail::counted(trials.size(), "trial"), "a trial that has ended well", reason);
+    throw Error("a search of " + regimen::detail::counted(trials.size(), "trial"), "a trial that has ended well",
+                reason);
   }
   /// For people: the best first, failed ones last, with their reasons; then the recipes.
   [[gnu::cold]] std::string table() const {
@@ -145,8 +146,8 @@ namespace detail {
 
 /// {"trial":3,"recipe":0,"values":{"learning_rate":0.01},"rungs":[{"steps":90,"loss":0.5,...}],"failure":""}
 [[gnu::cold]] inline std::string line_of(const Trained& trial, const std::vector<std::string>& axes) {
-  std::string line = "{\"trial\":" + std::to_string(trial.number) + ",\"recipe\":" + std::to_string(trial.recipe) +
-                     ",\"values\":{";
+  std::string line =
+      "{\"trial\":" + std::to_string(trial.number) + ",\"recipe\":" + std::to_string(trial.recipe) + ",\"values\":{";
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (i > 0) line += ',';
     append_string(line, axes[i]);

@@ -168,10 +168,10 @@ class Search<Recipes<Trainers...>> final {
     if (of_training == of_validation)
       throw Error("a search, validation data", "data that are not trained on", "the training data");
     const FitOptions& run = settings_.run;
-    const std::string about = data_line(0) + std::to_string(of_training) + "\n" + data_line(1) +
-                              std::to_string(of_validation) + "\norder: " + std::to_string(static_cast<int>(run.order)) +
-                              ", remainder " + std::to_string(static_cast<int>(run.remainder)) + ", average " +
-                              std::to_string(run.validate_average) + "\n";
+    const std::string about =
+        data_line(0) + std::to_string(of_training) + "\n" + data_line(1) + std::to_string(of_validation) +
+        "\norder: " + std::to_string(static_cast<int>(run.order)) + ", remainder " +
+        std::to_string(static_cast<int>(run.remainder)) + ", average " + std::to_string(run.validate_average) + "\n";
     return trials_.run(
         [&](const Trial& trial) {
           return with(trial.recipe,
@@ -224,10 +224,14 @@ class Search<Recipes<Trainers...>> final {
   [[gnu::cold]] static const Settings& checked(const Settings& settings) {
     const FitOptions& run = settings.run;
     if (run.steps == 0)
-      throw Error("a search, run.steps", "the steps of a whole trial, at least 1", "0", "write {.run = {.steps = 1000}}");
+      throw Error("a search, run.steps", "the steps of a whole trial, at least 1", "0",
+                  "write {.run = {.steps = 1000}}");
     if (run.epochs != 0 || run.validate_every != 0 || run.patience != 0)
-      throw Error("a search, run", "neither epochs, validate_every nor patience: it evaluates after the steps of a rung",
-                  run.epochs != 0 ? "epochs" : run.validate_every != 0 ? "validate_every" : "patience",
+      throw Error("a search, run",
+                  "neither epochs, validate_every nor patience: it evaluates after the steps of a rung",
+                  run.epochs != 0           ? "epochs"
+                  : run.validate_every != 0 ? "validate_every"
+                                            : "patience",
                   "leave it out");
     return settings;
   }
@@ -250,8 +254,8 @@ class Search<Recipes<Trainers...>> final {
   static const char* data_line(bool validates) { return validates ? "validation data: " : "training data: "; }
   template <class Source>
   static std::uint64_t print(const Source& source) {
-    static_assert(sizeof(
-        typename rule::source_writes_samples<Source, typename First::Input, typename First::Label>::must_hold));
+    static_assert(
+        sizeof(typename rule::source_writes_samples<Source, typename First::Input, typename First::Label>::must_hold));
     if constexpr (First::template serves<Source>) return regimen::train::FitLoop<First>::fingerprint_of_source(source);
     else return 0;
   }

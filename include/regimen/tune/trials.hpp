@@ -87,8 +87,8 @@ class Trials final {
     if (!(running_.limit >= 0) || !is_finite(running_.limit))
       throw Error("a search, limit", "seconds, or 0 for none", detail::text_of(running_.limit));
     text_ = "regimen search, version 1\nplan: " +
-            std::visit([](const auto& of) { return detail::words_of_plan(of); }, plan) + "\nsteps: " +
-            std::to_string(steps) + "\n";
+            std::visit([](const auto& of) { return detail::words_of_plan(of); }, plan) +
+            "\nsteps: " + std::to_string(steps) + "\n";
     for (const Axis& axis : axes_) text_ += "axis: " + axis.words() + "\n";
     for (std::size_t i = 0; i < recipes.size(); ++i) text_ += "recipe " + std::to_string(i) + ": " + recipes[i] + "\n";
     found_.recipes = std::move(recipes);
@@ -275,7 +275,8 @@ class Trials final {
     for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
       now.push_back(text.substr(at, end - at));
     for (std::size_t i = 0; i < (std::max)(before.size(), now.size()); ++i) {
-      const std::string expected = i < now.size() ? now[i] : "nothing more", found = i < before.size() ? before[i] : "the end";
+      const std::string expected = i < now.size() ? now[i] : "nothing more",
+                        found = i < before.size() ? before[i] : "the end";
       if (expected != found)
         throw Error(path + ", line " + std::to_string(i + 1), "the search of this program: " + expected, found,
                     "this folder is another search's: give another one");
