@@ -78,14 +78,12 @@ inline void softmax_rows(std::span<double> values, std::size_t columns) {
 /// failure         Error for no file, other than a file for each of several models, and as Inference
 template <class First, class... Others>
 class Ensemble final {
-  static constexpr bool agree =
-      detail::members_agree<First, First>() && (detail::members_agree<First, Others>() && ...);
-  static_assert((sizeof(typename rule::members_agree<First, First, detail::members_agree<First, First>()>::must_hold) >
-                 0));
-  static_assert(((sizeof(typename rule::members_agree < First, Others,
-                         !detail::members_agree<First, First>() ||
-                             detail::members_agree<First, Others>() > ::must_hold) > 0) &&
-                 ...));
+  static constexpr bool may_stand = detail::members_agree<First, First>();
+  template <class Other>
+  using agrees = rule::members_agree<First, Other, !may_stand || detail::members_agree<First, Other>()>;
+  static_assert(sizeof(typename rule::members_agree<First, First, may_stand>::must_hold));
+  static_assert(((sizeof(typename agrees<Others>::must_hold) > 0) && ...));
+  static constexpr bool agree = may_stand && (agrees<Others>::holds && ...);
 
   template <class Model, class = void>
   struct Types {
@@ -118,6 +116,9 @@ class Ensemble final {
       }
     }
   }
+
+  Ensemble(const Ensemble&) = delete;
+  Ensemble& operator=(const Ensemble&) = delete;
 
   std::size_t members() const { return members_.size(); }
 

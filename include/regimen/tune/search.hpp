@@ -77,6 +77,13 @@ class Watch final {
   std::uint64_t every_;
 };
 
+/// As in the user's code, which says `using namespace regimen`.
+[[gnu::cold]] inline std::string name_of_recipe(std::string text) {
+  const std::string left_out = "regimen::";
+  for (std::size_t at = 0; (at = text.find(left_out, at)) != std::string::npos;) text.erase(at, left_out.size());
+  return text;
+}
+
 /// One recipe, by functions: so that a Search is compiled once for each, and its trials are found by number.
 template <class Train, class Options>
 class Recipe final {
@@ -156,7 +163,7 @@ class Search<Recipes<Trainers...>> final {
         recipes_(detail::Recipe<Trainers, typename Trainers::Options>(set)...),
         trials_(folder, plan, axes, settings.run.steps,
                 {settings.at_once, settings.limit, settings.keep, settings.stops, settings.run.progress},
-                {regimen::detail::type_name<Trainers>()...}) {
+                {detail::name_of_recipe(regimen::detail::type_name<Trainers>())...}) {
     check_options();
   }
 
