@@ -123,6 +123,7 @@ class Process final {
       [[maybe_unused]] const ::ssize_t marked = *mark < 0 ? 0 : ::write(*mark, "500", 3);
       const Descriptor file(::open(output_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
       if (*file >= 0 && (::dup2(*file, STDOUT_FILENO) < 0 || ::dup2(*file, STDERR_FILENO) < 0)) ::_exit(1);
+      std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // a crash loses no whole line
     }
     std::string said;
     thread.run(share, [&] {

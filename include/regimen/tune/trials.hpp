@@ -160,19 +160,19 @@ class Trials final {
     for (auto trial = chosen.rbegin(); trial != chosen.rend(); ++trial)
       if (is_open(*trial, rung)) queue.push_back(*trial);
     const std::size_t share = (std::min)(running_.at_once, (std::max)(queue.size(), std::size_t{1}));
-    std::vector<Slot> slots;  // destroyed, it kills what runs
-    while (!queue.empty() || !slots.empty()) {
+    std::vector<Slot> at_work;  // destroyed, it kills what runs
+    while (!queue.empty() || !at_work.empty()) {
       if (running_.stops && running_.stops()) return false;
-      while (!queue.empty() && slots.size() < running_.at_once) {
-        slots.push_back(start(body, queue.back(), rung, share, lock));
+      while (!queue.empty() && at_work.size() < running_.at_once) {
+        at_work.push_back(start(body, queue.back(), rung, share, lock));
         queue.pop_back();
       }
       bool any = false;
-      for (std::size_t i = slots.size(); i-- > 0;) {
+      for (std::size_t i = at_work.size(); i-- > 0;) {
         detail::Outcome outcome;
-        if (!slots[i].process->has_ended(outcome)) continue;
-        const std::size_t trial = slots[i].trial;
-        slots.erase(slots.begin() + static_cast<std::ptrdiff_t>(i));
+        if (!at_work[i].process->has_ended(outcome)) continue;
+        const std::size_t trial = at_work[i].trial;
+        at_work.erase(at_work.begin() + static_cast<std::ptrdiff_t>(i));
         any = true;
         end(trial, rung, outcome);
       }
@@ -292,7 +292,8 @@ class Trials final {
       const std::string where = records() + ", line " + std::to_string(i + 1);
       const Trained trial = detail::trial_of(where, lines[i]);
       bool fits = trial.number < candidates_.size() && trial.rungs.size() <= rungs_.size();
-      for (std::size_t r = 0; fits && r < trial.rungs.size(); ++r) fits = trial.rungs[r].steps == rungs_[r].steps;
+      for (std::size_t r = 0; fits && r < trial.rungs.size(); ++r)
+        fits = trial.rungs[r].steps == rungs_[r].steps && is_finite(trial.rungs[r].loss);
       if (!fits)
         throw Error(where, "a trial of this search", "trial " + std::to_string(trial.number),
                     "remove the line, or give another folder");
