@@ -58,6 +58,7 @@
 #include <regimen/rule/losses_match_outputs.hpp>
 #include <regimen/rule/masked_takes_loss.hpp>
 #include <regimen/rule/measured_run_has_no_debug.hpp>
+#include <regimen/rule/members_agree.hpp>
 #include <regimen/rule/metric_adds_batches.hpp>
 #include <regimen/rule/model_begins_with_input.hpp>
 #include <regimen/rule/momentum_in_range.hpp>
@@ -225,6 +226,7 @@ static_assert(generate_reads_one_text<Thing, true>::holds && !generate_reads_one
 static_assert(generate_takes_source<Thing, true>::holds && !generate_takes_source<Thing, false>::holds);
 static_assert(generate_translates<Thing, true>::holds && !generate_translates<Thing, false>::holds);
 static_assert(generate_needs_causal<Thing, true>::holds && !generate_needs_causal<Thing, false>::holds);
+static_assert(members_agree<Thing, Thing, true>::holds && !members_agree<Thing, Thing, false>::holds);
 static_assert(metric_adds_batches<Thing, Thing, true>::holds && !metric_adds_batches<Thing, Thing, false>::holds);
 static_assert(callback_takes_event<Thing, true>::holds && !callback_takes_event<Thing, false>::holds);
 static_assert(apply_needs_backward<Thing, true>::holds && !apply_needs_backward<Thing>::holds);

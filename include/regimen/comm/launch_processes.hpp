@@ -1,11 +1,11 @@
 // regimen/comm/launch_processes.hpp — runs a function in n processes of this machine, each of them a rank.
 #pragma once
 
+#include <regimen/comm/detail/new_thread.hpp>
 #include <regimen/comm/detail/reap.hpp>
 #include <regimen/comm/rendezvous.hpp>
 #include <regimen/comm/tcp.hpp>
 #include <regimen/core/error.hpp>
-#include <regimen/core/threads.hpp>
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -24,37 +24,9 @@
 #include <utility>
 #include <vector>
 
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
-
 namespace regimen {
 
 namespace comm::detail {
-
-/// Runs a body on a new thread of a forked child. OpenMP may have been used before the fork: then the child's copy of
-/// the forking thread belongs to a team whose other threads do not exist, and GNU's runtime waits for them without end.
-/// A new thread begins with a team of its own. OpenMP's regions get as many threads as on the thread that created this
-/// object before the fork, since LLVM's runtime forgets their number in the child; the library's loops get the rank's
-/// share.
-class NewThread final {
- public:
-  template <class Body>
-  void run(std::size_t ranks, const Body& body) const {
-    std::thread([&] {
-      share_processors(ranks);
-#if defined(_OPENMP)
-      omp_set_num_threads(openmp_);
-#endif
-      body();
-    }).join();
-  }
-
- private:
-#if defined(_OPENMP)
-  int openmp_ = omp_get_max_threads();
-#endif
-};
 
 /// The processes that launch_processes started. A process reports its failure through a pipe.
 class Children final {

@@ -249,7 +249,22 @@ struct FitLoop final {
     return fitted;
   }
 
- private:
+  /// A hash of the number of samples, and of the first, the middle and the last sample.
+  template <class Source>
+  [[gnu::cold]] static std::uint64_t fingerprint_of_source(const Source& source) {
+    const std::size_t size = source.size(Trainer::sample_shape());
+    std::vector<typename Trainer::Input> input(Trainer::input_size);
+    std::vector<typename Trainer::Label> target(Trainer::target_size);
+    std::uint64_t print = size;
+    for (const std::size_t index : {std::size_t{0}, size / 2, size - 1}) {
+      regimen::detail::read_sample(source, {.index = index},
+                                   Sample<typename Trainer::Input, typename Trainer::Label>{input, target});
+      for (const auto& value : input) print = mix(print, bits_of_number(value));
+      for (const auto& value : target) print = mix(print, bits_of_number(value));
+    }
+    return print;
+  }
+
   /// Of the weights, or of their averages.
   template <class Validation>
   static Evaluation evaluated(Trainer& trainer, const Validation& validation, const FitOptions& run) {
@@ -264,6 +279,7 @@ struct FitLoop final {
     return trainer.evaluate(validation, run.workers);
   }
 
+ private:
   struct Running {
     explicit Running(Session& of) : session(of) {
       session.fits = true;
@@ -290,22 +306,6 @@ struct FitLoop final {
       if (last || loader.size() > 1) loader.next();
       options.first.samples = loader.size() - 1;
     }
-  }
-
-  /// A hash of the number of samples, and of the first, the middle and the last sample.
-  template <class Source>
-  [[gnu::cold]] static std::uint64_t fingerprint_of_source(const Source& source) {
-    const std::size_t size = source.size(Trainer::sample_shape());
-    std::vector<typename Trainer::Input> input(Trainer::input_size);
-    std::vector<typename Trainer::Label> target(Trainer::target_size);
-    std::uint64_t print = size;
-    for (const std::size_t index : {std::size_t{0}, size / 2, size - 1}) {
-      regimen::detail::read_sample(source, {.index = index},
-                                   Sample<typename Trainer::Input, typename Trainer::Label>{input, target});
-      for (const auto& value : input) print = mix(print, bits_of_number(value));
-      for (const auto& value : target) print = mix(print, bits_of_number(value));
-    }
-    return print;
   }
 
   static std::uint64_t micro_batches_until(const Session& session, std::uint64_t last) {

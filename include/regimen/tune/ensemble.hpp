@@ -1,0 +1,203 @@
+// regimen/tune/ensemble.hpp — several trained files as one predictor: the mean of what they predict.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/core/operation.hpp>  // ignore_index
+#include <regimen/core/shape.hpp>
+#include <regimen/data/loader.hpp>
+#include <regimen/rule/members_agree.hpp>
+#include <regimen/rule/source_writes_samples.hpp>
+#include <regimen/train/fit.hpp>  // Borrowed
+#include <regimen/train/inference.hpp>
+#include <regimen/train/result.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace regimen {
+
+namespace detail {
+
+template <class Model>
+inline constexpr bool predicts_alone = false;
+template <class Network, class... Policies>
+inline constexpr bool predicts_alone<Inference<Network, Policies...>> = Inferable<Network, Policies...>;
+
+template <class A, class B>
+constexpr bool members_agree() {
+  if constexpr (predicts_alone<A> && predicts_alone<B>) {
+    using X = typename A::Step::Output;
+    if constexpr (is_joined<typename X::Shape> || is_joined<typename B::Step::Output::Shape>) return false;
+    else
+      return std::is_same_v<typename A::Input, typename B::Input> &&
+             std::is_same_v<typename A::Output, typename B::Output> && A::input_size == B::input_size &&
+             A::output_rows == B::output_rows && A::output_size == B::output_size;
+  } else return false;
+}
+
+/// Turns each row of logits into probabilities, in place. In double: a probability of e^-700 still has a logarithm.
+inline void softmax_rows(std::span<double> values, std::size_t columns) {
+  for (std::size_t begin = 0; begin < values.size(); begin += columns) {
+    const std::span<double> row = values.subspan(begin, columns);
+    const double largest = *std::max_element(row.begin(), row.end());
+    double sum = 0;
+    for (double& value : row) sum += value = std::exp(value - largest);
+    for (double& value : row) value /= sum;
+  }
+}
+
+}  // namespace detail
+
+/// The mean of the predictions of trained files. Models are Inferences, perhaps of different networks, policies and
+/// devices, with one input shape and one output shape.
+///
+///   Ensemble<Inference<Mlp>> three({"a.safetensors", "b.safetensors", "c.safetensors"});   // one model, any files
+///   Ensemble<Inference<Mlp>, Inference<Conv>> both({"mlp.safetensors", "conv.safetensors"});   // a file for each
+///   const std::vector<float> p = both.probabilities(images);
+///   const Evaluation found = both.evaluate(test);
+///
+/// predict         the mean of the outputs: for models that predict numbers
+/// probabilities   for classifiers, whose outputs are logits: the mean of softmax(outputs), each row sums to 1. Not the
+///                 softmax of mean logits, which is a geometric mean
+/// evaluate        of a source of whole numbers: the mean of −log(mean probability of the target) over valid targets, as
+///                 CrossEntropy, and accuracy by the largest mean probability. Of other sources: the mean of the squared
+///                 errors of the mean output, as MeanSquaredError. Other losses: predict, and your own loop
+/// memory          that of all Inferences at once
+/// failure         Error for no file, other than a file for each of several models, and as Inference
+template <class First, class... Others>
+class Ensemble final {
+  static constexpr bool may_stand = detail::members_agree<First, First>();
+  template <class Other>
+  using agrees = rule::members_agree<First, Other, !may_stand || detail::members_agree<First, Other>()>;
+  static_assert(sizeof(typename rule::members_agree<First, First, may_stand>::must_hold));
+  static_assert(((sizeof(typename agrees<Others>::must_hold) > 0) && ...));
+  static constexpr bool agree = may_stand && (agrees<Others>::holds && ...);
+
+  template <class Model, class = void>
+  struct Types {
+    using Input = float;
+    using Output = float;
+  };
+  template <class Model>
+  struct Types<Model, std::void_t<typename Model::Output>> {
+    using Input = typename Model::Input;
+    using Output = typename Model::Output;
+  };
+
+ public:
+  using Input = typename Types<First>::Input;
+  using Output = typename Types<First>::Output;
+
+  /// threads   of each member, as Options::threads
+  explicit Ensemble(const std::vector<std::string>& files, int threads = 0) {
+    constexpr std::size_t models = 1 + sizeof...(Others);
+    if (files.empty() || (models > 1 && files.size() != models))
+      throw Error("Ensemble", models > 1 ? std::to_string(models) + " files, one for each model" : "at least 1 file",
+                  std::to_string(files.size()));
+    if constexpr (agree) {
+      if constexpr (models == 1) {
+        for (const std::string& file : files) add<First>(file, threads);
+      } else {
+        std::size_t at = 0;
+        add<First>(files[at++], threads);
+        (add<Others>(files[at++], threads), ...);
+      }
+    }
+  }
+
+  Ensemble(const Ensemble&) = delete;
+  Ensemble& operator=(const Ensemble&) = delete;
+
+  std::size_t members() const { return members_.size(); }
+
+  /// inputs (samples,input_size)  →  (samples,output_size)
+  std::vector<Output> predict(std::span<const Input> inputs) { return rounded(mean(inputs, false)); }
+  std::vector<Output> probabilities(std::span<const Input> inputs) { return rounded(mean(inputs, true)); }
+
+  template <class Source>
+  Evaluation evaluate(const Source& source, std::size_t workers = 1) {
+    if constexpr (!agree) return {};
+    else {
+      constexpr bool of_classes = rule::source_writes_samples<Source, Input, std::int32_t>::holds;
+      using Label = std::conditional_t<of_classes, std::int32_t, Output>;
+      static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
+      if constexpr (rule::source_writes_samples<Source, Input, Label>::holds) return evaluated<Label>(source, workers);
+      else return {};
+    }
+  }
+
+ private:
+  template <class Model>
+  void add(const std::string& file, int threads) {
+    auto model = std::make_shared<Model>(file, threads);  // a std::function is copied, an Inference is not
+    members_.push_back([model](std::span<const Input> inputs) { return model->predict(inputs); });
+  }
+
+  std::vector<double> mean(std::span<const Input> inputs, bool of_probabilities) {
+    std::vector<double> sums;
+    for (const auto& predict : members_) {
+      const std::vector<Output> found = predict(inputs);
+      std::vector<double> one(found.begin(), found.end());
+      if (of_probabilities) detail::softmax_rows(one, columns());
+      sums.resize(one.size());
+      for (std::size_t i = 0; i < one.size(); ++i) sums[i] += one[i];
+    }
+    for (double& sum : sums) sum /= double(members_.size());
+    return sums;
+  }
+  /// Each rounded once.
+  static std::vector<Output> rounded(const std::vector<double>& values) {
+    std::vector<Output> all(values.size());
+    std::transform(values.begin(), values.end(), all.begin(), [](double value) { return static_cast<Output>(value); });
+    return all;
+  }
+  static constexpr std::size_t columns() {
+    if constexpr (agree) return First::output_size / First::output_rows;
+    else return 1;
+  }
+
+  template <class Label, class Source>
+  Evaluation evaluated(const Source& source, std::size_t workers) {
+    constexpr bool of_classes = std::is_same_v<Label, std::int32_t>;
+    constexpr std::size_t targets = of_classes ? First::output_rows : First::output_size;
+    const SampleShape shape{First::input_size, targets, 0, of_classes ? columns() : 0};
+    Loader<Input, Label, train::Borrowed<Source>> loader(
+        {&source}, shape, {First::batch, Order::Sequential, Remainder::Short, 0, {}, 1, workers, 2});
+    double loss = 0, correct = 0;
+    std::size_t count = 0;
+    for (auto next = loader.next(); next; next = loader.next()) {
+      const std::vector<double> found = mean(next.input, of_classes);
+      for (std::size_t i = 0; i < next.target.size(); ++i) {
+        if constexpr (of_classes) {
+          if (next.target[i] == ignore_index) continue;
+          const auto row = std::span(found).subspan(i * columns(), columns());
+          const std::size_t target = static_cast<std::size_t>(next.target[i]);
+          loss -= std::log(row[target]);
+          correct += static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin()) == target ? 1 : 0;
+        } else {
+          const double error = found[i] - double(next.target[i]);
+          loss += error * error;
+        }
+        ++count;
+      }
+    }
+    return {mean_of(loss, double(count)), of_classes ? mean_of(correct, double(count)) : no_value, count};
+  }
+
+  std::vector<std::function<std::vector<Output>(std::span<const Input>)>> members_;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,237 @@
+// regimen/tune/record.hpp — what a search has found: trials, their order, a table; one line of JSON for each trial.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/core/finite.hpp>
+#include <regimen/core/json.hpp>
+#include <regimen/core/mapped_file.hpp>
+#include <regimen/train/result.hpp>
+#include <regimen/tune/space.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace regimen::tune {
+
+/// A trial as it stands.
+///
+///   rungs     what it has reached after so many steps in all: one entry, or under Halving one for each rung
+///   failure   why it failed; empty if it did not. A failed trial is not run again, and is never the best
+struct Trained final {
+  struct Reached {
+    std::uint64_t steps = 0;
+    double loss = no_value, accuracy = no_value, seconds = 0;
+  };
+  std::size_t number = 0, recipe = 0;
+  std::vector<double> values{};
+  std::vector<Reached> rungs{};
+  std::string failure{};
+
+  bool has_failed() const { return !failure.empty(); }
+  double loss() const { return rungs.empty() ? no_value : rungs.back().loss; }
+  double accuracy() const { return rungs.empty() ? no_value : rungs.back().accuracy; }
+  std::uint64_t steps() const { return rungs.empty() ? 0 : rungs.back().steps; }
+  double seconds() const {
+    double sum = 0;
+    for (const Reached& rung : rungs) sum += rung.seconds;
+    return sum;
+  }
+};
+
+/// What a search has found so far.
+///
+///   trials     all of them, by number
+///   looks      how often test data of this search have been evaluated
+///   complete   whether no trial is left to run
+struct Found final {
+  std::vector<std::string> recipes, axes;
+  std::vector<Trained> trials;
+  std::size_t looks = 0;
+  bool complete = false;
+
+  /// The trials that have not failed, best first: those with the most steps, of these by loss, then by number.
+  [[gnu::cold]] std::vector<Trained> ranking() const {
+    std::vector<Trained> all;
+    for (const Trained& trial : trials)
+      if (!trial.has_failed() && !trial.rungs.empty()) all.push_back(trial);
+    std::stable_sort(all.begin(), all.end(), [](const Trained& a, const Trained& b) {
+      return a.rungs.size() != b.rungs.size() ? a.rungs.size() > b.rungs.size() : a.loss() < b.loss();
+    });
+    return all;
+  }
+  /// The chosen trial: of the least loss among those with all steps. Throws Error if every trial has failed.
+  [[gnu::cold]] Trained best() const {
+    const std::vector<Trained> all = ranking();
+    if (!all.empty()) return all.front();
+    std::string reason = "none of them has run";
+    for (const Trained& trial : trials)
+      if (trial.has_failed()) {
+        reason = "none; trial " + std::to_string(trial.number) + ": " + trial.failure;
+        break;
+      }
+    throw Error("a search of " + regimen::detail::counted(trials.size(), "trial"), "a trial that has ended well",
+                reason);
+  }
+  /// For people: the best first, failed ones last, with their reasons; then the recipes.
+  [[gnu::cold]] std::string table() const {
+    std::string text;
+    const auto cell = [&](std::size_t width, const std::string& value) {
+      text += std::string(value.size() < width ? width - value.size() : 0, ' ') + value + "  ";
+    };
+    const auto width_of = [](const std::string& axis) { return (std::max)(std::size_t{10}, axis.size()); };
+    const auto end_line = [&] {
+      while (text.back() == ' ') text.pop_back();
+      text += '\n';
+    };
+    const auto digits = [](const char* form, double value) {
+      char buffer[32];
+      std::snprintf(buffer, sizeof buffer, form, value);
+      return is_nan(value) ? std::string("-") : std::string(buffer);
+    };
+    const auto begin = [&](const Trained& trial) {
+      cell(5, std::to_string(trial.number));
+      if (recipes.size() > 1) cell(6, std::to_string(trial.recipe));
+      for (std::size_t i = 0; i < axes.size(); ++i) cell(width_of(axes[i]), digits("%.4g", trial.values[i]));
+    };
+    cell(5, "trial");
+    if (recipes.size() > 1) cell(6, "recipe");
+    for (const std::string& axis : axes) cell(width_of(axis), axis);
+    cell(7, "steps");
+    cell(10, "loss");
+    cell(8, "accuracy");
+    cell(8, "seconds");
+    end_line();
+    for (const Trained& trial : ranking()) {
+      begin(trial);
+      cell(7, std::to_string(trial.steps()));
+      cell(10, digits("%.5g", trial.loss()));
+      cell(8, digits("%.4f", trial.accuracy()));
+      cell(8, digits("%.1f", trial.seconds()));
+      end_line();
+    }
+    for (const Trained& trial : trials) {
+      if (!trial.has_failed() && !trial.rungs.empty()) continue;
+      begin(trial);
+      text += trial.has_failed() ? "failed: " + trial.failure : "not run";
+      end_line();
+    }
+    for (std::size_t i = 0; recipes.size() > 1 && i < recipes.size(); ++i)
+      text += "recipe " + std::to_string(i) + ": " + recipes[i] + "\n";
+    if (looks > 0) text += "test data: " + regimen::detail::counted(looks, "look") + "\n";
+    return text;
+  }
+};
+
+namespace detail {
+
+[[gnu::cold]] inline void append_string(std::string& to, std::string_view text) {
+  const std::size_t size = to.size();
+  if (regimen::detail::append_json(to, text)) return;
+  std::string plain(text);  // no UTF-8: what a user's exception said
+  for (char& letter : plain)
+    if (static_cast<unsigned char>(letter) >= 0x80) letter = '?';
+  to.resize(size);
+  regimen::detail::append_json(to, plain);
+}
+/// JSON has no number for NaN.
+[[gnu::cold]] inline std::string json_of(double number) { return is_finite(number) ? text_of(number) : "null"; }
+
+/// {"trial":3,"recipe":0,"values":{"learning_rate":0.01},"rungs":[{"steps":90,"loss":0.5,...}],"failure":""}
+[[gnu::cold]] inline std::string line_of(const Trained& trial, const std::vector<std::string>& axes) {
+  std::string line =
+      "{\"trial\":" + std::to_string(trial.number) + ",\"recipe\":" + std::to_string(trial.recipe) + ",\"values\":{";
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (i > 0) line += ',';
+    append_string(line, axes[i]);
+    line += ':' + json_of(trial.values[i]);
+  }
+  line += "},\"rungs\":[";
+  for (const Trained::Reached& rung : trial.rungs)
+    line += (line.back() == '[' ? "{\"steps\":" : ",{\"steps\":") + std::to_string(rung.steps) +
+            ",\"loss\":" + json_of(rung.loss) + ",\"accuracy\":" + json_of(rung.accuracy) +
+            ",\"seconds\":" + json_of(rung.seconds) + "}";
+  line += "],\"failure\":";
+  append_string(line, trial.failure);
+  return line + "}\n";
+}
+
+/// Reads what line_of wrote; values come from the plan.
+[[gnu::cold]] inline Trained trial_of(const std::string& where, std::string_view line) {
+  using regimen::detail::JsonReader;
+  using Kind = JsonReader::Kind;
+  const std::string cure = "remove the line; its trial runs again";
+  JsonReader json(where, line, cure);
+  const auto number = [&](const JsonReader::Value& value) {
+    if (value.kind == Kind::null) return no_value;
+    if (value.kind != Kind::number && value.kind != Kind::whole) throw Error(where, "a number", value.words(), cure);
+    return std::strtod(value.text.c_str(), nullptr);
+  };
+  const auto whole = [&](const JsonReader::Value& value) {
+    if (value.kind != Kind::whole) throw Error(where, "a whole number", value.words(), cure);
+    return value.whole;
+  };
+  const auto open = [&](Kind kind, const char* expected) {
+    if (const auto value = json.value(); value.kind != kind) throw Error(where, expected, value.words(), cure);
+  };
+  Trained trial;
+  open(Kind::object, "an object");
+  for (std::string key; json.key(key);) {
+    if (key == "trial") trial.number = static_cast<std::size_t>(whole(json.value()));
+    else if (key == "recipe") trial.recipe = static_cast<std::size_t>(whole(json.value()));
+    else if (key == "failure") trial.failure = json.value().text;
+    else if (key == "values") {
+      open(Kind::object, "an object");
+      for (std::string axis; json.key(axis);) trial.values.push_back(number(json.value()));
+    } else if (key == "rungs") {
+      open(Kind::array, "an array");
+      while (json.element()) {
+        Trained::Reached rung;
+        open(Kind::object, "an object");
+        for (std::string name; json.key(name);) {
+          const auto value = json.value();
+          if (name == "steps") rung.steps = whole(value);
+          else if (name == "loss") rung.loss = number(value);
+          else if (name == "accuracy") rung.accuracy = number(value);
+          else if (name == "seconds") rung.seconds = number(value);
+          else throw Error(where, "steps, loss, accuracy, seconds", name, cure);
+        }
+        trial.rungs.push_back(rung);
+      }
+    } else {
+      throw Error(where, "trial, recipe, values, rungs, failure", key, cure);
+    }
+  }
+  json.end();
+  return trial;
+}
+
+/// The lines of a text file; none if there is no such file.
+[[gnu::cold]] inline std::vector<std::string> lines_of(const std::string& path) {
+  std::vector<std::string> lines;
+  std::FILE* const file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) {
+    if (errno == ENOENT) return lines;
+    throw Error(path, "a file that can be read", regimen::detail::system_words(errno));
+  }
+  std::string line;
+  for (int letter = 0; (letter = std::fgetc(file)) != EOF;) {
+    if (letter != '\n') line += static_cast<char>(letter);
+    else lines.push_back(std::exchange(line, {}));
+  }
+  std::fclose(file);
+  if (!line.empty()) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace detail
+
+}  // namespace regimen::tune
+// SPDX-License-Identifier: Apache-2.0
