@@ -33,12 +33,12 @@ using All =
                 Debug<None>, Debug<Anomaly>,                                                                     //
                 Freeze<>, Freeze<Linear<4>>,                                                                     //
                 Init<Default>, Fusion<Fused>, Fusion<Unfused>, Attention<>, Attention<Tiled>, Attention<Composed>,
-                Attention<Cudnn>>;
+                Attention<Cudnn>, Convolution<>, Convolution<Blocks>, Convolution<Cudnn>>;
 
 // These need a partner, and compose with no other policy alone.
-using Alone =
-    mp::mp_list<Fp16, LossScale<Static<1024>>, LossScale<Dynamic>, LossScale<DynamicScale<256, 10>>, Batch<Largest>,
-                Shard<ZeRO2>, Shard<ZeRO3>, World<4>, Accumulate<4, ReduceEach>, Attention<Composed>, Attention<Cudnn>>;
+using Alone = mp::mp_list<Fp16, LossScale<Static<1024>>, LossScale<Dynamic>, LossScale<DynamicScale<256, 10>>,
+                          Batch<Largest>, Shard<ZeRO2>, Shard<ZeRO3>, World<4>, Accumulate<4, ReduceEach>,
+                          Attention<Composed>, Attention<Cudnn>, Convolution<Blocks>, Convolution<Cudnn>>;
 using Partners = mp::mp_list<
     Pair<Fp16, LossScale<Static<1024>>>, Pair<Fp16, LossScale<Dynamic>>, Pair<Fp16, LossScale<DynamicScale<256, 10>>>,
     Pair<Batch<Largest>, Target<targets::a100_40g>>, Pair<Batch<Largest>, Target<targets::host<8_GiB>>>,

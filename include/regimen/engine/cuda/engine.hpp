@@ -6,6 +6,7 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/core/path_text.hpp>
 #include <regimen/engine/cuda/attention.hpp>
+#include <regimen/engine/cuda/convolution.hpp>
 #include <regimen/engine/cuda/copies.hpp>
 #include <regimen/engine/cuda/graphs.hpp>
 #include <regimen/engine/cuda/host_copies.hpp>
@@ -18,6 +19,7 @@
 #include <regimen/engine/engine.hpp>
 #include <regimen/engine/hash.hpp>
 #include <regimen/engine/plan/devices.hpp>
+#include <regimen/kernel/add_wider.hpp>
 #include <regimen/kernel/block.hpp>
 #include <regimen/kernel/library_random.hpp>
 #include <regimen/kernel/pad_rows.hpp>
@@ -44,8 +46,7 @@ namespace regimen::cuda {
 template <Runtime R, class Choices = engine::DefaultChoices>
 class Engine : public engine::EveryIteration {
  public:
-  using Traits = cuda::Traits<R::workspace, 0, typename Choices::attention::form, R::has_fused_attention,
-                              requires { &R::connect; }>;
+  using Traits = cuda::Traits<R::workspace, 0, Choices, R::has_cudnn, requires { &R::connect; }>;
   using Transport = cuda::Transport<R, typename Choices::communicator>;
   using Ranks = typename Transport::Ranks;
   static constexpr bool has_gpu_for_each_rank = connects_gpus<typename Choices::communicator::ranks>;
@@ -206,7 +207,8 @@ class Engine : public engine::EveryIteration {
   template <class Compute>
   static std::string numerics() {
     return R::numerics() + (std::is_same_v<Compute, tf32> ? ", factors rounded to tf32" : "") +
-           (Traits::fuses_attention ? ", attention and its dropout by cuDNN" : "") + versions();
+           (Traits::fuses_attention ? ", attention and its dropout by cuDNN" : "") +
+           (Traits::calls_convolutions ? ", convolutions by cuDNN" : "") + versions();
   }
   template <class Compute>
   std::string description() const {
@@ -349,6 +351,46 @@ class Engine : public engine::EveryIteration {
     if (!prepares_) runtime_.attend(attention, tensors, base_ + scratch + random_bytes(o.drop), stream_);
   }
 
+  template <Convolves Operation>
+  void launch(const Operation& o, std::size_t scratch) {
+    if constexpr (Traits::calls_convolutions) convolve(o, scratch);
+    else launch_kernels(o, scratch);
+  }
+  template <class Operation>
+  void convolve(const Operation& o, std::size_t scratch) {
+    if (o.shape.samples > 0) {
+      const ConvolutionDescriptor descriptor = convolution(o, R::workspace);
+      const typename R::Convolution& made =
+          convolutions_.found_or_made(descriptor, [&] { return runtime_.make_convolution(descriptor); });
+      if (!prepares_)
+        runtime_.convolve(made, convolution_tensors(o, base_, scratch), base_ + scratch + rounded_gradient_bytes(o),
+                          stream_);
+    }
+    complete(o, scratch);
+  }
+  /// What the library leaves: the bias.
+  template <class T>
+  void complete(const op::Conv<T>& o, std::size_t scratch) {
+    if (!o.bias.is_absent())
+      launch_kernels(
+          op::BiasActivation<activation::Identity, T>{
+              .x = o.y, .bias = o.bias, .y = o.y, .rows = o.shape.positions(), .columns = o.shape.out_channels},
+          scratch);
+  }
+  template <class T>
+  void complete(const op::ConvInput<T>&, std::size_t) {}
+  /// A gradient in a wider type; or that of no samples, which is zero.
+  template <class T, class G>
+  void complete(const op::ConvWeight<T, G>& o, std::size_t scratch) {
+    const std::size_t count = o.shape.weights();
+    if (o.shape.samples == 0) {
+      if (!o.add && !prepares_) runtime_.fill(base_ + o.d_weight.offset, 0, count * sizeof(G), stream_);
+    } else if constexpr (!std::is_same_v<T, G>) {
+      if (o.add) launch_kernels(kernel::AddWider<T, G>{{scratch}, o.d_weight, count}, scratch);
+      else launch_kernels(op::Cast<T, G>{.x = {scratch}, .y = o.d_weight, .count = count}, scratch);
+    }
+  }
+
   std::size_t started(std::size_t copy) {
     if (waits_) transport_.synchronize(host_copies_.copied(copy));
     return copy;
@@ -375,6 +417,7 @@ class Engine : public engine::EveryIteration {
   Path layer_{};
   Prepared<ProductDescriptor, typename R::Product> products_;
   Prepared<FusedAttention, typename R::Attention> attentions_;
+  Prepared<ConvolutionDescriptor, typename R::Convolution> convolutions_;
 };
 
 }  // namespace regimen::cuda
