@@ -1,6 +1,6 @@
 // A form of convolution without its policy.
-// expect: Blocks and Cudnn are forms, not policies; write Convolution<Cudnn>
-// names: regimen::Blocks
+// expect: Direct and Cudnn are forms, not policies; write Convolution<Cudnn>
+// names: regimen::Direct
 #include "../support/recipe.hpp"
 
 using namespace regimen;
@@ -8,7 +8,7 @@ using namespace regimen;
 #ifndef REGIMEN_MISUSE
 using Train = Trainer<Net, Convolution<>>;
 #else
-using Train = Trainer<Net, Blocks>;
+using Train = Trainer<Net, Direct>;
 #endif
 
 int main() { return sizeof(Train) == 0; }

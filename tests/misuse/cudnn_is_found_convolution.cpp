@@ -7,7 +7,7 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Trainer<Net, Convolution<Blocks>, Device<Gpu<false>>>;
+using Train = Trainer<Net, Convolution<Direct>, Device<Gpu<false>>>;
 #else
 using Train = Trainer<Net, Convolution<Cudnn>, Device<Gpu<false>>>;
 #endif

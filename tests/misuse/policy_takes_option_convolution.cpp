@@ -1,5 +1,5 @@
 // An option of attention as the form in which a device computes convolutions.
-// expect: Convolution<\.\.\.> takes a form; name Blocks or Cudnn
+// expect: Convolution<\.\.\.> takes a form; name Direct or Cudnn
 // names: regimen::Causal
 #include "../support/model_recipe.hpp"
 

@@ -70,10 +70,10 @@ TEST_CASE("networks of convolutions train by cuDNN what they train on the CPU") 
 }
 
 TEST_CASE("the form has its effect, what it plans is what it uses, and it repeats its bits") {
-  using InBlocks = Trainer<SmallResNet, Batch<4>, Precision<bf16, fp32>, Convolution<Blocks>, Device<Emulated>>;
+  using InBlocks = Trainer<SmallResNet, Batch<4>, Precision<bf16, fp32>, Convolution<Direct>, Device<Emulated>>;
   using ByLibrary = Trainer<SmallResNet, Batch<4>, Precision<bf16, fp32>, Convolution<Cudnn>, Device<Emulated>>;
   static_assert(ByLibrary::plan().operations() == InBlocks::plan().operations());
-  static_assert(std::is_same_v<Trainer<SmallResNet, Device<Emulated>>::Recipe::Device::Traits::convolution, Blocks>);
+  static_assert(std::is_same_v<Trainer<SmallResNet, Device<Emulated>>::Recipe::Device::Traits::convolution, Direct>);
   ByLibrary trainer;
   const std::size_t before = trainer.used().operations;  // copies of the weights in 16 bits
   trainer.fit(fake_data(), {.steps = 4, .progress = false});
@@ -85,7 +85,7 @@ TEST_CASE("the form has its effect, what it plans is what it uses, and it repeat
   };
   const std::vector<double> first = weights(std::type_identity<Convolution<Cudnn>>{});
   CHECK(first != weights());
-  CHECK(weights() == weights(std::type_identity<Convolution<Blocks>>{}));
+  CHECK(weights() == weights(std::type_identity<Convolution<Direct>>{}));
   CHECK(first == weights(std::type_identity<Convolution<Cudnn>>{}, std::type_identity<Graph<Off>>{}));
   CHECK(first == weights(std::type_identity<Convolution<Cudnn>>{}, std::type_identity<Checkpoint<Every<1>>>{}));
 }
@@ -111,7 +111,7 @@ TEST_CASE("Inference predicts in each form") {
     Inference<SmallResNet, Batch<1>, Precision<fp64>, Convolution<Form>, Device<Emulated>> model(folder / "state");
     return model.predict(std::vector<float>(8 * 9 * 3, 0.5f));
   };
-  const auto blocks = predicted(std::type_identity<Blocks>{}), library = predicted(std::type_identity<Cudnn>{});
+  const auto blocks = predicted(std::type_identity<Direct>{}), library = predicted(std::type_identity<Cudnn>{});
   REQUIRE(blocks.size() == 5);
   REQUIRE(library.size() == 5);
   for (std::size_t i = 0; i < 5; ++i) CHECK(std::fabs(blocks[i] - library[i]) < of_order);

@@ -7,7 +7,7 @@
 namespace regimen {
 
 /// Kernels of plain loops: a thread computes one number.
-struct Blocks final {
+struct Direct final {
   using option_of = regimen::axis::convolution;
 };
 
@@ -21,10 +21,10 @@ inline constexpr bool belongs_to<Cudnn, axis::convolution> = true;
 /// Decides the form in which a GPU computes convolutions: Conv1d, Conv2d, Conv3d and ConvTranspose2d, forward and backward.
 /// One of a single pixel, which is a product, has no other form.
 ///
-///   choices   Convolution<Blocks>, Convolution<Cudnn>
-///   default   Convolution<>: the device's own form; Blocks on GPUs
+///   choices   Convolution<Direct>, Convolution<Cudnn>
+///   default   Convolution<>: the device's own form; Direct on GPUs
 ///   refuses   a form that the device lacks; Cudnn where the program is compiled without it
-///   error     Blocks rounds a sum once. Cudnn rounds it before it adds the bias, and once more then; in 16 bits the
+///   error     Direct rounds a sum once. Cudnn rounds it before it adds the bias, and once more then; in 16 bits the
 ///             gradient of a weight once more in that type, before it is added to the wider one. It sums in at least
 ///             fp32, in a fixed order, and reads fp32 as fp32: of its engines those are chosen whose notes say nothing
 ///             else

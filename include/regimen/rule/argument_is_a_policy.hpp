@@ -291,7 +291,7 @@ template <class Argument>
 struct argument_is_a_policy<Argument> {
   static constexpr bool holds = Policy<Argument>;
   struct must_hold {
-    static_assert(holds, "regimen: Blocks and Cudnn are forms, not policies; write Convolution<Cudnn>");
+    static_assert(holds, "regimen: Direct and Cudnn are forms, not policies; write Convolution<Cudnn>");
   };
 };
 

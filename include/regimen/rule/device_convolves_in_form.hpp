@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Blocks and Cudnn are forms of GPUs.
+/// Direct and Cudnn are forms of GPUs.
 /// Has: whether the engine of Device computes convolutions in the form of Convolution.
 /// docs/errors/device_convolves_in_form.md
 template <class Convolution, class Device, bool Has>

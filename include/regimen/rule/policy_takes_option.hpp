@@ -181,7 +181,7 @@ template <class Option>
 struct policy_takes_option<axis::convolution, Option> {
   static constexpr bool holds = detail::is_option<axis::convolution, Option>;
   struct must_hold {
-    static_assert(holds, "regimen: Convolution<...> takes a form; name Blocks or Cudnn");
+    static_assert(holds, "regimen: Convolution<...> takes a form; name Direct or Cudnn");
   };
 };
 

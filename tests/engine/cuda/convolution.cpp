@@ -128,7 +128,7 @@ TEMPLATE_TEST_CASE("both forms give one result where sums are exact", "", double
                 y = room<T>(arena, outputs), d_x = room<T>(arena, inputs);
   const View<S> d_w = room<S>(arena, o.weights());
   const auto agree = [&](const auto& operation, const auto& view, std::size_t count) {
-    CHECK(on_the_device<Cudnn>(arena, operation, view, count) == on_the_device<Blocks>(arena, operation, view, count));
+    CHECK(on_the_device<Cudnn>(arena, operation, view, count) == on_the_device<Direct>(arena, operation, view, count));
   };
   agree(op::Conv<T>{at_x, at_w, y, o}, y, outputs);
   agree(op::ConvInput<T>{at_y, at_w, d_x, o}, d_x, inputs);
@@ -194,5 +194,5 @@ using InLibrary = EngineOf<Cudnn>::Traits;
 static_assert(InLibrary::scratch(gradient<float, float>) == emulated::Runtime::workspace);
 static_assert(InLibrary::scratch(gradient<bf16, bf16>) == emulated::Runtime::workspace);
 static_assert(InLibrary::scratch(gradient<bf16, float>) == emulated::Runtime::workspace + 2 * 9 * 16 * 32);
-static_assert(std::is_same_v<EngineOf<OfDevice>::Traits::convolution, Blocks>);
+static_assert(std::is_same_v<EngineOf<OfDevice>::Traits::convolution, Direct>);
 // SPDX-License-Identifier: Apache-2.0

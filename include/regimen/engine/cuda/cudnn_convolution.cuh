@@ -118,7 +118,7 @@ inline Convolution make_convolution(Handle& handle, const ConvolutionDescriptor&
   else detail::describe<float>(*graph, o);
   Plan plan = handle.choose(graph->operations(), o.workspace,
                             [&](Raw configuration) { return is_exact(configuration, o.type); },
-                            {"Convolution<Cudnn>", "write Convolution<Blocks>"});
+                            {"Convolution<Cudnn>", "write Convolution<Direct>"});
   return {std::move(graph), std::move(plan)};
 }
 

@@ -119,7 +119,7 @@ struct Traits : engine::DefaultTraits {
   template <class Operation>
   static constexpr bool runs = runs_on_gpu<Operation>;
   using attention = form_or<Composed, typename Choices::attention::form>;
-  using convolution = form_or<Blocks, typename Choices::convolution::form>;
+  using convolution = form_or<Direct, typename Choices::convolution::form>;
   static constexpr bool composes_attention = regimen::detail::ComposedForm<attention>;
   static constexpr bool fuses_attention = std::is_same_v<attention, Cudnn>,
                         calls_convolutions = std::is_same_v<convolution, Cudnn>, has_cudnn = cudnn, has_nccl = nccl;
