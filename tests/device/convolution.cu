@@ -1,4 +1,5 @@
-// tests/device/convolution.cu — a network of convolutions trains on Device<Cuda> in each form what it trains on the CPU.
+// tests/device/convolution.cu — a network of convolutions trains on Device<Cuda> in each form what it
+// trains on the CPU.
 //
 // Most of it is host code, and tests/device/block_kernels.cu compiles the kernels; so it is
 // compiled for 90a-real

@@ -1,5 +1,5 @@
-// tests/kernel/add_wider.cpp — numbers of a narrow type added to those of a wider one: one rounding, in every order of
-// threads.
+// tests/kernel/add_wider.cpp — numbers of a narrow type added to those of a wider one: one rounding, in every
+// order of threads.
 #include "against_cpu.hpp"
 
 #include <regimen/kernel/add_wider.hpp>

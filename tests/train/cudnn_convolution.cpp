@@ -1,4 +1,4 @@
-// Convolutions that cuDNN computes, on the emulated device: they train what the CPU engine trains, and repeat their bits.
+// Convolutions that cuDNN computes, on the emulated device: they train what the CPU engine trains, and repeat bits.
 #include "support/rounding.hpp"
 #include "train/deferred.hpp"
 
@@ -109,7 +109,7 @@ TEST_CASE("Inference predicts in each form") {
   trainer.save(folder / "state");
   const auto predicted = [&]<class Form>(std::type_identity<Form>) {
     Inference<SmallResNet, Batch<1>, Precision<fp64>, Convolution<Form>, Device<Emulated>> model(folder / "state");
-    return model.predict(std::vector<float>(8 * 9 * 3, 0.5f));
+    return model.predict(std::vector<double>(8 * 9 * 3, 0.5));
   };
   const auto blocks = predicted(std::type_identity<Direct>{}), library = predicted(std::type_identity<Cudnn>{});
   REQUIRE(blocks.size() == 5);

@@ -18,8 +18,8 @@ template <>
 inline constexpr bool belongs_to<Cudnn, axis::convolution> = true;
 }  // namespace detail
 
-/// Decides the form in which a GPU computes convolutions: Conv1d, Conv2d, Conv3d and ConvTranspose2d, forward and backward.
-/// One of a single pixel, which is a product, has no other form.
+/// Decides the form in which a GPU computes convolutions: Conv1d, Conv2d, Conv3d and ConvTranspose2d, forward and
+/// backward. One of a single pixel, which is a product, has no other form.
 ///
 ///   choices   Convolution<Direct>, Convolution<Cudnn>
 ///   default   Convolution<>: the device's own form; Direct on GPUs
@@ -28,8 +28,8 @@ inline constexpr bool belongs_to<Cudnn, axis::convolution> = true;
 ///             gradient of a weight once more in that type, before it is added to the wider one. It sums in at least
 ///             fp32, in a fixed order, and reads fp32 as fp32: of its engines those are chosen whose notes say nothing
 ///             else
-///   cost      Cudnn uses tensor cores in 16 bits, and may use the workspace of the library's products, 32 MiB, which the
-///             plan counts. It chooses an engine when a Trainer is constructed; no GPU has run it so far
+///   cost      Cudnn uses tensor cores in 16 bits, and may use as much workspace as the products have, 32 MiB, which
+///             the plan counts. It chooses an engine when a Trainer is constructed; no GPU has run it so far
 template <class Form = OfDevice>
 struct Convolution final {
   using axis = regimen::axis::convolution;

@@ -5,6 +5,8 @@
 #include <regimen/core/number.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
+#include <regimen/kernel/add_wider.hpp>
+#include <regimen/kernel/elementwise.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -50,6 +52,28 @@ ConvolutionTensors convolution_tensors(const op::ConvInput<T>& o, std::byte* bas
 template <class T, class G>
 ConvolutionTensors convolution_tensors(const op::ConvWeight<T, G>& o, std::byte* base, std::size_t scratch) {
   return {base + o.x.offset, base + (std::is_same_v<T, G> ? o.d_weight.offset : scratch), base + o.d_y.offset};
+}
+
+/// launch(operation) for what the library leaves of one: the bias.
+template <class T>
+void launch_rest(const op::Conv<T>& o, std::size_t, const auto& launch) {
+  if (o.bias.is_absent()) return;
+  op::BiasActivation<activation::Identity, T> sum{};
+  sum.x = sum.y = o.y, sum.bias = o.bias, sum.rows = o.shape.positions(), sum.columns = o.shape.out_channels;
+  launch(sum);
+}
+template <class T>
+void launch_rest(const op::ConvInput<T>&, std::size_t, const auto&) {}
+/// The gradient of a weight in a wider type; or that of no samples, which is zero.
+template <class T, class G>
+void launch_rest(const op::ConvWeight<T, G>& o, std::size_t scratch, const auto& launch) {
+  const std::size_t count = o.shape.weights();
+  if (o.shape.samples == 0) {
+    if (!o.add) launch(op::Zero<G>{o.d_weight, count});
+  } else if constexpr (!std::is_same_v<T, G>) {
+    if (o.add) launch(kernel::AddWider<T, G>{{scratch}, o.d_weight, count});
+    else launch(op::Cast<T, G>{{scratch}, o.d_weight, count});
+  }
 }
 
 }  // namespace regimen::cuda

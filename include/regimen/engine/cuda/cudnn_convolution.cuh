@@ -1,5 +1,5 @@
-// regimen/engine/cuda/cudnn_convolution.cuh — convolutions of cuDNN 9, by its C interface of operation graphs. It compiles;
-// it has never run on a GPU. cuDNN 9.19 has an engine for each when asked for the properties of an H200.
+// regimen/engine/cuda/cudnn_convolution.cuh — convolutions of cuDNN 9, by its C interface of operation graphs. It
+// compiles; it has never run on a GPU. cuDNN 9.19 has an engine for each when asked for the properties of an H200.
 #pragma once
 
 #include <regimen/engine/cuda/cudnn_descriptor.cuh>
@@ -21,8 +21,8 @@ struct Convolution {
   Plan plan{};
 };
 
-/// Whether an engine adds in a fixed order and computes what the plan promises: sums in fp32 of the numbers as they are,
-/// without transforms that round more. Tensor cores would read fp32 as tf32.
+/// Whether an engine adds in a fixed order, in at least fp32, the products of the numbers as they are: without transforms
+/// that round more. Tensor cores would read fp32 as tf32.
 inline bool is_exact(Raw configuration, ElementType type) {
   const Notes notes(configuration);
   for (const auto note : {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION,

@@ -1,5 +1,5 @@
-// regimen/engine/cuda/cudnn_descriptor.cuh — descriptors of cuDNN's C interface, their attributes and errors; tensors and
-// operations of a graph.
+// regimen/engine/cuda/cudnn_descriptor.cuh — descriptors of cuDNN's C interface, their attributes and errors; tensors
+// and operations of a graph.
 #pragma once
 
 #include <regimen/core/error.hpp>

@@ -61,8 +61,8 @@ class Handle final {
   struct Words {
     const char *who, *cure;
   };
-  /// The first plan of the library's heuristic, then of its fallbacks, whose engine is admitted and whose workspace fits.
-  /// admits(configuration)
+  /// The first plan of the library's heuristic, then of its fallbacks, that admits(configuration) and whose workspace
+  /// fits. It may have to compile kernels, which takes a second.
   template <class Admits>
   Plan choose(const std::vector<Raw>& operations, std::size_t workspace, const Admits& admits, const Words& words) {
     Plan held;

@@ -19,7 +19,6 @@
 #include <regimen/engine/engine.hpp>
 #include <regimen/engine/hash.hpp>
 #include <regimen/engine/plan/devices.hpp>
-#include <regimen/kernel/add_wider.hpp>
 #include <regimen/kernel/block.hpp>
 #include <regimen/kernel/library_random.hpp>
 #include <regimen/kernel/pad_rows.hpp>
@@ -359,36 +358,12 @@ class Engine : public engine::EveryIteration {
   template <class Operation>
   void convolve(const Operation& o, std::size_t scratch) {
     if (o.shape.samples > 0) {
-      const ConvolutionDescriptor descriptor = convolution(o, R::workspace);
-      const typename R::Convolution& made =
-          convolutions_.found_or_made(descriptor, [&] { return runtime_.make_convolution(descriptor); });
-      if (!prepares_)
-        runtime_.convolve(made, convolution_tensors(o, base_, scratch), base_ + scratch + rounded_gradient_bytes(o),
-                          stream_);
+      const ConvolutionDescriptor asked = convolution(o, R::workspace);
+      const auto& made = convolutions_.found_or_made(asked, [&] { return runtime_.make_convolution(asked); });
+      std::byte* const workspace = base_ + scratch + rounded_gradient_bytes(o);
+      if (!prepares_) runtime_.convolve(made, convolution_tensors(o, base_, scratch), workspace, stream_);
     }
-    complete(o, scratch);
-  }
-  /// What the library leaves: the bias.
-  template <class T>
-  void complete(const op::Conv<T>& o, std::size_t scratch) {
-    if (!o.bias.is_absent())
-      launch_kernels(
-          op::BiasActivation<activation::Identity, T>{
-              .x = o.y, .bias = o.bias, .y = o.y, .rows = o.shape.positions(), .columns = o.shape.out_channels},
-          scratch);
-  }
-  template <class T>
-  void complete(const op::ConvInput<T>&, std::size_t) {}
-  /// A gradient in a wider type; or that of no samples, which is zero.
-  template <class T, class G>
-  void complete(const op::ConvWeight<T, G>& o, std::size_t scratch) {
-    const std::size_t count = o.shape.weights();
-    if (o.shape.samples == 0) {
-      if (!o.add && !prepares_) runtime_.fill(base_ + o.d_weight.offset, 0, count * sizeof(G), stream_);
-    } else if constexpr (!std::is_same_v<T, G>) {
-      if (o.add) launch_kernels(kernel::AddWider<T, G>{{scratch}, o.d_weight, count}, scratch);
-      else launch_kernels(op::Cast<T, G>{.x = {scratch}, .y = o.d_weight, .count = count}, scratch);
-    }
+    launch_rest(o, scratch, [&](const auto& part) { launch_kernels(part, scratch); });
   }
 
   std::size_t started(std::size_t copy) {
