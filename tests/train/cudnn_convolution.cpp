@@ -72,6 +72,8 @@ TEST_CASE("networks of convolutions train by cuDNN what they train on the CPU") 
 TEST_CASE("the form has its effect, what it plans is what it uses, and it repeats its bits") {
   using InBlocks = Trainer<SmallResNet, Batch<4>, Precision<bf16, fp32>, Convolution<Direct>, Device<Emulated>>;
   using ByLibrary = Trainer<SmallResNet, Batch<4>, Precision<bf16, fp32>, Convolution<Cudnn>, Device<Emulated>>;
+  static_assert(Composable<SmallResNet, Convolution<Cudnn>, Device<Emulated>> &&
+                !Composable<SmallResNet, Convolution<Cudnn>> && !Composable<SmallResNet, Convolution<Direct>>);
   static_assert(ByLibrary::plan().operations() == InBlocks::plan().operations());
   static_assert(std::is_same_v<Trainer<SmallResNet, Device<Emulated>>::Recipe::Device::Traits::convolution, Direct>);
   ByLibrary trainer;
