@@ -9,10 +9,10 @@ using namespace test;
 
 TEMPLATE_TEST_CASE("16-bit numbers are added to fp32 ones, at any place", "", bf16, fp16) {
   using T = TestType;
-  for (const std::size_t count : {0, 1, 7, 8, 9, 1030})
-    for (const std::size_t past : {0u, 4u}) {
+  for (const std::size_t count : Sizes{0, 1, 7, 8, 9, 1030})
+    for (const std::size_t past : Sizes{0, 4}) {
       const Values x = values<T>(count, 3, 1), y = values<float>(count, 3, 2);
-      by_definition(
+      in_every_way(
           std::size_t{1} << 16,
           [&](Arena& arena) {
             arena.begin_past(past);
