@@ -190,7 +190,7 @@ if(NOT REGIMEN_MPI STREQUAL "OFF")
   endif()
 endif()
 
-# ---- CUDA: the runtime, cuBLASLt, and cuDNN for fused attention. A target of its own: programs for a CPU need none of it ---
+# ---- CUDA: the runtime, cuBLASLt, and cuDNN for attention and convolutions. A target of its own: programs for a CPU need none of it ---
 # The libraries come from the toolkit, or from the packages that PyTorch installs (without a plain `.so`).
 set(REGIMEN_HAS_CUDA OFF)
 set(REGIMEN_HAS_CUDNN OFF)
@@ -227,7 +227,7 @@ if(NOT REGIMEN_CUDA STREQUAL "OFF")
       if(REGIMEN_CUDNN_INCLUDE AND REGIMEN_CUDNN_LIBRARY)
         regimen_brings(regimen::cuda CUDNN)
       else()
-        regimen_missing(CUDNN "no cuDNN 9 found: attention on a GPU is composed of products and kernels; set REGIMEN_CUDA_PACKAGES to PyTorch's folder nvidia, which has it")
+        regimen_missing(CUDNN "no cuDNN 9 found: attention on a GPU is composed of products and kernels, and convolutions are kernels; set REGIMEN_CUDA_PACKAGES to PyTorch's folder nvidia, which has it")
       endif()
     endif()
     # A target of its own, as programs of one rank must not need it to start.

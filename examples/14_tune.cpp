@@ -1,4 +1,4 @@
-// examples/13_tune.cpp — lesson 13: a search for the update rule and its learning rate; test data are looked at last.
+// examples/14_tune.cpp — lesson 14: a search for the update rule and its learning rate; test data are looked at last.
 //
 //   tune --data FOLDER     with t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz
 //   tune                   on made-up images

@@ -6,6 +6,7 @@
 // nvcc compiles it wherever there is one; where there is a device, too, it runs. Exit code 77: there is none.
 #include <regimen/core/activation.hpp>
 #include <regimen/engine/cuda/library.cuh>
+#include <regimen/kernel/add_wider.hpp>
 #include <regimen/kernel/attention.hpp>
 #include <regimen/kernel/attention_backward.hpp>
 #include <regimen/kernel/attention_bias.hpp>
@@ -256,6 +257,7 @@ void elementwise() {
   const auto wide = c.put<float>(count, 3, 6);
   agree(c, op::Cast<float, T>{wide, y, count}, y, count, 0);
   agree(c, op::Cast<T, float>{x, wide, count}, wide, count, 0);
+  if constexpr (sizeof(T) == 2) agree(c, kernel::AddWider<T, float>{x, wide, count}, wide, count, 0);
   const auto random = c.put<std::uint64_t>(3, 1000, 4);
   for (const std::size_t elements : {columns, columns - 1})  // one by one, and by packs
     agree(

@@ -1,5 +1,5 @@
 #!/bin/bash
-# tune.sh TUNE: lesson 13 finds the same, killed or not, side by side or not, and counts the looks at its test data.
+# tune.sh TUNE: lesson 14 finds the same, killed or not, side by side or not, and counts the looks at its test data.
 set -u
 tune=$1
 work=$(mktemp -d)

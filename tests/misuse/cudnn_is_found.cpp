@@ -1,5 +1,5 @@
 // Attention by cuDNN, in a program that is compiled without it.
-// expect: this program has no cuDNN; install it for CMake's regimen::cuda, or write Attention<Composed>
+// expect: this program has no cuDNN; install it for CMake's regimen::cuda, or name another form
 // names: regimen::Attention<regimen::Cudnn>
 #include <regimen/engine/cuda/plan.hpp>
 #include "../support/gpu_recipe.hpp"

@@ -104,8 +104,10 @@ std::string check_emulated() {
   using Own = typename on_one_device<typename P::Net, typename P::Policies>::type;
   constexpr OnDevice drawn = drawn_on_device(Seed);
   constexpr bool fuses = policy_in<Own, axis::fusion>::fuses, separates = drawn.separate && fuses;
-  using Form = mp::mp_list<Device<Emulated>, std::conditional_t<network_shares_keys<typename P::Net>, Attention<Tiled>,
-                                                                mp::mp_at_c<Forms, drawn.form>>>;
+  using Form = mp::mp_list<
+      Device<Emulated>,
+      std::conditional_t<network_shares_keys<typename P::Net>, Attention<Tiled>, mp::mp_at_c<Forms, drawn.form>>,
+      std::conditional_t<drawn.library, Convolution<Cudnn>, Convolution<>>>;
   using Apart = mp::mp_push_back<Form, Epilogue<Separate>>;
   using There = std::conditional_t<separates, Apart, Form>;
   Findings findings("seed " + std::to_string(Seed) + " on the emulated device" + (drawn.fibers ? ", by fibers" : "") +

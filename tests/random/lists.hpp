@@ -715,15 +715,20 @@ using Forms = mp::mp_list<Attention<>, Attention<Tiled>, Attention<HeadByHead>>;
 
 /// separate   products leave biases and activations to kernels, if the program fuses at all
 /// fibers     blocks have as many threads as on a GPU, and checked barriers
+/// library    convolutions are cuDNN's
 /// ranks      a program of ranks has a device for each of them, which NCCL connects; compiled for one program of four
 /// offloads   blocks wait in the host's memory, if there are three; compiled for one program of two
 struct OnDevice {
   std::size_t form = 0;
-  bool separate = false, fibers = false, ranks = false, offloads = false;
+  bool separate = false, fibers = false, ranks = false, offloads = false, library = false;
 };
 constexpr OnDevice drawn_on_device(std::uint64_t seed) {
-  return {static_cast<std::size_t>(mix(seed, 9) % mp::mp_size<Forms>::value), mix(seed, 10) % 2 == 0,
-          mix(seed, 11) % 3 == 0, mix(seed, 12) % 4 == 0, mix(seed, 13) % 2 == 0};
+  return {static_cast<std::size_t>(mix(seed, 9) % mp::mp_size<Forms>::value),
+          mix(seed, 10) % 2 == 0,
+          mix(seed, 11) % 3 == 0,
+          mix(seed, 12) % 4 == 0,
+          mix(seed, 13) % 2 == 0,
+          mix(seed, 14) % 2 == 0};
 }
 
 // ---- neighbours: what changes no bit, and what changes rounding alone

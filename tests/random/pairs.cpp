@@ -66,10 +66,10 @@ constexpr std::array<std::size_t, sizeof...(Move)> places_of(mp::mp_list<Move...
 }  // namespace
 
 TEST_CASE("every pair of axes that compose is decided in one of the fixed programs") {
-  // A Device has one choice; Graph and Attention have others on other devices (see below, and random/emulated.hpp), and
-  // Steps is about fit, which these programs do not call: see random/emulated_launches.cpp.
+  // A Device has one choice; Graph, Attention and Convolution have others on other devices (see below, and
+  // random/emulated.hpp), and Steps is about fit, which these programs do not call: see random/emulated_launches.cpp.
   const std::set<std::size_t> alone{place_of<axis::device>(), place_of<axis::graph>(), place_of<axis::attention>(),
-                                    place_of<axis::steps>()};
+                                    place_of<axis::convolution>(), place_of<axis::steps>()};
   for (std::size_t a = 0; a < axis_count; ++a)
     for (std::size_t b = a + 1; b < axis_count; ++b) {
       if (alone.contains(a) || alone.contains(b)) continue;

@@ -12,7 +12,7 @@ template <bool has_cudnn, bool has_nccl>
 struct regimen::engine::Of<Gpu<has_cudnn, has_nccl>> {
   template <class Choices>
   struct with {
-    using Traits = cuda::Traits<cuda::library_workspace, 0, typename Choices::attention::form, has_cudnn, has_nccl>;
+    using Traits = cuda::Traits<cuda::library_workspace, 0, Choices, has_cudnn, has_nccl>;
     using type = PlanOnly<Traits>;
     using profiled = type;
   };

@@ -49,6 +49,7 @@ static_assert(!Inferable<tiny::Gpt, Batch<0>> && !Inferable<tiny::Gpt, Batch<1>,
               !Inferable<tiny::Gpt, Batch<Largest>>);
 static_assert(!Inferable<tiny::Gpt, Attention<Composed>> && !Inferable<tiny::Gpt, Precision<bf16>, Attention<Cudnn>> &&
               Inferable<tiny::Gpt, Attention<Tiled>>);
+static_assert(!Inferable<tiny::Gpt, Convolution<Cudnn>> && Inferable<tiny::Gpt, Convolution<>>);
 static_assert(!Inferable<tiny::Gpt, Device<Cuda>> && !Inferable<tiny::Gpt, int> && !Inferable<Batch<1>>);
 static_assert(std::is_same_v<Inference<tiny::Gpt, Precision<bf16>, Batch<2>>::Configuration,
                              Inference<tiny::Gpt, Batch<2>, Precision<bf16>>::Configuration>);

@@ -3,6 +3,7 @@
 #include "support/on_runtime.hpp"
 #include "train/deferred.hpp"
 
+#include <regimen/layer/conv.hpp>
 #include <regimen/train/inference.hpp>
 
 #include <atomic>
@@ -31,6 +32,11 @@ struct Counting : emulated::Runtime {
     if (!has_algorithms) throw Error("attention", "a kernel", "none");
     note();
     return Runtime::make_attention(attention);
+  }
+  Convolution make_convolution(const cuda::ConvolutionDescriptor& convolution) {
+    if (!has_algorithms) throw Error("a convolution", "an engine", "none");
+    note();
+    return Runtime::make_convolution(convolution);
   }
   template <class... Arguments>
   void launch(const Arguments&... arguments) {
@@ -112,7 +118,11 @@ TEST_CASE("no product is made after a Trainer is constructed, and each piece of 
 using PlainBlock = Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>;
 struct PlainGpt final : Model<Input<Tokens<8>>, Table, Repeat<3, PlainBlock>, LayerNorm, Linear<11>> {};
 
+struct OfImages final : Model<Input<Image<5, 4, 3>>, Conv2d<6, 3, Padding<1>>, Gelu, Conv2d<6, 3>, Flatten, Linear<5>> {
+};
+
 TEST_CASE("cuDNN compiles its kernels when a Trainer is constructed") {
+  is_prepared<OfImages, Batch<4>, Precision<bf16, fp32>, Convolution<Cudnn>>("convolutions of cuDNN", 2);
   is_prepared<PlainGpt, Batch<4>, Precision<bf16, fp32>, Attention<Cudnn>>("cuDNN", 2);
 }
 

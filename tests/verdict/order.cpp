@@ -22,7 +22,8 @@ static_assert(
     std::is_same_v<Configured<>::shard, Shard<Replicated>> && std::is_same_v<Configured<>::seed, Seed<1>> &&
     std::is_same_v<Configured<>::debug, Debug<None>> && std::is_same_v<Configured<>::freeze, Freeze<>> &&
     std::is_same_v<Configured<>::init, Init<Default>> && std::is_same_v<Configured<>::fusion, Fusion<Fused>> &&
-    std::is_same_v<Configured<>::attention, Attention<>> && std::is_same_v<Configured<>::world, World<>>);
+    std::is_same_v<Configured<>::attention, Attention<>> && std::is_same_v<Configured<>::convolution, Convolution<>> &&
+    std::is_same_v<Configured<>::world, World<>>);
 static_assert(same<Precision<fp32, fp32>, Checkpoint<None>, Seed<1>, Batch<32>>);
 static_assert(std::is_same_v<Configured<Batch<8>, Seed<1>>, Configuration<Batch<8>>>);
 
@@ -50,13 +51,13 @@ static_assert(mp::mp_size<mp::mp_unique<mp::mp_transform<configured, Orders>>>::
 static_assert(
     mp::mp_all_of_q<Orders, mp::mp_bind<std::is_same, mp::mp_bind<configured, mp::_1>, configured<Five>>>::value);
 
-// ---- all twenty-one, forwards, backwards and turned
+// ---- all twenty-two, forwards, backwards and turned
 // ----------------------------------------------------------------------------
 using All =
     mp::mp_list<Precision<fp16, fp32>, LossScale<Static<8>>, Checkpoint<Every<2>>, Batch<8>, Accumulate<2>,
                 Clip<Norm<Ratio<1>>>, Optimizer<struct MyRule>, Loss<struct MyLoss>, Device<Cpu>, Target<targets::h200>,
                 Communicator<Solo>, Shard<Replicated>, Seed<2>, Debug<Anomaly>, Freeze<struct MyLayer>, Init<Default>,
-                Fusion<Unfused>, Attention<Tiled>, World<1>, Steps<2>, Graph<Off>>;
+                Fusion<Unfused>, Attention<Tiled>, Convolution<>, World<1>, Steps<2>, Graph<Off>>;
 template <class Turn>
 using turned = mp::mp_rotate_left<All, Turn>;
 using Turns = mp::mp_transform<turned, mp::mp_iota_c<mp::mp_size<All>::value>>;

@@ -244,7 +244,7 @@ static_assert(
                      DynamicScale<>, Norm<Ratio<1>>, Ratio<1>, AdamW, Sgd, CrossEntropy, MeanSquaredError, Cpu, Cuda,
                      targets::h200, targets::host<1>, Solo, Nccl, Replicated, ZeRO3, Hybrid<2>, Prefetch<0>, Threads,
                      Tcp, Mpi, Gloo, ReduceEach, ReduceOnce, Anomaly, Default, Fused, Unfused, Tiled, Composed, Cudnn,
-                     OfDevice, Linear<4>, Sequential<Linear<4>>, Repeat<2, Linear<4>>>);
+                     Direct, OfDevice, Linear<4>, Sequential<Linear<4>>, Repeat<2, Linear<4>>>);
 
 // ---- options under another policy
 // ---------------------------------------------------------------------------------------------
@@ -253,6 +253,7 @@ static_assert(
                      Clip<Norm<int>>, Clip<Anomaly>, Device<Solo>, Device<None>, Communicator<Cpu>, Shard<Every<2>>,
                      Shard<ZeRO3, Every<2>>, Shard<ZeRO3, int>, Target<Cpu>, Target<int>, Debug<Fused>,
                      Debug<Anomaly, Unfused>, Init<None>, Init<AdamW>, Fusion<None>, Attention<Fused>, Attention<None>,
+                     Attention<Direct>, Convolution<Tiled>, Convolution<Composed>, Convolution<None>,
                      Optimizer<CrossEntropy>, Optimizer<None>, Optimizer<bf16>, Loss<AdamW>, Loss<None>,
                      Accumulate<2, Every<2>>, Accumulate<2, int>, Loss<Linear<4>>>);
 

@@ -257,7 +257,8 @@ struct PreparedConvBound : LayerDefaults {
 /// cost     2·B·H'·W'·Channels·R·S·C/groups flops forward, twice that backward; saves x. A window of one pixel without
 ///          stride, padding and groups is the product of Linear. Others: the CPU multiplies tiles of windows that it
 ///          gathers as it goes, and stores none, 16-bit numbers as fp32; groups of few channels, but for depthwise
-///          ones, leave most of its registers idle. A GPU has plain loops, which no tensor core helps
+///          ones, leave most of its registers idle. A GPU has plain loops, which no tensor core helps, or what
+///          Convolution<Cudnn> says
 template <std::size_t Channels, auto Window, auto... Options>
 struct Conv2d final {
   static constexpr const char* name = "conv2d";

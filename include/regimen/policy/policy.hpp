@@ -29,6 +29,7 @@ struct freeze final : Axis { template <class P> struct decided_by { using freeze
 struct init final : Axis { template <class P> struct decided_by { using init = P; }; };
 struct fusion final : Axis { template <class P> struct decided_by { using fusion = P; }; };
 struct attention final : Axis { template <class P> struct decided_by { using attention = P; }; };
+struct convolution final : Axis { template <class P> struct decided_by { using convolution = P; }; };
 struct world final : Axis { template <class P> struct decided_by { using world = P; }; };
 struct steps final : Axis { template <class P> struct decided_by { using steps = P; }; };
 struct graph final : Axis { template <class P> struct decided_by { using graph = P; }; };

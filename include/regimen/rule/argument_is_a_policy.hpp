@@ -285,5 +285,15 @@ struct argument_is_a_policy<Argument> {
   };
 };
 
+/// Cudnn is a form of attention, too, and named there.
+template <class Argument>
+  requires(detail::belongs_to<Argument, axis::convolution> && !detail::belongs_to<Argument, axis::attention>)
+struct argument_is_a_policy<Argument> {
+  static constexpr bool holds = Policy<Argument>;
+  struct must_hold {
+    static_assert(holds, "regimen: Direct and Cudnn are forms, not policies; write Convolution<Cudnn>");
+  };
+};
+
 }  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

@@ -9,11 +9,11 @@ namespace regimen::rule {
 template <class P>
 struct inference_trains_nothing {
   static constexpr bool holds = detail::is_any_of<typename P::axis, axis::precision, axis::batch, axis::device,
-                                                  axis::target, axis::fusion, axis::attention>;
+                                                  axis::target, axis::fusion, axis::attention, axis::convolution>;
   struct must_hold {
     static_assert(
         holds,
-        "regimen: Inference trains nothing; keep Precision, Batch, Device, Target, Fusion and Attention, no other");
+        "regimen: Inference trains nothing; keep Precision, Batch, Device, Target, Fusion, Attention, Convolution");
   };
 };
 

@@ -7,6 +7,7 @@
 #include <regimen/policy/checkpoint.hpp>
 #include <regimen/policy/clip.hpp>
 #include <regimen/policy/communicator.hpp>
+#include <regimen/policy/convolution.hpp>
 #include <regimen/policy/debug.hpp>
 #include <regimen/policy/device.hpp>
 #include <regimen/policy/fusion.hpp>
@@ -173,6 +174,14 @@ struct policy_takes_option<axis::attention, Option> {
   static constexpr bool holds = detail::is_option<axis::attention, Option>;
   struct must_hold {
     static_assert(holds, "regimen: Attention<...> takes a form; name Tiled, Composed or Cudnn");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::convolution, Option> {
+  static constexpr bool holds = detail::is_option<axis::convolution, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: Convolution<...> takes a form; name Direct or Cudnn");
   };
 };
 

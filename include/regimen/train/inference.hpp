@@ -43,16 +43,17 @@ template <class P>
 using inference_single_rules = typename inference_single<P>::rules;
 
 template <class Configuration>
-using inference_cross_rules =
-    mp::mp_list<rule::largest_batch_needs_target<typename Configuration::batch, typename Configuration::target>,
-                rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>,
-                computed_on<typename Configuration::device, typename Configuration::precision::compute>,
-                fused_on<typename Configuration::device, typename Configuration::fusion>,
-                rule::cudnn_is_found<typename Configuration::attention, typename Configuration::device,
-                                     finds_attention<Configuration>()>,
-                rule::device_attends_in_form<typename Configuration::attention, typename Configuration::device,
-                                             attends_in_form<Configuration>()>,
-                rows_counted_on<typename Configuration::target, typename Configuration::device>>;
+using inference_cross_rules = mp::mp_list<
+    rule::largest_batch_needs_target<typename Configuration::batch, typename Configuration::target>,
+    rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>,
+    computed_on<typename Configuration::device, typename Configuration::precision::compute>,
+    fused_on<typename Configuration::device, typename Configuration::fusion>,
+    rule::cudnn_is_found<calls_cudnn<Configuration>, typename Configuration::device, finds_cudnn<Configuration>()>,
+    rule::device_attends_in_form<typename Configuration::attention, typename Configuration::device,
+                                 attends_in_form<Configuration>()>,
+    rule::device_convolves_in_form<typename Configuration::convolution, typename Configuration::device,
+                                   convolves_in_form<Configuration>()>,
+    rows_counted_on<typename Configuration::target, typename Configuration::device>>;
 
 template <class Network, class... Policies>
 constexpr auto all_broken_inference_rules() {

@@ -7,6 +7,7 @@
 #include <regimen/policy/checkpoint.hpp>
 #include <regimen/policy/clip.hpp>
 #include <regimen/policy/communicator.hpp>
+#include <regimen/policy/convolution.hpp>
 #include <regimen/policy/debug.hpp>
 #include <regimen/policy/device.hpp>
 #include <regimen/policy/freeze.hpp>
@@ -39,8 +40,8 @@ namespace mp = boost::mp11;
 using default_policies =
     mp::mp_list<Precision<fp32>, LossScale<None>, Checkpoint<None>, Batch<32>, Accumulate<1>, Clip<None>,
                 Optimizer<AdamW>, Loss<CrossEntropy>, Device<Cpu>, Target<targets::unlimited>, Communicator<Solo>,
-                Shard<Replicated>, Seed<1>, Debug<None>, Freeze<>, Init<Default>, Fusion<Fused>, Attention<>, World<>,
-                Steps<1>, Graph<On>>;
+                Shard<Replicated>, Seed<1>, Debug<None>, Freeze<>, Init<Default>, Fusion<Fused>, Attention<>,
+                Convolution<>, World<>, Steps<1>, Graph<On>>;
 
 /// A recipe as a map from axes to policies, searched by overload resolution: one deduction per
 /// lookup. No axis may occur twice.

@@ -3,6 +3,7 @@
 
 #include <regimen/engine/plan/devices.hpp>
 #include <regimen/policy/attention.hpp>
+#include <regimen/policy/convolution.hpp>
 #include <regimen/rule/anomaly_ends_a_launch.hpp>
 #include <regimen/rule/bucket_reduces_once.hpp>
 #include <regimen/rule/budget_needs_batch.hpp>
@@ -11,6 +12,7 @@
 #include <regimen/rule/cudnn_is_found.hpp>
 #include <regimen/rule/device_attends_in_form.hpp>
 #include <regimen/rule/device_computes_in.hpp>
+#include <regimen/rule/device_convolves_in_form.hpp>
 #include <regimen/rule/device_takes_ranks.hpp>
 #include <regimen/rule/fp16_needs_loss_scale.hpp>
 #include <regimen/rule/global_batch_divides.hpp>
@@ -62,13 +64,26 @@ constexpr bool attends_in_form() {
   else return false;
 }
 
-/// Whether the engine has the library that the form calls.
+/// The same of convolutions.
 template <class Configuration>
-constexpr bool finds_attention() {
-  if constexpr (!std::is_same_v<typename Configuration::attention::form, Cudnn>) return true;
-  else if constexpr (requires { engine::OfConfiguration<Configuration>::Traits::has_fused_attention; })
-    return engine::OfConfiguration<Configuration>::Traits::has_fused_attention;
-  else return true;  // then device_attends_in_form refuses it
+constexpr bool convolves_in_form() {
+  using Form = typename Configuration::convolution::form;
+  if constexpr (std::is_same_v<Form, OfDevice>) return true;
+  else if constexpr (requires { typename engine::OfConfiguration<Configuration>::Traits::convolution; })
+    return std::is_same_v<typename engine::OfConfiguration<Configuration>::Traits::convolution, Form>;
+  else return false;
+}
+
+/// The policy that calls cuDNN, and whether the engine has that library.
+template <class Configuration>
+using calls_cudnn = std::conditional_t<std::is_same_v<typename Configuration::attention::form, Cudnn>,
+                                       typename Configuration::attention, typename Configuration::convolution>;
+template <class Configuration>
+constexpr bool finds_cudnn() {
+  if constexpr (!std::is_same_v<typename calls_cudnn<Configuration>::form, Cudnn>) return true;
+  else if constexpr (requires { engine::OfConfiguration<Configuration>::Traits::has_cudnn; })
+    return engine::OfConfiguration<Configuration>::Traits::has_cudnn;
+  else return true;  // then device_attends_in_form, or device_convolves_in_form, refuses it
 }
 
 /// Whether the configuration's ranks may use its device.
@@ -108,10 +123,11 @@ using cross_rules = mp::mp_list<
     rule::kept_segments_exist<typename Configuration::shard, typename Configuration::checkpoint>,
     rule::bucket_reduces_once<typename Configuration::shard, typename Configuration::accumulate>,
     rule::shard_needs_ranks<typename Configuration::shard, typename Configuration::world>,
-    rule::cudnn_is_found<typename Configuration::attention, typename Configuration::device,
-                         finds_attention<Configuration>()>,
+    rule::cudnn_is_found<calls_cudnn<Configuration>, typename Configuration::device, finds_cudnn<Configuration>()>,
     rule::device_attends_in_form<typename Configuration::attention, typename Configuration::device,
                                  attends_in_form<Configuration>()>,
+    rule::device_convolves_in_form<typename Configuration::convolution, typename Configuration::device,
+                                   convolves_in_form<Configuration>()>,
     rule::reduction_needs_communicator<typename Configuration::accumulate, typename Configuration::communicator>,
     rule::nccl_connects_gpus<typename Configuration::communicator, typename Configuration::device,
                              takes_ranks<Configuration>>,

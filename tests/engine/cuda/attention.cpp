@@ -30,7 +30,7 @@ struct InPieces {
 };
 
 template <class Form>
-using EngineOf = cuda::Engine<emulated::Runtime, detail::policies_by_axis<Attention<Form>, Communicator<Solo>>>;
+using EngineOf = cuda::Engine<emulated::Runtime, detail::policies_by_axis<Attention<Form>, Convolution<>, Communicator<Solo>>>;
 
 /// The arena after the operation on the device.
 template <class Form, class Operation>

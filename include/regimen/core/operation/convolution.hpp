@@ -50,6 +50,7 @@ struct Convolution {
   constexpr double flops() const { return 2 * double(positions()) * double(out_channels) * double(depth()); }
   constexpr double numbers_of_x() const { return double(pixels()) * double(channels); }
   constexpr double numbers_of_y() const { return double(positions()) * double(out_channels); }
+  bool operator==(const Convolution&) const = default;
 
  private:
   REGIMEN_HD constexpr std::size_t out(std::size_t extent, std::size_t window) const {

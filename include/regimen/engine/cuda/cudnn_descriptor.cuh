@@ -1,10 +1,13 @@
-// regimen/engine/cuda/cudnn_descriptor.cuh — descriptors of cuDNN's C interface, their attributes and errors.
+// regimen/engine/cuda/cudnn_descriptor.cuh — descriptors of cuDNN's C interface, their attributes and errors; tensors
+// and operations of a graph.
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/number.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +43,10 @@ template <>
 inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnReduceTensorOp_t> = CUDNN_TYPE_REDUCTION_OPERATOR_TYPE;
 template <>
 inline constexpr cudnnBackendAttributeType_t attribute_type<double> = CUDNN_TYPE_DOUBLE;
+template <>
+inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnConvolutionMode_t> = CUDNN_TYPE_CONVOLUTION_MODE;
+template <>
+inline constexpr cudnnBackendAttributeType_t attribute_type<float> = CUDNN_TYPE_FLOAT;
 template <>
 inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnRngDistribution_t> = CUDNN_TYPE_RNG_DISTRIBUTION;
 template <>
@@ -87,6 +94,46 @@ class Descriptor final {
     return *this;
   }
   Raw made_ = nullptr;
+};
+
+constexpr cudnnDataType_t type_of(ElementType type) {
+  return type == ElementType::bfloat16  ? CUDNN_DATA_BFLOAT16
+         : type == ElementType::float16 ? CUDNN_DATA_HALF
+         : type == ElementType::float32 ? CUDNN_DATA_FLOAT
+                                        : CUDNN_DATA_DOUBLE;
+}
+
+/// The operations of a graph, and all that they are made of.
+class Operations {
+ public:
+  Operations() = default;
+  Operations(const Operations&) = delete;
+  const std::vector<Raw>& operations() const { return operations_; }
+
+  Descriptor& make(cudnnBackendDescriptorType_t type) {
+    return *held_.emplace_back(std::make_unique<Descriptor>(type));
+  }
+  Raw add(Descriptor& operation, Raw result) {
+    operations_.push_back(operation.finish("an operation of cuDNN").get());
+    return result;
+  }
+  /// A tensor that begins at a multiple of `alignment` bytes; or one that no memory holds, or a number of the host.
+  Raw tensor(std::int64_t name, cudnnDataType_t type, const Extents& extents, const Extents& strides,
+             bool is_inner = false, bool by_value = false, std::int64_t alignment = 16) {
+    Descriptor& made = make(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, name)
+        .set(CUDNN_ATTR_TENSOR_DATA_TYPE, type)
+        .set(CUDNN_ATTR_TENSOR_DIMENSIONS, extents)
+        .set(CUDNN_ATTR_TENSOR_STRIDES, strides)
+        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, alignment);
+    if (is_inner) made.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, true);
+    if (by_value) made.set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, true);
+    return made.finish("a tensor of cuDNN").get();
+  }
+
+ private:
+  std::vector<std::unique_ptr<Descriptor>> held_;
+  std::vector<Raw> operations_;
 };
 
 }  // namespace regimen::cuda::cudnn

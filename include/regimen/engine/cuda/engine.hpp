@@ -6,6 +6,7 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/core/path_text.hpp>
 #include <regimen/engine/cuda/attention.hpp>
+#include <regimen/engine/cuda/convolution.hpp>
 #include <regimen/engine/cuda/copies.hpp>
 #include <regimen/engine/cuda/graphs.hpp>
 #include <regimen/engine/cuda/host_copies.hpp>
@@ -44,8 +45,7 @@ namespace regimen::cuda {
 template <Runtime R, class Choices = engine::DefaultChoices>
 class Engine : public engine::EveryIteration {
  public:
-  using Traits = cuda::Traits<R::workspace, 0, typename Choices::attention::form, R::has_fused_attention,
-                              requires { &R::connect; }>;
+  using Traits = cuda::Traits<R::workspace, 0, Choices, R::has_cudnn, requires { &R::connect; }>;
   using Transport = cuda::Transport<R, typename Choices::communicator>;
   using Ranks = typename Transport::Ranks;
   static constexpr bool has_gpu_for_each_rank = connects_gpus<typename Choices::communicator::ranks>;
@@ -217,7 +217,8 @@ class Engine : public engine::EveryIteration {
   template <class Compute>
   static std::string numerics() {
     return R::numerics() + (std::is_same_v<Compute, tf32> ? ", factors rounded to tf32" : "") +
-           (Traits::fuses_attention ? ", attention and its dropout by cuDNN" : "") + versions();
+           (Traits::fuses_attention ? ", attention and its dropout by cuDNN" : "") +
+           (Traits::calls_convolutions ? ", convolutions by cuDNN" : "") + versions();
   }
   template <class Compute>
   std::string description() const {
@@ -360,6 +361,22 @@ class Engine : public engine::EveryIteration {
     if (!prepares_) runtime_.attend(attention, tensors, base_ + scratch + random_bytes(o.drop), stream_);
   }
 
+  template <Convolves Operation>
+  void launch(const Operation& o, std::size_t scratch) {
+    if constexpr (Traits::calls_convolutions) convolve(o, scratch);
+    else launch_kernels(o, scratch);
+  }
+  template <class Operation>
+  void convolve(const Operation& o, std::size_t scratch) {
+    if (o.shape.samples > 0) {
+      const ConvolutionDescriptor asked = convolution(o, R::workspace);
+      const auto& made = convolutions_.found_or_made(asked, [&] { return runtime_.make_convolution(asked); });
+      std::byte* const workspace = base_ + scratch + rounded_gradient_bytes(o);
+      if (!prepares_) runtime_.convolve(made, convolution_tensors(o, base_, scratch), workspace, stream_);
+    }
+    launch_rest(o, scratch, [&](const auto& part) { launch_kernels(part, scratch); });
+  }
+
   void finish_moved(std::size_t ticket) { transport_.synchronize(host_copies_.copied(ticket)); }
   /// Every operation before was waited for, so an error is the copy's.
   void finish_if_waiting(const char* what, std::size_t bytes, const auto& finish) {
@@ -393,6 +410,7 @@ class Engine : public engine::EveryIteration {
   Path layer_{};
   Prepared<ProductDescriptor, typename R::Product> products_;
   Prepared<FusedAttention, typename R::Attention> attentions_;
+  Prepared<ConvolutionDescriptor, typename R::Convolution> convolutions_;
 };
 
 }  // namespace regimen::cuda

@@ -21,7 +21,8 @@
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
 #if defined(REGIMEN_HAS_CUDNN)
-#include <regimen/engine/cuda/cudnn.cuh>
+#include <regimen/engine/cuda/cudnn_attention.cuh>
+#include <regimen/engine/cuda/cudnn_convolution.cuh>
 #endif
 #if defined(REGIMEN_HAS_NCCL)
 #include <regimen/engine/cuda/nccl.cuh>
@@ -76,11 +77,13 @@ class Library final {
   using Product = Products::Product;
 
 #if defined(REGIMEN_HAS_CUDNN)
-  using Attention = cudnn::Plan;
+  using Attention = cudnn::Attention;
+  using Convolution = cudnn::Convolution;
 #else
   struct Attention {};
+  struct Convolution {};
 #endif
-  static constexpr bool has_fused_attention = cuda::has_cudnn;
+  static constexpr bool has_cudnn = cuda::has_cudnn;
 
   static constexpr std::size_t workspace = library_workspace;
 
@@ -220,11 +223,16 @@ class Library final {
 
 #if defined(REGIMEN_HAS_CUDNN)
   Attention make_attention(const FusedAttention& attention) {
-    if (cudnn_ == nullptr) cudnn_ = std::make_unique<cudnn::Handle>();
-    return cudnn_->make(attention);
+    return cudnn::make_attention(handle_of_cudnn(), attention);
   }
-  void attend(const Attention& plan, const FusedTensors& tensors, std::byte* scratch, Stream stream) {
-    cudnn_->run(plan, tensors, scratch, stream);
+  void attend(const Attention& made, const FusedTensors& tensors, std::byte* scratch, Stream stream) {
+    cudnn::attend(handle_of_cudnn(), made, tensors, scratch, stream);
+  }
+  Convolution make_convolution(const ConvolutionDescriptor& convolution) {
+    return cudnn::make_convolution(handle_of_cudnn(), convolution);
+  }
+  void convolve(const Convolution& made, const ConvolutionTensors& tensors, std::byte* scratch, Stream stream) {
+    cudnn::convolve(handle_of_cudnn(), made, tensors, scratch, stream);
   }
 #endif
 
@@ -294,6 +302,12 @@ class Library final {
   Scope scope() const { return Scope(device_); }
 
  private:
+#if defined(REGIMEN_HAS_CUDNN)
+  cudnn::Handle& handle_of_cudnn() {
+    if (cudnn_ == nullptr) cudnn_ = std::make_unique<cudnn::Handle>();
+    return *cudnn_;
+  }
+#endif
   static Event new_event() {
     Event made{};
     detail::demand(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), "cudaEventCreateWithFlags");

@@ -41,9 +41,8 @@ template <>
 struct regimen::engine::Of<regimen::Cuda> {
   template <class Choices>
   struct with {
-    using Traits =
-        regimen::cuda::Traits<regimen::cuda::library_workspace, regimen::cuda::architecture,
-                              typename Choices::attention::form, regimen::cuda::has_cudnn, regimen::cuda::has_nccl>;
+    using Traits = regimen::cuda::Traits<regimen::cuda::library_workspace, regimen::cuda::architecture, Choices,
+                                         regimen::cuda::has_cudnn, regimen::cuda::has_nccl>;
     using type = std::conditional_t<regimen::cuda::is_nvcc, regimen::cuda::GpuEngine<Choices>, PlanOnly<Traits>>;
     using profiled =
         std::conditional_t<regimen::cuda::is_nvcc, regimen::Timed<regimen::cuda::GpuEngine<Choices>>, type>;

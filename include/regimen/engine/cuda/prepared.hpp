@@ -6,7 +6,7 @@
 
 namespace regimen::cuda {
 
-/// Products, or attentions, by their descriptors. References stay valid.
+/// Products, attentions or convolutions, by their descriptors. References stay valid.
 template <class Descriptor, class Made>
 class Prepared final {
  public:

@@ -4,6 +4,7 @@
 
 #include <regimen/comm/communicator.hpp>
 #include <regimen/core/number.hpp>
+#include <regimen/core/operation/convolution.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -84,6 +85,26 @@ struct FusedTensors {
   const std::byte* random = nullptr;
 };
 
+/// A convolution of the library, or one of its gradients, of tensors that lie as op::Convolution says; with sums in at
+/// least fp32, in a fixed order.
+///   type        of x, y and the weight, or of their gradients
+///   add         the gradient of the weight is added to what is there
+///   workspace   bytes that it may use
+struct ConvolutionDescriptor {
+  enum class Pass : unsigned char { forward, input, weight };
+  Pass pass = Pass::forward;
+  ElementType type = ElementType::float32;
+  op::Convolution shape{};
+  bool add = false;
+  std::size_t workspace = 0;
+
+  bool operator==(const ConvolutionDescriptor&) const = default;
+};
+/// Its tensors. A pass writes the one by whose gradient, or by forward, it is named: y, x or the weight.
+struct ConvolutionTensors {
+  std::byte *x = nullptr, *weight = nullptr, *y = nullptr;
+};
+
 /// A collective of the library that connects GPUs.
 ///   kind       AllGather, AllGatherSmall (a few numbers) or ReduceScatter
 ///   bytes      of a slice: what each rank gives or gets
@@ -136,7 +157,8 @@ struct AnyKernel {
 ///                            `own` is this rank's, or, to gather, lies elsewhere. All ranks call it in the same order
 ///   abort(connection)        what was queued ends soon, its results undefined; nothing more can be asked of it
 ///   versions()               of the libraries, which must be the same on all ranks
-///   has_fused_attention      whether it offers make_attention and attend, which are like these two
+///   has_cudnn                whether it offers make_attention and attend, make_convolution and convolve, which are like
+///                            these two
 ///   forget(at, bytes)        for tests: what lies here is dead from here on; remember: it lives again
 template <class R>
 concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Event event, typename R::Graph graph,
@@ -167,7 +189,7 @@ concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Ev
   runtime.forget(device, bytes, stream);
   runtime.remember(device, bytes, stream);
   { R::workspace } -> std::convertible_to<std::size_t>;
-  { R::has_fused_attention } -> std::convertible_to<bool>;
+  { R::has_cudnn } -> std::convertible_to<bool>;
   { R::numerics() } -> std::convertible_to<std::string>;
   { runtime.describe() } -> std::convertible_to<std::string>;
   runtime.scope();

@@ -4,7 +4,9 @@
 #include <regimen/core/arena.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/cuda/attention.hpp>
+#include <regimen/engine/cuda/convolution.hpp>
 #include <regimen/engine/engine.hpp>
+#include <regimen/engine/plan/devices.hpp>
 #include <regimen/kernel/attention.hpp>
 #include <regimen/kernel/attention_backward.hpp>
 #include <regimen/kernel/attention_bias.hpp>
@@ -32,6 +34,7 @@
 #include <regimen/kernel/update.hpp>
 #include <regimen/kernel/windows.hpp>
 #include <regimen/policy/attention.hpp>
+#include <regimen/policy/convolution.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -86,12 +89,16 @@ inline constexpr bool has_nccl = true;
 inline constexpr bool has_nccl = false;
 #endif
 
+/// The form that a policy decides, or leaves to the device.
+template <class Own, class Form>
+using form_or = std::conditional_t<std::is_same_v<Form, OfDevice>, Own, Form>;
+
 /// workspace      bytes that a product of the library may use
 /// architecture   the least that is compiled for, 800 for sm_80; 0: not known
-/// Form           the option of the policy Attention
-/// fused_attention   whether the library has attention
+/// Choices        the policies that decide how operations are executed
+/// cudnn          whether the library has attention and convolutions
 /// nccl           whether ranks with a GPU each can be connected
-template <std::size_t workspace, unsigned architecture = 0, class Form = OfDevice, bool fused_attention = true,
+template <std::size_t workspace, unsigned architecture = 0, class Choices = engine::DefaultChoices, bool cudnn = true,
           bool nccl = true>
 struct Traits : engine::DefaultTraits {
   template <class Ranks>
@@ -111,10 +118,11 @@ struct Traits : engine::DefaultTraits {
   static constexpr std::size_t input_slots(std::size_t micro_batches) { return 2 * micro_batches; }
   template <class Operation>
   static constexpr bool runs = runs_on_gpu<Operation>;
-  using attention = std::conditional_t<std::is_same_v<Form, OfDevice>, Composed, Form>;
+  using attention = form_or<Composed, typename Choices::attention::form>;
+  using convolution = form_or<Direct, typename Choices::convolution::form>;
   static constexpr bool composes_attention = regimen::detail::ComposedForm<attention>;
-  static constexpr bool fuses_attention = std::is_same_v<attention, Cudnn>, has_fused_attention = fused_attention,
-                        has_nccl = nccl;
+  static constexpr bool fuses_attention = std::is_same_v<attention, Cudnn>,
+                        calls_convolutions = std::is_same_v<convolution, Cudnn>, has_cudnn = cudnn, has_nccl = nccl;
 
   template <class Operation>
   static constexpr std::size_t scratch(const Operation& operation) {
@@ -129,6 +137,11 @@ struct Traits : engine::DefaultTraits {
   template <ComposesParts Operation>
   static constexpr std::size_t scratch(const Operation& o) {
     return scratch_of_attention(o);
+  }
+  template <Convolves Operation>
+  static constexpr std::size_t scratch(const Operation& o) {
+    if constexpr (calls_convolutions) return rounded_gradient_bytes(o) + workspace;
+    else return kernel::scratch_of(o);
   }
   /// What of an operation its form does not take: 0 nothing, 1 the element type, 2 the width of a head, 3 key heads that
   /// several heads share: products of many heads have equal strides, and cuDNN has not been asked for them; nor for 4,

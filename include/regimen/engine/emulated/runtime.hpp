@@ -6,6 +6,7 @@
 #include <regimen/engine/emulated/attention.hpp>
 #include <regimen/engine/emulated/block.hpp>
 #include <regimen/engine/emulated/connection.hpp>
+#include <regimen/engine/emulated/convolution.hpp>
 #include <regimen/engine/emulated/host_pointers.hpp>
 #include <regimen/engine/emulated/memory.hpp>
 #include <regimen/engine/emulated/options.hpp>
@@ -35,10 +36,11 @@ class Runtime : public Queues {
  public:
   using Product = emulated::Product;
   using Attention = emulated::Attention;
+  using Convolution = emulated::Convolution;
   using Connection = emulated::Connection;
   using Id = emulated::Id;
 
-  static constexpr bool has_fused_attention = true;
+  static constexpr bool has_cudnn = true;
   /// Bytes that a product's workspace has; the library writes junk there.
   static constexpr std::size_t workspace = 1024;
   /// Of a device with the limits of sm_90.
@@ -175,16 +177,18 @@ class Runtime : public Queues {
     return {attention};
   }
   void attend(const Attention& made, const cuda::FusedTensors& tensors, std::byte* scratch, Stream stream) {
-    const cuda::FusedAttention& a = made.attention;
-    for_each_tensor(a, tensors, [&](const std::byte* at, std::size_t bytes, const char* name) {
-      demand(device_, at, bytes, name);
-      if (reinterpret_cast<std::uintptr_t>(at) % 16 != 0) refuse(name, "a multiple of 16 bytes", "another address");
-    });
-    demand(device_, scratch, a.workspace, "cuDNN's workspace");
-    enqueue(stream, [=] {
-      std::memset(scratch, 0xFF, a.workspace);
-      emulated::attend(a, tensors);
-    });
+    run_cudnn(made.attention, tensors, scratch, stream,
+              [a = made.attention, tensors] { emulated::attend(a, tensors); });
+  }
+  Convolution make_convolution(const cuda::ConvolutionDescriptor& convolution) {
+    const auto lock = alone();
+    refuse_in_capture("cudnnBackendFinalize");
+    check_convolution(convolution);
+    return {convolution};
+  }
+  void convolve(const Convolution& made, const cuda::ConvolutionTensors& tensors, std::byte* scratch, Stream stream) {
+    run_cudnn(made.convolution, tensors, scratch, stream,
+              [o = made.convolution, tensors] { emulated::convolve(o, tensors); });
   }
 
   using Queues::launch;  // of a graph
@@ -236,6 +240,21 @@ class Runtime : public Queues {
   }
 
  private:
+  /// Tensors where descriptors promise them; the library writes junk to its workspace.
+  template <class Descriptor, class Tensors, class Run>
+  void run_cudnn(const Descriptor& descriptor, const Tensors& tensors, std::byte* scratch, Stream stream,
+                 const Run& run) {
+    for_each_tensor(descriptor, tensors, [&](const std::byte* at, std::size_t bytes, const char* name) {
+      demand(device_, at, bytes, name);
+      if (reinterpret_cast<std::uintptr_t>(at) % 16 != 0) refuse(name, "a multiple of 16 bytes", "another address");
+    });
+    demand(device_, scratch, descriptor.workspace, "cuDNN's workspace");
+    enqueue(stream, [scratch, bytes = descriptor.workspace, run] {
+      std::memset(scratch, 0xFF, bytes);
+      run();
+    });
+  }
+
   /// A template has one address for each kernel.
   template <class Kernel>
   static constexpr char identity_of = 0;

@@ -5,6 +5,7 @@
 #include <regimen/engine/engine.hpp>
 #include <regimen/policy/attention.hpp>
 #include <regimen/policy/communicator.hpp>
+#include <regimen/policy/convolution.hpp>
 #include <regimen/policy/device.hpp>
 
 namespace regimen {
@@ -23,8 +24,9 @@ namespace engine {
 
 /// The policies that engines read besides Device.
 template <class Configuration>
-using ChoicesOf = detail::policies_by_axis<typename Configuration::attention, typename Configuration::communicator>;
-using DefaultChoices = detail::policies_by_axis<Attention<>, Communicator<Solo>>;
+using ChoicesOf = detail::policies_by_axis<typename Configuration::attention, typename Configuration::convolution,
+                                           typename Configuration::communicator>;
+using DefaultChoices = detail::policies_by_axis<Attention<>, Convolution<>, Communicator<Solo>>;
 
 /// The engine of a configuration.
 template <class Configuration>

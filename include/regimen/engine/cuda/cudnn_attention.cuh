@@ -1,9 +1,9 @@
-// regimen/engine/cuda/cudnn.cuh — fused attention of cuDNN 9, by its C interface of operation graphs. It compiles; it
-// has never run on a GPU. Its graphs are those that cuDNN 9.19 accepts when asked for the properties of an H200.
+// regimen/engine/cuda/cudnn_attention.cuh — fused attention of cuDNN 9, by its C interface of operation graphs. It
+// compiles; it has never run on a GPU. Its graphs are those that cuDNN 9.19 accepts when asked for the properties of an H200.
 #pragma once
 
-#include <regimen/core/error.hpp>
 #include <regimen/engine/cuda/cudnn_descriptor.cuh>
+#include <regimen/engine/cuda/cudnn_handle.cuh>
 #include <regimen/engine/cuda/runtime.hpp>
 
 #include <cmath>
@@ -42,10 +42,10 @@ enum Tensor : std::int64_t {
 };
 
 /// The operations of a graph. Each function adds one and returns its result.
-class Graph final {
+class Graph final : public Operations {
  public:
-  Graph(const FusedAttention& a, cudnnDataType_t type)
-      : type_(type),
+  explicit Graph(const FusedAttention& a)
+      : type_(type_of(a.type)),
         heads_{a.batch, a.heads, a.length, a.width},
         columns_{a.batch, a.heads, a.width, a.length},
         scores_{a.batch, a.heads, a.length, a.length},
@@ -148,19 +148,11 @@ class Graph final {
         .set(CUDNN_ATTR_OPERATION_RNG_OFFSET_DESC, counter(offset));
     return add(operation, result);
   }
-  const std::vector<Raw>& operations() const { return operations_; }
   cudnnDataType_t type() const { return type_; }
 
  private:
   Extents strides(std::int64_t side_by_side) const {
     return {length_ * channels_ * side_by_side, width_, channels_ * side_by_side, 1};
-  }
-  Descriptor& make(cudnnBackendDescriptorType_t type) {
-    return *held_.emplace_back(std::make_unique<Descriptor>(type));
-  }
-  Raw add(Descriptor& operation, Raw result) {
-    operations_.push_back(operation.finish("an operation of cuDNN").get());
-    return result;
   }
   Raw reshaped(Raw x, Raw result) {
     Descriptor& operation = make(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
@@ -170,25 +162,11 @@ class Graph final {
   Raw inner(cudnnDataType_t type, const Extents& extents, const Extents& strides) {
     return tensor(next_++, type, extents, strides, true);
   }
-  Raw tensor(std::int64_t name, cudnnDataType_t type, const Extents& extents, const Extents& strides,
-             bool is_inner = false, bool by_value = false, std::int64_t alignment = 16) {
-    Descriptor& made = make(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-    made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, name)
-        .set(CUDNN_ATTR_TENSOR_DATA_TYPE, type)
-        .set(CUDNN_ATTR_TENSOR_DIMENSIONS, extents)
-        .set(CUDNN_ATTR_TENSOR_STRIDES, strides)
-        .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, alignment);
-    if (is_inner) made.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, true);
-    if (by_value) made.set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, true);
-    return made.finish("a tensor of cuDNN").get();
-  }
 
   cudnnDataType_t type_;
   Extents heads_, columns_, scores_, rows_, score_strides_, row_strides_;
   std::int64_t channels_, length_, width_, next_ = first_virtual;
   std::uint32_t threshold_;
-  std::vector<std::unique_ptr<Descriptor>> held_;
-  std::vector<Raw> operations_;
 };
 
 /// y = softmax(q kᵀ · scale) v, and log_sum. Weights are dropped after softmax.
@@ -231,118 +209,58 @@ inline void describe_backward(Graph& g, bool causal) {
   g.product(d_s, g.heads_of_columns(keys), g.heads(d_q, 3));
 }
 
-/// A plan that cuDNN has compiled.
-struct Plan {
+/// Attention that cuDNN has compiled.
+struct Attention {
   FusedAttention attention{};
   std::unique_ptr<Graph> graph{};
-  std::vector<Descriptor> held{};  // the last one is the plan
+  Plan plan{};
 };
 
-/// The handle of one thread's current device.
-class Handle final {
- public:
-  Handle() {
-    cuda::detail::demand_version("cuDNN", cudnnGetVersion(), CUDNN_VERSION);
-    demand(cudnnCreate(&handle_), "cudnnCreate");
-  }
-  Handle(const Handle&) = delete;
-  ~Handle() {
-    if (handle_ != nullptr) cudnnDestroy(handle_);
-  }
+/// Compiles a kernel, which takes a second.
+inline Attention make_attention(Handle& handle, const FusedAttention& attention) {
+  auto graph = std::make_unique<Graph>(attention);
+  if (attention.backward) describe_backward(*graph, attention.causal);
+  else describe_forward(*graph, attention.causal);
+  Plan plan = handle.choose(graph->operations(), attention.workspace, Handle::any_engine,
+                            {"Attention<Cudnn>", "write Attention<Composed>"});
+  return {attention, std::move(graph), std::move(plan)};
+}
 
-  /// The first plan of the library's heuristic whose workspace fits. Compiles a kernel, which takes a second.
-  Plan make(const FusedAttention& attention) {
-    Plan made{attention,
-              std::make_unique<Graph>(attention,
-                                      attention.type == ElementType::bfloat16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF),
-              {}};
-    if (attention.backward) describe_backward(*made.graph, attention.causal);
-    else describe_forward(*made.graph, attention.causal);
-    Descriptor& graph = made.held.emplace_back(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    const Raw whole = graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, made.graph->operations())
-                          .set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, handle_)
-                          .finish("a graph of cuDNN")
-                          .get();
-    Descriptor& heuristic = made.held.emplace_back(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-    const Raw asked = heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, whole)
-                          .set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_HEUR_MODE_A)
-                          .finish("the heuristic of cuDNN")
-                          .get();
-    std::int64_t count = 0;
-    demand(cudnnBackendGetAttribute(asked, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count,
-                                    nullptr),
-           "cudnnBackendGetAttribute");
-    std::vector<Raw> found;
-    for (std::int64_t i = 0; i < count; ++i)
-      found.push_back(made.held.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR).get());
-    demand(cudnnBackendGetAttribute(asked, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count,
-                                    found.data()),
-           "cudnnBackendGetAttribute");
-    found.resize(static_cast<std::size_t>(count));  // those that this GPU has: fewer than were announced
-    std::int64_t least = -1;
-    for (const Raw configuration : found) {
-      Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-      plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle_).set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
-      if (!plan.can_finish()) continue;
-      std::int64_t bytes = 0, one_value = 1;
-      demand(cudnnBackendGetAttribute(plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1,
-                                      &one_value, &bytes),
-             "cudnnBackendGetAttribute");
-      if (static_cast<std::size_t>(bytes) <= attention.workspace) {
-        made.held.push_back(std::move(plan));
-        return made;
-      }
-      least = least < 0 || bytes < least ? bytes : least;
-    }
-    throw Error(
-        "Attention<Cudnn>", "a kernel of cuDNN for this GPU within " + std::to_string(attention.workspace) + " bytes",
-        least < 0 ? std::string("none") : "one that needs " + std::to_string(least), "write Attention<Composed>");
+inline void attend(Handle& handle, const Attention& made, const FusedTensors& at, std::byte* scratch,
+                   cudaStream_t stream) {
+  const FusedAttention& a = made.attention;
+  const std::size_t part = static_cast<std::size_t>(a.heads * a.width) * bytes_of(a.type);
+  float factor = a.is_scaled ? static_cast<float>(1 / std::sqrt(static_cast<double>(a.width))) : 1.0f,
+        minus_infinity = -std::numeric_limits<float>::infinity(), unit = 1,
+        kept = 1 - static_cast<float>(a.threshold) / 65536, of_kept = 1 / kept;
+  Extents names{q, k, v, y, log_sum, scale};
+  std::vector<void*> places{const_cast<std::byte*>(at.qkv),
+                            const_cast<std::byte*>(at.qkv) + part,
+                            const_cast<std::byte*>(at.qkv) + 2 * part,
+                            at.y,
+                            at.log_sum,
+                            &factor};
+  const auto add = [&](Tensor name, void* place) {
+    names.push_back(name);
+    places.push_back(place);
+  };
+  if (a.causal) add(lowest, &minus_infinity);
+  if (a.threshold > 0) {
+    add(seed, const_cast<std::byte*>(at.random));
+    add(offset, const_cast<std::byte*>(at.random) + sizeof(std::int64_t));
+    add(keep_factor, &of_kept);
   }
-
-  void run(const Plan& plan, const FusedTensors& at, std::byte* scratch, cudaStream_t stream) {
-    demand(cudnnSetStream(handle_, stream), "cudnnSetStream");
-    const FusedAttention& a = plan.attention;
-    const std::size_t part = static_cast<std::size_t>(a.heads * a.width) * bytes_of(a.type);
-    float factor = a.is_scaled ? static_cast<float>(1 / std::sqrt(static_cast<double>(a.width))) : 1.0f,
-          minus_infinity = -std::numeric_limits<float>::infinity(), unit = 1,
-          kept = 1 - static_cast<float>(a.threshold) / 65536, of_kept = 1 / kept;
-    Extents names{q, k, v, y, log_sum, scale};
-    std::vector<void*> places{const_cast<std::byte*>(at.qkv),
-                              const_cast<std::byte*>(at.qkv) + part,
-                              const_cast<std::byte*>(at.qkv) + 2 * part,
-                              at.y,
-                              at.log_sum,
-                              &factor};
-    const auto add = [&](Tensor name, void* place) {
-      names.push_back(name);
-      places.push_back(place);
-    };
-    if (a.causal) add(lowest, &minus_infinity);
-    if (a.threshold > 0) {
-      add(seed, const_cast<std::byte*>(at.random));
-      add(offset, const_cast<std::byte*>(at.random) + sizeof(std::int64_t));
-      add(keep_factor, &of_kept);
-    }
-    if (a.backward) {
-      if (a.threshold > 0) add(keep_rate, &kept);
-      else add(one, &unit);
-      add(d_y, const_cast<std::byte*>(at.d_y));
-      add(d_q, at.d_qkv);
-      add(d_k, at.d_qkv + part);
-      add(d_v, at.d_qkv + 2 * part);
-      add(row_dot, at.row_dot);
-    }
-    Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    pack.set_addresses(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, places)
-        .set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, names)
-        .set_addresses(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, {scratch})
-        .finish("the tensors of cuDNN");
-    demand(cudnnBackendExecute(handle_, plan.held.back().get(), pack.get()), "cudnnBackendExecute");
+  if (a.backward) {
+    if (a.threshold > 0) add(keep_rate, &kept);
+    else add(one, &unit);
+    add(d_y, const_cast<std::byte*>(at.d_y));
+    add(d_q, at.d_qkv);
+    add(d_k, at.d_qkv + part);
+    add(d_v, at.d_qkv + 2 * part);
+    add(row_dot, at.row_dot);
   }
-
- private:
-  cudnnHandle_t handle_ = nullptr;
-};
+  handle.run(made.plan, names, places, scratch, stream);
+}
 
 }  // namespace regimen::cuda::cudnn
 // SPDX-License-Identifier: Apache-2.0
