@@ -1,5 +1,5 @@
 // Blocks that are not recomputed, without any that are.
-// expect: Checkpoint takes one schedule, or Every<N> \(KeepLast<K>\) or Offload with Selective<\.\.\.> or If<P>; keep these
+// expect: Checkpoint takes one of Every<N> and Offload, one of Selective<\.\.\.> and If<P>, then KeepLast<K>; keep these
 // names: regimen::Checkpoint<regimen::KeepLast<1>
 #include "../support/recipe.hpp"
 

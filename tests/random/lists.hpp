@@ -595,6 +595,11 @@ struct SaySum {
       SumOf<std::conditional_t<train::accepts_output<CrossEntropy, First>(), CrossEntropy, Weighted<Huber<>, Ratio<3>>>,
             Weighted<MeanSquaredError, Ratio<1, 2>>>>>;
 };
+template <std::size_t K>
+struct kept {
+  template <class... Schedules>
+  using by = KeepLast<K, Schedules...>;
+};
 /// Every<1> to Every<depth>; sometimes with a layer of the model besides.
 struct SayEvery {
   template <class Model>
@@ -606,11 +611,15 @@ struct SayEvery {
           mp::mp_push_back<typename Model::leaves, Relu>,
           Model::Source::below(of_policy, 10, mp::mp_size<typename Model::leaves>::value + (selects ? 0 : 1))>>>,
       mp::mp_list<>>;
+  /// The last blocks keep all; or they are recomputed one by one, or but for layers of the model.
   template <class Model, std::size_t others>  // blocks that are left
-  using Kept =
-      std::conditional_t<others != 0 && Model::Source::below(of_policy, 11, 3) == 0,
-                         mp::mp_list<KeepLast<1 + Model::Source::below(of_policy, 12, others + (others == 0))>>,
-                         mp::mp_list<>>;
+  using Kept = std::conditional_t<
+      others != 0 && Model::Source::below(of_policy, 11, 3) == 0,
+      mp::mp_list<mp::mp_apply<kept<1 + Model::Source::below(of_policy, 12, others + (others == 0))>::template by,
+                               std::conditional_t<Model::Source::below(of_policy, 19, 3) == 0, mp::mp_list<Every<1>>,
+                                                  Selected<Model, !mp::mp_empty<typename Model::leaves>::value &&
+                                                                      Model::Source::below(of_policy, 19, 3) == 1>>>>,
+      mp::mp_list<>>;
   template <class Model, std::size_t n = 1 + Model::Source::below(of_policy, 1, Model::depth > 0 ? Model::depth : 1)>
   using make = mp::mp_list<mp::mp_apply<
       Checkpoint, mp::mp_push_front<mp::mp_append<Selected<Model, !mp::mp_empty<typename Model::leaves>::value &&

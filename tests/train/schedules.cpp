@@ -62,11 +62,19 @@ TEMPLATE_TEST_CASE("the last blocks are not recomputed", "", Net, Mixed) {
   const std::vector<double> plain = trained<TestType>();
   CHECK(trained<TestType, Checkpoint<Every<1>, KeepLast<2>>>() == plain);
   CHECK(trained<TestType, Checkpoint<Every<2>, KeepLast<1>, Selective<LayerNorm>>>() == plain);
+  CHECK(trained<TestType, Checkpoint<Selective<LayerNorm, Gelu>, KeepLast<2>>>() == plain);
   static_assert(saved_by<TestType, Checkpoint<Every<1>>> < saved_by<TestType, Checkpoint<Every<1>, KeepLast<3>>>);
   static_assert(saved_by<TestType, Checkpoint<Every<1>, KeepLast<3>>> < saved_by<TestType>);
+}
+TEMPLATE_TEST_CASE("the last blocks follow schedules of their own", "", Net, Mixed) {
+  const std::vector<double> plain = trained<TestType>();
+  CHECK(trained<TestType, Checkpoint<Every<2>, KeepLast<2, Every<1>>>>() == plain);
+  CHECK(trained<TestType, Checkpoint<If<is_cheap>, KeepLast<1, Every<1>, Selective<LayerNorm>>>>() == plain);
+  CHECK(trained<TestType, Checkpoint<Every<1>, KeepLast<3, Selective<Gelu>, KeepLast<1, If<is_cheap>>>>>() == plain);
 }
 TEST_CASE("the same on ranks that gather their weights") {
   CHECK(on_two<Checkpoint<Every<2>, If<is_cheap>>>() == on_two<>());
   CHECK(on_two<Checkpoint<If<is_cheap>>>() == on_two<>());
   CHECK(on_two<Checkpoint<Every<1>, KeepLast<2>>>() == on_two<>());
+  CHECK(on_two<Checkpoint<If<is_cheap>, KeepLast<3, Every<2>, KeepLast<1>>>>() == on_two<>());
 }

@@ -81,6 +81,15 @@ static_assert(!Compatible<Checkpoint<Budget<80_GiB>, Every<1>>>);
 static_assert(Compatible<Checkpoint<Every<2>, KeepLast<3>>> && !Compatible<Checkpoint<KeepLast<3>>>);
 static_assert(Compatible<Checkpoint<KeepLast<3>, Selective<Linear<4>>, Every<1>>>);
 static_assert(!Compatible<Checkpoint<Every<1>, KeepLast<2>, KeepLast<3>>>);
+static_assert(Compatible<Checkpoint<KeepLast<3, Selective<Linear<4>>>>> &&
+              Compatible<Checkpoint<Selective<Linear<4>>, KeepLast<3, Every<2>>>> &&
+              Compatible<Checkpoint<Every<2>, KeepLast<3, Every<1>, KeepLast<1>>>>);
+static_assert(!Compatible<Checkpoint<Every<2>, KeepLast<3, Every<1>, Every<2>>>> &&
+              !Compatible<Checkpoint<Every<2>, KeepLast<3, Budget<1>>>> &&
+              !Compatible<Checkpoint<Every<2>, KeepLast<3, Offload>>> &&
+              !Compatible<Checkpoint<Every<2>, KeepLast<3, Every<0>>>>);
+static_assert(Checkpoint<Every<2>, KeepLast<3>>::recomputes<Linear<4>> == false &&
+              Checkpoint<Every<2>, KeepLast<3, Selective<Linear<4>>>>::Last::recomputes<Linear<4>>);
 static_assert(Checkpoint<Every<2>, KeepLast<3>>::segment == 2 && Checkpoint<Every<2>, KeepLast<3>>::whole == 3);
 static_assert(Checkpoint<None>::segment == 0 && Checkpoint<Every<3>>::segment == 3 &&
               Checkpoint<Selective<Linear<4>>>::segment == 0);

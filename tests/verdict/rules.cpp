@@ -102,12 +102,16 @@ using Numbers = Value<fp32, Shape<16>>;
 static_assert(every_at_most_depth<Checkpoint<Every<6>>, 6>::holds &&
               !every_at_most_depth<Checkpoint<Every<7>>, 6>::holds);
 static_assert(every_at_most_depth<Checkpoint<Every<4>, KeepLast<2>>, 6>::holds &&
-              !every_at_most_depth<Checkpoint<Every<5>, KeepLast<2>>, 6>::holds);
+              !every_at_most_depth<Checkpoint<Every<5>, KeepLast<2>>, 6>::holds &&
+              every_at_most_depth<Checkpoint<Every<4>, KeepLast<2, Every<2>>>, 6>::holds &&
+              !every_at_most_depth<Checkpoint<Every<4>, KeepLast<2, Every<3>>>, 6>::holds);
 static_assert(every_at_most_depth<Checkpoint<None>, 0>::holds && !every_at_most_depth<Checkpoint<Every<1>>, 0>::holds);
 static_assert(budget_reaches_least<8, 8>::holds && !budget_reaches_least<7, 8>::holds);
 static_assert(kept_blocks_below_depth<Checkpoint<Every<1>, KeepLast<5>>, 6>::holds &&
               !kept_blocks_below_depth<Checkpoint<Every<1>, KeepLast<6>>, 6>::holds &&
               !kept_blocks_below_depth<Checkpoint<Every<1>, KeepLast<0>>, 6>::holds &&
+              !kept_blocks_below_depth<Checkpoint<Every<1>, KeepLast<4, Every<2>, KeepLast<4>>>, 6>::holds &&
+              kept_blocks_below_depth<Checkpoint<Every<1>, KeepLast<4, Every<2>, KeepLast<3>>>, 6>::holds &&
               kept_blocks_below_depth<Checkpoint<None>, 0>::holds);
 static_assert(!selective_names_a_layer<Thing>::holds && selective_names_a_layer<Thing, true>::holds);
 static_assert(!freeze_names_a_layer<Thing>::holds && freeze_names_a_layer<Thing, true>::holds);

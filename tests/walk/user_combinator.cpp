@@ -151,6 +151,26 @@ TEST_CASE(
   CHECK(trained<Accumulate<2>, Freeze<LayerNorm>>() < 2.0);
 }
 
+/// All layers that can be recomputed stand in combinators of the program's own.
+struct Inside : Model<Input<Vector<32>>, Sum<Sequential<LayerNorm, Linear<64>, Gelu, Linear<16>>, Linear<16>>,
+                      Repeat<4, Sum<Sequential<LayerNorm, Linear<32>, Gelu, Linear<16>>, Sequential<Gelu, Linear<16>>>>,
+                      Linear<4>> {};
+template <class Network, class... Policies>
+constexpr std::size_t peak = Trainer<Network, Batch<4>, Policies...>::plan().peak;
+template <class Network, std::size_t bytes>
+using Budgeted = Trainer<Network, Batch<4>, Checkpoint<Budget<bytes>>>;
+
+TEST_CASE("Budget finds what to recompute inside of it") {
+  constexpr std::size_t all = peak<Inside>, one_by_one = peak<Inside, Checkpoint<Every<1>>>,
+                        activations = peak<Inside, Checkpoint<Selective<Gelu>>>;
+  static_assert(one_by_one < all && activations < all);
+  static_assert(std::is_same_v<typename Budgeted<Inside, all>::Schedule, Checkpoint<None>>);
+  static_assert(peak<Inside, Checkpoint<Budget<one_by_one>>> <= one_by_one);
+  static_assert(peak<Inside, Checkpoint<Budget<activations>>> <= activations);
+  static_assert(peak<Inside, Checkpoint<Budget<all - 1>>> < all);
+  CHECK(trained<Checkpoint<Budget<peak<Net, Checkpoint<Every<1>>>>>>() == trained<>());
+}
+
 TEST_CASE("its parameters have its names") {
   Trainer<Odd, Batch<4>> trainer;
   std::vector<std::string> names;

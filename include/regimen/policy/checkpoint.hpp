@@ -19,9 +19,14 @@ struct Every final {
   static constexpr bool recomputes = false;
 };
 
-/// Beside Every<N>: the last K blocks of each Repeat keep their tensors, and are not recomputed. Backward needs them
-/// first, so that they take no more memory than the others leave.
-template <std::size_t K>
+template <class... Schedules>
+struct Checkpoint;
+
+/// Other schedules are for all blocks but the last K of each Repeat. These keep all their tensors, or follow schedules of
+/// their own: `Checkpoint<Every<2>, KeepLast<8>>`, `Checkpoint<Every<2>, KeepLast<8, Every<1>, Selective<Gelu>>>`.
+/// Backward needs the last blocks first, so that they take no more memory than the others leave. A Repeat of K blocks or
+/// fewer has no others.
+template <std::size_t K, class... Schedules>
 struct KeepLast final {
   using option_of = regimen::axis::checkpoint;
   static constexpr std::size_t segment = 0, whole = K;
@@ -69,14 +74,15 @@ struct Offload final {
 /// Recomputes as little as the plan needs to fit into Bytes: `Budget<80_GiB>`. The compiler chooses the schedule, in
 /// the words of the others: `Trainer::Schedule`.
 ///
-///   space     Every<N> or none of it, N = 1, 2, 3, 4, 6, 8, 12, ... up to the first that is at least the square root of
-///             the model's depth; beside it KeepLast<K> of any K; and Selective<...> of any of the five layers of the
-///             model whose outputs take most memory, and can be recomputed. GPT-2 of 48 blocks: where blocks are
-///             recomputed one by one, about a block more is recomputed than in the best of all mixtures of blocks, 0.46 %
-///             of a step; with a budget near the least, where segments are longer, up to 26 % more
+///   space     schedules of all blocks: Every<N> or none of it, N = 1, 2, 3, 4, 6, 8, 12, ... up to the first that is at
+///             least the square root of the model's depth; and Selective<...> of any of the five layers of the model whose
+///             outputs take most memory, and can be recomputed. And mixtures of two of these, with KeepLast<K, ...> of any
+///             K: neighbours among those that no other beats in both memory and operations; next to each other on the
+///             line below all of them also with one block between that follows a third
 ///   chosen    in this space the schedule of fewest floating-point operations whose plan fits; of equal ones that of
 ///             least memory. So a smaller budget never takes more memory than a larger one. (If the 24 cheapest by
-///             their outlines do not fit, which outlines seldom leave open, the schedule of least memory.)
+///             their outlines do not fit, which outlines seldom leave open, the schedule of least memory.) In a
+///             combinator of a program's own outlines see its children, as if it added their outputs
 ///   refuses   a budget below the least peak of that space, which the error says; Batch<Largest>
 ///   source    the bounds by which the compiler ranks schedules: program/outline.hpp; the search: program/budget.hpp
 template <std::size_t Bytes>
@@ -87,13 +93,31 @@ struct Budget final {
   static constexpr bool recomputes = false;
 };
 
+namespace detail {
+
+/// The schedules of KeepLast among others.
+template <class... Schedules>
+struct last_of {
+  using type = Checkpoint<None>;
+};
+template <class First, class... Others>
+struct last_of<First, Others...> : last_of<Others...> {};
+template <std::size_t K, class... Schedules, class... Others>
+struct last_of<KeepLast<K, Schedules...>, Others...> {
+  using type = Checkpoint<Schedules...>;
+};
+template <std::size_t K, class... Others>
+struct last_of<KeepLast<K>, Others...> : last_of<> {};
+
+}  // namespace detail
+
 /// Decides which tensors are saved for backward and which are recomputed (activation checkpointing). The result is
 /// bit-equal under every choice: recomputation has no side effects, and random numbers depend on their position alone.
 ///
 ///   choices   Checkpoint<None>, Checkpoint<Every<N>>, Checkpoint<Selective<Layers...>>, Checkpoint<If<Predicate>>;
 ///             Checkpoint<Every<N>, Selective<Layers...>> and Checkpoint<Every<N>, If<Predicate>>: the tensors of a
-///             segment, but for the outputs of these layers; beside Every<N> also KeepLast<K>: but the last K blocks;
-///             Checkpoint<Budget<Bytes>>: the compiler chooses among all these;
+///             segment, but for the outputs of these layers; beside any of these KeepLast<K>: but the last K blocks, and
+///             KeepLast<K, Schedules...>: but these by other schedules; Checkpoint<Budget<Bytes>>: the compiler chooses among all these;
 ///             Checkpoint<Offload>: blocks are moved to the host's memory, and not recomputed; beside it Selective<...> or
 ///             If<Predicate>: but for the outputs of these layers, which are not moved
 ///   default   Checkpoint<None>
@@ -106,14 +130,17 @@ struct Budget final {
 ///             Selective: one more forward of the named layers; saves their inputs in place of their outputs
 ///
 ///   segment                blocks from one saved input to the next; 0: blocks are not recomputed
-///   whole                  the last blocks, which are not
+///   whole, Last            the last blocks, for which there are other schedules: those
+///   repeats                whether any blocks are
 ///   offloads               whether blocks are moved to the host's memory
 ///   recomputes<Layer>      whether the output of Layer is computed again in backward
 template <class... Schedules>
 struct Checkpoint final {
   using axis = regimen::axis::checkpoint;
+  using Last = typename detail::last_of<Schedules...>::type;
   static constexpr std::size_t segment = (std::max)({std::size_t{0}, Schedules::segment...}),
                                whole = (std::max)({std::size_t{0}, Schedules::whole...});
+  static constexpr bool repeats = segment > 0 || Last::repeats;
   static constexpr bool offloads = detail::is_any_of<Offload, Schedules...>;
   template <class Layer>
   static constexpr bool recomputes = (Schedules::template recomputes<Layer> || ...);
@@ -122,8 +149,9 @@ struct Checkpoint final {
 template <>
 struct Checkpoint<None> final {
   using axis = regimen::axis::checkpoint;
+  using Last = Checkpoint<None>;
   static constexpr std::size_t segment = 0, whole = 0;
-  static constexpr bool offloads = false;
+  static constexpr bool repeats = false, offloads = false;
   template <class Layer>
   static constexpr bool recomputes = false;
 };
@@ -138,8 +166,8 @@ template <std::size_t N>
 inline constexpr ScheduleKind kind_of_schedule<Every<N>> = ScheduleKind::blocks;
 template <>
 inline constexpr ScheduleKind kind_of_schedule<Offload> = ScheduleKind::blocks;
-template <std::size_t K>
-inline constexpr ScheduleKind kind_of_schedule<KeepLast<K>> = ScheduleKind::whole;
+template <std::size_t K, class... Schedules>
+inline constexpr ScheduleKind kind_of_schedule<KeepLast<K, Schedules...>> = ScheduleKind::whole;
 template <class... Layers>
 inline constexpr ScheduleKind kind_of_schedule<Selective<Layers...>> = ScheduleKind::layers;
 template <template <class> class Predicate>

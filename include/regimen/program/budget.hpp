@@ -5,16 +5,20 @@
 // ranks: the first schedule whose plan fits is the cheapest of all that fit. The order does not depend on Bytes, so a
 // smaller budget is given the same schedule, or a later one that takes less memory.
 //
-//   cost   of a compilation: GPT-2 of 48 blocks takes clang 19 4.3 s under Every<1>, and 6.2 s under a Budget that chooses
-//          among 112 schedules, each with any number of whole blocks; each plan that is tried and does not fit, 1 s more.
-//          Recipes without Budget instantiate nothing of this
+//   mixtures   if all blocks follow one schedule, they take so many bytes and operations; a mixture of two schedules takes
+//              what lies on the line between. So the best mixtures are of neighbours on the line below all schedules, and
+//              one odd block fills what is left where the grain is a block
+//
+//   cost   of a compilation: GPT-2 of 48 blocks, whose plan is made, takes clang 14 2.9 s of processor time under Every<1>,
+//          and 6.4 s under a Budget that finds a mixture; each plan that is tried and does not fit takes a second or two
+//          more. Recipes without Budget instantiate nothing of this
 #pragma once
 
 #include <regimen/layer/children.hpp>
 #include <regimen/policy/checkpoint.hpp>
 #include <regimen/policy/policy.hpp>
 #include <regimen/program/outline.hpp>
-#include <regimen/program/plan.hpp>
+#include <regimen/program/recomputation.hpp>
 #include <regimen/program/sketch.hpp>
 
 #include <boost/mp11.hpp>
@@ -24,64 +28,11 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <type_traits>
 #include <utility>
 
 namespace regimen::train {
-
-/// The configuration with another Checkpoint.
-template <class Configuration, class Checkpoint>
-struct with_checkpoint;
-template <template <class...> class Configuration, class... Policies, class Checkpoint>
-struct with_checkpoint<Configuration<Policies...>, Checkpoint> {
- private:
-  template <class P>
-  using replaced = std::conditional_t<!std::is_same_v<typename P::axis, axis::checkpoint>, boost::mp11::mp_list<P>,
-                                      std::conditional_t<std::is_same_v<Checkpoint, regimen::Checkpoint<None>>,
-                                                         boost::mp11::mp_list<>, boost::mp11::mp_list<Checkpoint>>>;
-
- public:
-  using type =
-      boost::mp11::mp_apply<Configuration, boost::mp11::mp_append<boost::mp11::mp_list<>, replaced<Policies>...>>;
-};
-
-/// A schedule of the space, and what its outline says.   block   index in the list of segments
-struct RankedSchedule {
-  OutlineSchedule schedule{};
-  std::size_t bound = 0, index = 0;
-  double extra = 0;
-  bool fits = false;
-
-  constexpr bool before(const RankedSchedule& other) const {
-    if (fits != other.fits) return fits;
-    if (extra != other.extra) return extra < other.extra;
-    if (bound != other.bound) return bound < other.bound;
-    return index < other.index;
-  }
-};
-
-/// A chosen schedule as numbers and names.
-template <class Schedule>
-constexpr void describe(Recomputation&, const Schedule*) {}
-template <std::size_t N>
-constexpr void describe(Recomputation& found, const Every<N>*) {
-  found.segment = N;
-}
-template <std::size_t K>
-constexpr void describe(Recomputation& found, const KeepLast<K>*) {
-  found.whole = K;
-}
-template <class... Layers>
-constexpr void describe(Recomputation& found, const Selective<Layers...>*) {
-  std::size_t i = 0;
-  ((found.layers[i++] = Layers::name), ...);
-}
-template <class... Schedules>
-constexpr Recomputation recomputation_of(const Checkpoint<Schedules...>*) {
-  Recomputation found{};
-  (describe(found, static_cast<const Schedules*>(nullptr)), ...);
-  return found;
-}
 
 /// The search.   RecipeOf   train::Recipe
 template <template <class, class> class RecipeOf, class Network, class Configuration>
@@ -145,7 +96,7 @@ struct BudgetSearch {
     for (std::size_t i = 0; i < size; ++i) {
       if (parts[i].reads == Reads::output || parts[i].reads == Reads::input_and_output) refused |= parts[i].again;
       for (std::size_t bit = 0; bit < 64; ++bit)
-        if (plain.output_read[i] && ((parts[i].again >> bit) & 1)) takes[bit] += times[i] * parts[i].y;
+        if (plain.output_read(i) && ((parts[i].again >> bit) & 1)) takes[bit] += times[i] * parts[i].y;
     }
     Selectable chosen{};
     for (; chosen.count < chosen.bits.size(); ++chosen.count) {
@@ -186,70 +137,143 @@ struct BudgetSearch {
 
   // ---- their ranks
 
-  static constexpr RankedSchedule ranked(std::size_t index, std::size_t whole, std::size_t budget) {
-    RankedSchedule made{};
-    made.index = index;
-    made.schedule.segment = segments.of[index % segments.count];
-    made.schedule.whole = whole;
+  static constexpr OutlineSchedule schedule_of(std::size_t index) {
+    OutlineSchedule made{0, segments.of[index % segments.count]};
     std::size_t chosen = index / segments.count;
     for (const std::uint64_t layer : selectable.bits) {
-      if (chosen % 2 != 0) made.schedule.layers |= layer;
+      if (chosen % 2 != 0) made.layers |= layer;
       chosen /= 2;
     }
-    Sketch<size> sketch(parts.data(), made.schedule);
+    return made;
+  }
+  static constexpr RankedSchedule ranked(const Mixture& mixture, std::size_t whole, std::size_t index) {
+    RankedSchedule made{};
+    made.index = index;
+    made.whole = whole;
+    const std::size_t others = mixture.swapped ? mixture.first : mixture.last;
+    made.schedules.of[0] = schedule_of(mixture.swapped ? mixture.last : mixture.first);
+    made.schedules.of[1] = schedule_of(mixture.odd > 0 ? mixture.between : others);
+    made.schedules.of[2] = schedule_of(others);
+    made.schedules.whole[0] = mixture.swapped ? depth - whole : mixture.odd + whole;
+    made.schedules.whole[1] = mixture.odd > 0 ? whole : 0;
+    Sketch<size> sketch(parts.data(), made.schedules);
     sketch.walk_on(base);
     made.bound = sketch.bound;
     made.extra = sketch.extra;
+    return made;
+  }
+  // Constants of their own: compilers count the steps of each constant expression apart.
+  template <std::size_t index>
+  static constexpr RankedSchedule of_all_blocks = ranked(Mixture{index, index, 0, 0, false}, 0, index);
+  template <class Indices>
+  struct uniform;
+  template <std::size_t... index>
+  struct uniform<std::index_sequence<index...>> {
+    static constexpr std::array<RankedSchedule, count> all{of_all_blocks<index>...};
+  };
+  static constexpr const std::array<RankedSchedule, count>& uniforms = uniform<std::make_index_sequence<count>>::all;
+
+  struct Mixtures {
+    std::array<Mixture, 12 * count + 128> of{};
+    std::size_t made = 0;
+
+    constexpr void add(const Mixture& one) {
+      if (made < of.size()) of[made++] = one;
+    }
+  };
+  /// Of the schedules that no other beats in both bytes and operations, those that are neighbours: as many as are cheap to
+  /// compare, and those between which no other lies below the line. These also with one block under a third.
+  static constexpr Mixtures mixtures = [] {
+    Mixtures found{};
+    std::array<std::size_t, count> best{}, line{};
+    std::size_t members = 0, ends = 0;
+    for (const RankedSchedule* before = nullptr;;) {
+      const RankedSchedule* next = nullptr;
+      for (const RankedSchedule& one : uniforms)
+        if (!before || one.extra < before->extra)
+          if (!next || one.bound < next->bound || (one.bound == next->bound && one.extra < next->extra)) next = &one;
+      if (!next) break;
+      best[members++] = next->index;
+      before = next;
+    }
+    if (depth < 2) return found;
+    const std::size_t width = members < 96 ? 96 / members : 1;
+    for (std::size_t i = 0; i < members; ++i)
+      for (std::size_t j = i + 1; j < members && j <= i + width; ++j) found.add({best[i], best[j], 0, 0, false});
+    for (std::size_t i = 0; i < members; ++i) {
+      const auto is_above = [&](std::size_t a, std::size_t b, std::size_t c) {  // whether b is
+        const RankedSchedule &x = uniforms[best[a]], &y = uniforms[best[b]], &z = uniforms[best[c]];
+        return (y.extra - x.extra) * double(z.bound - x.bound) >= (z.extra - x.extra) * double(y.bound - x.bound);
+      };
+      while (ends > 1 && is_above(line[ends - 2], line[ends - 1], i)) --ends;
+      line[ends++] = i;
+    }
+    for (std::size_t i = 0; i + 1 < ends; ++i) {
+      if (line[i + 1] > line[i] + width) found.add({best[line[i]], best[line[i + 1]], 0, 0, false});
+      found.add({best[line[i]], best[line[i + 1]], 0, 0, true});
+      if (depth > 2)
+        for (std::size_t odd = 0; odd < members; ++odd)
+          if (odd != line[i] && odd != line[i + 1]) found.add({best[line[i]], best[line[i + 1]], 1, best[odd], false});
+    }
+    return found;
+  }();
+
+  static constexpr RankedSchedule mixed(std::size_t mixture, std::size_t whole, std::size_t budget) {
+    RankedSchedule made = ranked(mixtures.of[mixture], whole, count + mixture);
     made.fits = made.bound <= budget;
     return made;
   }
-  /// With as many whole blocks as its bound allows.
-  static constexpr RankedSchedule with_most_whole(std::size_t index, std::size_t budget) {
-    const std::size_t segment = segments.of[index % segments.count];
-    if (segment == 0 || segment == depth) return ranked(index, 0, budget);
-    RankedSchedule low = ranked(index, 1, budget);
-    if (!low.fits) return ranked(index, 0, budget);
-    RankedSchedule high = ranked(index, depth - segment, budget);
+  /// With as many last blocks as its bound allows.
+  static constexpr RankedSchedule with_most_last(std::size_t mixture, std::size_t budget) {
+    RankedSchedule low = mixed(mixture, 1, budget);
+    if (!low.fits) return low;
+    RankedSchedule high = mixed(mixture, depth - 1 - mixtures.of[mixture].odd, budget);
     if (high.fits) return high;
-    while (high.schedule.whole - low.schedule.whole > 1) {  // the bound is nearly a line
-      const std::size_t from = low.schedule.whole, to = high.schedule.whole,
-                        slope = (high.bound - low.bound) / (to - from),
+    while (high.whole - low.whole > 1) {  // the bound is nearly a line
+      const std::size_t from = low.whole, to = high.whole, slope = (high.bound - low.bound) / (to - from),
                         guess = from + (budget - low.bound) / (slope > 0 ? slope : 1);
-      const RankedSchedule between = ranked(index, guess <= from ? from + 1 : guess >= to ? to - 1 : guess, budget);
+      const RankedSchedule between = mixed(mixture, guess <= from ? from + 1 : guess >= to ? to - 1 : guess, budget);
       (between.fits ? low : high) = between;
     }
     return low;
   }
-  // Constants of their own: compilers count the steps of each constant expression apart.
-  template <std::size_t index>
-  static constexpr RankedSchedule most_whole = with_most_whole(index, bytes);
-  template <std::size_t index, std::size_t whole>
-  static constexpr RankedSchedule least_whole = ranked(index, whole, bytes);
+  template <std::size_t mixture>
+  static constexpr RankedSchedule most_last = with_most_last(mixture, bytes);
+  template <std::size_t mixture>
+  static constexpr RankedSchedule one_last = mixed(mixture, 1, bytes);
 
-  using Ranks = std::array<RankedSchedule, count>;
+  using Ranks = std::array<RankedSchedule, count + mixtures.made>;
   static constexpr std::size_t cheapest(const Ranks& ranks) {
     std::size_t best = 0;
-    for (std::size_t i = 1; i < count; ++i)
+    for (std::size_t i = 1; i < ranks.size(); ++i)
       if (ranks[i].before(ranks[best])) best = i;
     return best;
   }
-  /// Without the cheapest: in its place the same with a whole block less.
+  /// Without the cheapest: in its place the same with one of the last blocks less.
   static constexpr Ranks without_cheapest(const Ranks& ranks) {
     Ranks others = ranks;
     RankedSchedule& best = others[cheapest(ranks)];
-    if (best.schedule.whole > 0) best = ranked(best.index, best.schedule.whole - 1, bytes);
+    if (best.whole > 1) best = mixed(best.index - count, best.whole - 1, bytes);
     else best.fits = false;
     return others;
   }
   template <class Indices>
   struct ranks_of;
-  template <std::size_t... index>
-  struct ranks_of<std::index_sequence<index...>> {
-    static constexpr Ranks all{most_whole<index>...};
-    template <std::size_t whole>
-    static constexpr Ranks with_whole{least_whole<index, whole>...};
+  template <std::size_t... mixture>
+  struct ranks_of<std::index_sequence<mixture...>> {
+    static constexpr Ranks joined(std::initializer_list<RankedSchedule> mixed) {
+      Ranks all{};
+      for (std::size_t i = 0; i < count; ++i) {
+        all[i] = uniforms[i];
+        all[i].fits = all[i].bound <= bytes;
+      }
+      std::size_t i = count;
+      for (const RankedSchedule& one : mixed) all[i++] = one;
+      return all;
+    }
+    static constexpr Ranks most = joined({most_last<mixture>...}), least = joined({one_last<mixture>...});
   };
-  using RanksOfAll = ranks_of<std::make_index_sequence<count>>;
+  using RanksOfAll = ranks_of<std::make_index_sequence<mixtures.made>>;
 
   // ---- plans
 
@@ -264,19 +288,34 @@ struct BudgetSearch {
   };
   template <class... Schedules>
   using list = boost::mp11::mp_list<Schedules...>;
-  template <std::uint64_t layers, std::size_t segment, std::size_t whole,
+  template <std::uint64_t layers, std::size_t segment,
             std::size_t known = (boost::mp11::mp_size<Layers>::value < 64 ? boost::mp11::mp_size<Layers>::value : 64)>
-  using checkpoint_of = boost::mp11::mp_apply<
-      Checkpoint,
+  using schedules_of = boost::mp11::mp_append<
+      std::conditional_t<(segment > 0), list<Every<segment>>, list<>>,
       std::conditional_t<
-          layers == 0 && segment == 0, list<None>,
-          boost::mp11::mp_append<
-              std::conditional_t<(segment > 0), list<Every<segment>>, list<>>,
-              std::conditional_t<(whole > 0), list<KeepLast<whole>>, list<>>,
-              std::conditional_t<layers != 0,
-                                 list<boost::mp11::mp_apply<
-                                     Selective, typename selected<layers, std::make_index_sequence<known>>::type>>,
-                                 list<>>>>>;
+          layers != 0,
+          list<boost::mp11::mp_apply<Selective, typename selected<layers, std::make_index_sequence<known>>::type>>,
+          list<>>>;
+  template <class... Schedules>
+  using none_or = std::conditional_t<sizeof...(Schedules) == 0, Checkpoint<None>, Checkpoint<Schedules...>>;
+  template <std::size_t whole>
+  struct last_by {
+    template <class... Schedules>
+    using type = KeepLast<whole, Schedules...>;
+  };
+  /// The schedules of all blocks that are under `levels` or later ones.   At   a RankedSchedule, as a type
+  template <class At, std::size_t level>
+  static constexpr auto schedules_from() {
+    constexpr OutlineSchedules all = At::value().schedules;
+    using Here = schedules_of<all.of[level].layers, all.of[level].segment>;
+    if constexpr (all.whole[level] == 0) return Here{};
+    else
+      return boost::mp11::mp_push_back<Here, boost::mp11::mp_apply<last_by<all.whole[level]>::template type,
+                                                                   decltype(schedules_from<At, level + 1>())>>{};
+  }
+  template <class At>
+  using checkpoint_t = boost::mp11::mp_apply<none_or, decltype(schedules_from<At, 0>())>;
+
   template <class Checkpoint>
   static constexpr std::size_t peak_with =
       (std::max)(recipe_with<Checkpoint>::step_walked.peak, recipe_with<Checkpoint>::evaluation_walked.peak);
@@ -284,7 +323,7 @@ struct BudgetSearch {
   static constexpr std::size_t most_plans = 24;
   template <std::size_t failed>
   static constexpr const Ranks& ranks_after() {
-    if constexpr (failed == 0) return RanksOfAll::all;
+    if constexpr (failed == 0) return RanksOfAll::most;
     else return later<failed>;
   }
   template <std::size_t failed>
@@ -294,7 +333,10 @@ struct BudgetSearch {
     constexpr RankedSchedule best = ranks_after<failed>()[cheapest(ranks_after<failed>())];
     if constexpr (!best.fits || failed == most_plans) return least<0, 0>(list<Checkpoint<None>>{});
     else {
-      using Cheapest = checkpoint_of<best.schedule.layers, best.schedule.segment, best.schedule.whole>;
+      struct Best {
+        static constexpr RankedSchedule value() { return ranks_after<failed>()[cheapest(ranks_after<failed>())]; }
+      };
+      using Cheapest = checkpoint_t<Best>;
       if constexpr (peak_with<Cheapest> <= bytes) return list<Cheapest>{};
       else return choose<failed + 1>();
     }
@@ -307,25 +349,23 @@ struct BudgetSearch {
     constexpr RankedSchedule next = next_by_bound(bound, from);
     if constexpr (!next.fits || (bound > 0 && next.bound >= peak_with<Best>)) return best;
     else {
-      using Next = checkpoint_of<next.schedule.layers, next.schedule.segment, next.schedule.whole>;
-      constexpr std::size_t place = 2 * next.index + next.schedule.whole + 1;
+      struct AtNext {
+        static constexpr RankedSchedule value() { return next_by_bound(bound, from); }
+      };
+      using Next = checkpoint_t<AtNext>;
+      constexpr std::size_t place = next.index + 1;
       if constexpr (peak_with<Next> < peak_with<Best>) return least<next.bound, place>(list<Next>{});
       else return least<next.bound, place>(best);
     }
   }
   static constexpr RankedSchedule next_by_bound(std::size_t bound, std::size_t from) {
     RankedSchedule next{};
-    for (const Ranks* all : {&RanksOfAll::template with_whole<0>, &RanksOfAll::template with_whole<1>})
-      for (const RankedSchedule& one : *all) {
-        const std::size_t place = 2 * one.index + one.schedule.whole + 1;
-        if (one.schedule.whole > 0 && (one.schedule.segment == 0 || one.schedule.segment == depth)) continue;
-        if (one.bound < bound || (one.bound == bound && place <= from)) continue;
-        if (next.fits &&
-            (one.bound > next.bound || (one.bound == next.bound && place >= 2 * next.index + next.schedule.whole + 1)))
-          continue;
-        next = one;
-        next.fits = true;
-      }
+    for (const RankedSchedule& one : RanksOfAll::least) {
+      if (one.bound < bound || (one.bound == bound && one.index + 1 <= from)) continue;
+      if (next.fits && one.bound >= next.bound) continue;
+      next = one;
+      next.fits = true;
+    }
     return next;
   }
 };

@@ -47,6 +47,19 @@ template <class Walk, class Names>
 struct OutlineOf {
   using Kind = OutlinePart::Kind;
 
+  /// The walkers of the children of a combinator of a program's own. It is outlined as a Fork that adds: its children read
+  /// its input, and save what they say.
+  template <class N>
+  struct foreign_children {
+    using type = walk::mp::mp_list<>;
+  };
+  template <class Layer, class X, class Context, bool flows>
+    requires(Combinator<Layer> && !walk::is_shared<Layer>)
+  struct foreign_children<walk::Node<Layer, X, Context, flows>>
+      : walk::chains_of<walk::Node<Layer, X, Context, flows>> {};
+  template <class N>
+  static constexpr bool is_foreign = !walk::mp::mp_empty<typename foreign_children<N>::type>::value;
+
   template <class N>
   static constexpr Kind kind_of = [] {
     if constexpr (requires { typename N::Declared; }) return Kind::layer;
@@ -55,8 +68,11 @@ struct OutlineOf {
     else if constexpr (requires { N::iterations; }) return Kind::repeat;
     else if constexpr (requires { N::is_apart; }) return Kind::fork;
     else if constexpr (requires { typename N::Inside; }) return Kind::again;
+    else if constexpr (is_foreign<N>) return Kind::fork;
     else return walk::is_input<N> ? Kind::input : Kind::opaque;
   }();
+  template <class N>
+  static constexpr bool is_foreign_fork = kind_of<N> == Kind::fork && !requires { N::is_apart; };
 
   /// What a walker stands for: Shared for its layers.
   template <class N>
@@ -74,6 +90,10 @@ struct OutlineOf {
   template <class N>
   static constexpr std::size_t size() {
     if constexpr (!std::is_same_v<seen_t<N>, N>) return size<seen_t<N>>();
+    else if constexpr (is_foreign_fork<N>)
+      return []<class... Children>(walk::mp::mp_list<Children...>) {
+        return (std::size_t{1} + ... + size<Children>());
+      }(typename foreign_children<N>::type{});
     else if constexpr (kind_of<N> == Kind::chain || kind_of<N> == Kind::fork)
       return []<std::size_t... i>(std::index_sequence<i...>) {
         return (std::size_t{1} + ... + size<typename N::template At<i>>());
@@ -96,6 +116,17 @@ struct OutlineOf {
     part.y = bytes<typename N::Output>(samples);
     if constexpr (kind_of<N> == Kind::layer) {
       measure<N>(part, samples);
+    } else if constexpr (is_foreign_fork<N>) {
+      part.operations = forward_of<N>(samples);
+      part.adds = true;
+      part.flows = flows_of<N>::value;
+      part.x = bytes<typename flows_of<N>::Input>(samples);
+      [&]<class... Children>(walk::mp::mp_list<Children...>) {
+        std::size_t last = 0;
+        ((last = part.next, part.next = draw<Children>(parts, last, part.last, samples), part.last = last,
+          part.operations -= forward_of<Children>(samples), ++part.count),
+         ...);
+      }(typename foreign_children<N>::type{});
     } else if constexpr (kind_of<N> == Kind::chain || kind_of<N> == Kind::fork) {
       std::size_t last = 0;
       [&]<std::size_t... i>(std::index_sequence<i...>) {
@@ -151,20 +182,24 @@ struct OutlineOf {
   static constexpr Walk walk_of(std::size_t samples) {
     return Walk(samples, std::size_t{1}, std::size_t{0}, std::size_t{1}, false);
   }
+  template <class N>
+  static constexpr double forward_of(std::size_t samples) {
+    constexpr regimen::Weights nowhere{0, 0, false, 0};
+    Walk walk = walk_of(samples);
+    walk.phase(op::Phase::forward);
+    N::forward(walk, walk::Tensor{0, false}, nowhere, Path{}, {walk::Mode::discard, walk::Place::transient});
+    return walk.engine.cost[static_cast<std::size_t>(op::Phase::forward)].flops;
+  }
   /// What a layer's walker takes, alone in an arena.
   template <class N>
   static constexpr void measure(OutlinePart& part, std::size_t samples) {
     using Of = flows_of<N>;
-    constexpr regimen::Weights nowhere{0, 0, false, 0};
     part.flows = Of::value;
     part.again = N::active ? Of::again : 0;
     part.reads = N::active ? N::Bound::backward_reads(N::trains) : Reads::nothing;
     part.x = bytes<typename Of::Input>(samples);
-    Walk forward = walk_of(samples);
-    part.saved = walk::bytes_of_all<typename N::Saved>(forward);
-    forward.phase(op::Phase::forward);
-    N::forward(forward, walk::Tensor{0, false}, nowhere, Path{}, {walk::Mode::discard, walk::Place::transient});
-    part.operations = forward.engine.cost[static_cast<std::size_t>(op::Phase::forward)].flops;
+    part.saved = walk::bytes_of_all<typename N::Saved>(walk_of(samples));
+    part.operations = forward_of<N>(samples);
     if constexpr (N::active) {
       part.gradient = Of::value ? part.x : 0;
       part.lent = most_in_backward<N>(part, samples, false);

@@ -15,10 +15,14 @@
 
 namespace regimen {
 
-/// A schedule of recomputation: Every<segment>, KeepLast<whole>, Selective of layers by their names; 0: none.
+/// Schedules of recomputation: Every<segment>, and Selective of layers by their names; 0: none.
+///   whole   the last blocks, which follow the next
 struct Recomputation final {
-  std::size_t segment = 0, whole = 0;
-  std::array<const char*, 6> layers{};
+  struct Schedules {
+    std::size_t segment = 0, whole = 0;
+    std::array<const char*, 6> layers{};
+  };
+  std::array<Schedules, 3> of{};
 };
 
 /// Memory and work of one optimizer step on one rank, or of an evaluation, if that takes more memory.
@@ -132,15 +136,20 @@ struct MemoryPlan final {
       line("  %zu bytes lie between rows of the output, which begin at multiples of 16 bytes\n", padding);
     if (budget > 0) {
       line("  for Budget<%zu>, recomputed: ", budget);
-      if (recomputed.segment > 0) line("Every<%zu>", recomputed.segment);
-      if (recomputed.whole > 0) line(", KeepLast<%zu>", recomputed.whole);
-      const char* before = recomputed.segment > 0 ? ", " : "";
-      for (const char* layer : recomputed.layers)
-        if (layer) {
-          line("%s%s", before, layer);
-          before = ", ";
-        }
-      text += recomputed.segment == 0 && !recomputed.layers[0] ? "nothing\n" : "\n";
+      const auto name = [&](const Recomputation::Schedules& of) {
+        const char* before = "";
+        if (of.segment > 0) line("Every<%zu>", of.segment), before = ", ";
+        for (const char* layer : of.layers)
+          if (layer) line("%s%s", before, layer), before = ", ";
+        if (!*before) text += "nothing";
+      };
+      std::size_t whole = 0;
+      for (const Recomputation::Schedules& of : recomputed.of) {
+        if (whole > 0) line("; of the last %zu blocks: ", whole);
+        if (&of == &recomputed.of[0] || whole > 0) name(of);
+        whole = of.whole;
+      }
+      text += "\n";
     }
     text += "largest at the peak:\n";
     for (const Report::Line& entry : largest) {

@@ -6,6 +6,7 @@
 
 #include <boost/mp11.hpp>
 
+#include <cstddef>
 #include <type_traits>
 
 namespace regimen::train {
@@ -31,6 +32,11 @@ struct named_schedule<If<Predicate>, Layers> {
  public:
   using type = boost::mp11::mp_apply<
       Selective, boost::mp11::mp_copy_if<boost::mp11::mp_unique<regimen::detail::layers_in<Layers>>, chooses>>;
+};
+
+template <std::size_t K, class... Schedules, class Layers>
+struct named_schedule<KeepLast<K, Schedules...>, Layers> {
+  using type = KeepLast<K, typename named_schedule<Schedules, Layers>::type...>;
 };
 
 /// A Checkpoint in the words of Every and Selective, so that recipes that mean the same share their walkers.

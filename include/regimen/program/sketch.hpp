@@ -1,41 +1,26 @@
-// regimen/program/sketch.hpp — an outline, walked under one schedule: its bound of bytes, its operations.
+// regimen/program/sketch.hpp — an outline, walked under schedules: its bound of bytes, its operations.
 #pragma once
 
-#include <regimen/program/outline.hpp>
-#include <regimen/walk/walk.hpp>
+#include <regimen/program/outline_places.hpp>
 
 #include <cstddef>
-#include <cstdint>
 
 namespace regimen::train {
 
-/// A schedule as numbers: see Checkpoint.   layers   a bit for each that is recomputed
-struct OutlineSchedule {
-  std::uint64_t layers = 0;
-  std::size_t segment = 0, whole = 0;
-};
-
-/// An outline, walked under one schedule.
+/// An outline, walked under schedules.
 template <std::size_t size>
-struct Sketch {
-  using Kind = OutlinePart::Kind;
-  using Place = walk::Place;
+struct Sketch : OutlinePlaces<size> {
+  using Places = OutlinePlaces<size>;
+  using Places::Places;
+  using typename Places::Kind, typename Places::Place;
 
-  const OutlinePart* parts;
-  OutlineSchedule schedule;
   std::size_t top = 0, live = 0, bound = 0;
   double extra = 0;
-  bool reads_input[size]{}, reads_output[size]{}, keeps_d_y[size]{}, again[size]{};
-  bool output_read[size]{}, output_again[size]{};  // in a chain: of the value behind a child
   bool ready[size]{};
-
-  constexpr Sketch(const OutlinePart* all, OutlineSchedule chosen) : parts(all), schedule(chosen) {
-    for (std::size_t i = size; i-- > 0;) look_at(i);
-  }
 
   /// Backward of the whole model, above `base` bytes that persist.
   constexpr void walk_on(std::size_t base) {
-    const bool copies = reads_output[0], on_stack = !copies && !keeps_d_y[0];
+    const bool copies = reads_output(0), on_stack = !copies && !keeps_d_y(0);
     const Place place = copies || on_stack ? Place::saved : Place::transient;
     top = base + footprint(0, place);
     live = on_stack ? 0 : parts[0].y;
@@ -44,120 +29,19 @@ struct Sketch {
   }
 
  private:
+  using Places::parts, Places::schedules, Places::level, Places::again, Places::between, Places::in_blocks,
+      Places::is_apart, Places::is_idle, Places::is_redone, Places::keeps_d_y, Places::last_branch, Places::level_of,
+      Places::output_again, Places::place_before, Places::place_in_residual, Places::place_of_branch,
+      Places::reads_input, Places::reads_output, Places::rest_of, Places::schedule, Places::seam, Places::segment_of,
+      Places::segments_of;
   constexpr void note(std::size_t more = 0) {
     const std::size_t now = top + live + more;
     if (now > bound) bound = now;
   }
 
-  // ---- what is read, as walk::Chain and the other walkers say
-
-  constexpr bool is_redone(std::size_t i) const {
-    return schedule.segment > 0 && schedule.whole < parts[i].count && parts[i].active;
-  }
-  constexpr std::size_t whole_of(std::size_t i) const { return is_redone(i) ? schedule.whole : parts[i].count; }
-
-  constexpr void look_at(std::size_t i) {
-    const OutlinePart& part = parts[i];
-    const std::size_t inner = part.last;
-    switch (part.kind) {
-      case Kind::layer: {
-        again[i] = (part.again & schedule.layers) != 0;
-        const Reads reads = part.reads != Reads::input_or_output ? part.reads : again[i] ? Reads::input : Reads::output;
-        reads_input[i] = reads == Reads::input || reads == Reads::input_and_output;
-        reads_output[i] = reads == Reads::output || reads == Reads::input_and_output;
-        break;
-      }
-      case Kind::chain: {
-        bool read = false;  // whether the value behind child c is read by what comes behind it
-        for (std::size_t c = inner; c != 0; c = parts[c].before) {
-          if (c != inner) {
-            output_read[c] = read || reads_output[c];
-            output_again[c] = output_read[c] && again[c];
-          }
-          read = reads_input[c] || (again[c] && output_read[c]);
-        }
-        reads_input[i] = read;
-        reads_output[i] = reads_output[inner];
-        keeps_d_y[i] = keeps_d_y[inner];
-        break;
-      }
-      case Kind::residual:
-        reads_input[i] = reads_input[inner];
-        keeps_d_y[i] = true;
-        break;
-      case Kind::repeat:
-        reads_input[i] = is_redone(i) || reads_input[inner];
-        reads_output[i] = whole_of(i) > 0 && reads_output[inner];
-        keeps_d_y[i] = whole_of(i) == 0 || keeps_d_y[inner];
-        break;
-      case Kind::again:
-        reads_input[i] = part.active;
-        keeps_d_y[i] = true;
-        break;
-      case Kind::fork:
-        reads_input[i] = part.reads_values && part.has_input;
-        keeps_d_y[i] = part.adds;
-        for (std::size_t c = inner; c != 0; c = parts[c].before) {
-          reads_input[i] = reads_input[i] || reads_input[c];
-          keeps_d_y[i] = keeps_d_y[i] || keeps_d_y[c];
-        }
-        break;
-      default:
-        break;
-    }
-  }
-  /// Where the output of child `c` of a chain goes, if that of the child behind it goes to `next`.
-  constexpr Place place_before(std::size_t c, std::size_t behind, Place next) const {
-    if (output_read[c] && !output_again[c]) return Place::saved;
-    return is_idle(behind, next) && is_idle(behind, Place::nowhere) ? Place::nowhere : Place::transient;
-  }
-  constexpr std::size_t last_branch(std::size_t i) const {
-    const std::size_t c = parts[i].last;
-    return parts[c].kind == Kind::input ? parts[c].before : c;
-  }
-  constexpr Place place_of_branch(std::size_t i, std::size_t c, Place place) const {
-    if (parts[i].reads_values || reads_output[c]) return Place::saved;
-    return place == Place::nowhere || (parts[i].adds && c == last_branch(i)) ? place : Place::transient;
-  }
-  constexpr Place place_in_residual(std::size_t i, Place place) const {
-    return reads_output[parts[i].last] ? Place::saved : place;
-  }
-  constexpr Place between(std::size_t i) const {
-    const std::size_t body = parts[i].last;
-    return reads_input[body] || reads_output[body] ? Place::saved : Place::transient;
-  }
-  constexpr bool is_apart(std::size_t i) const { return !parts[i].adds || reads_output[last_branch(i)]; }
-
-  constexpr bool is_idle(std::size_t i, Place place) const {
-    const OutlinePart& part = parts[i];
-    switch (part.kind) {
-      case Kind::layer:
-        return place == Place::nowhere && part.saved == 0;
-      case Kind::chain:
-        for (std::size_t c = part.last;;) {
-          if (!is_idle(c, place)) return false;
-          const std::size_t before = parts[c].before;
-          if (before == 0) return true;
-          place = place_before(before, c, place);
-          c = before;
-        }
-      case Kind::residual:
-        return is_idle(part.last, place_in_residual(i, place));
-      case Kind::again:
-        return place == Place::nowhere;
-      case Kind::fork:
-        if (!part.adds && place != Place::nowhere) return false;
-        for (std::size_t c = part.last; c != 0; c = parts[c].before)
-          if (parts[c].kind != Kind::input && !is_idle(c, place_of_branch(i, c, place))) return false;
-        return true;
-      default:
-        return false;
-    }
-  }
-
   // ---- what it takes
 
-  constexpr std::size_t footprint(std::size_t i, Place place) const {
+  constexpr std::size_t footprint(std::size_t i, Place place) {
     const OutlinePart& part = parts[i];
     switch (part.kind) {
       case Kind::layer:
@@ -174,14 +58,11 @@ struct Sketch {
       }
       case Kind::residual:
         return footprint(part.last, place_in_residual(i, place)) +
-               (reads_output[part.last] && place == Place::saved ? part.x : 0);
+               (reads_output(part.last) && place == Place::saved ? part.x : 0);
       case Kind::again:
         return place == Place::saved ? part.y : 0;
-      case Kind::repeat: {
-        const std::size_t whole = whole_of(i), x = part.x, segments = segments_of(i);
-        if (whole == 0) return (segments - 1) * x + (place == Place::saved ? x : 0);
-        return segments * x + (whole - 1) * footprint(part.last, between(i)) + footprint(part.last, place);
-      }
+      case Kind::repeat:
+        return in_blocks(i, [&](auto... blocks) { return footprint_from(blocks..., place); });
       case Kind::fork: {
         std::size_t sum = is_apart(i) && place == Place::saved ? part.y : 0;
         for (std::size_t c = part.last; c != 0; c = parts[c].before)
@@ -192,16 +73,22 @@ struct Sketch {
         return 0;
     }
   }
-  constexpr std::size_t segment_of(std::size_t i) const {
-    const std::size_t redone = parts[i].count - whole_of(i);
-    return schedule.segment < redone ? schedule.segment : redone;
+  constexpr std::size_t footprint_from(std::size_t i, std::size_t count, Place place) {
+    const std::size_t rest = rest_of(i);
+    if (rest == 0) return footprint_of_blocks(i, count, place);
+    const std::size_t first = footprint_of_blocks(i, count - rest, seam(i));
+    ++level;
+    const std::size_t others = footprint_from(i, rest, place);
+    --level;
+    return first + others;
   }
-  constexpr std::size_t segments_of(std::size_t i) const {
-    return is_redone(i) ? (parts[i].count - schedule.whole + segment_of(i) - 1) / segment_of(i) : 0;
+  constexpr std::size_t footprint_of_blocks(std::size_t i, std::size_t count, Place place) {
+    const std::size_t body = parts[i].last, x = parts[i].x;
+    if (is_redone(i)) return (segments_of(count) - 1) * x + (place == Place::saved ? x : 0);
+    return (count - 1) * footprint(body, between(i)) + footprint(body, place);
   }
-
   /// Floating-point operations of a forward.
-  constexpr double forward(std::size_t i, bool saves, Place place) const {
+  constexpr double forward(std::size_t i, bool saves, Place place) {
     const OutlinePart& part = parts[i];
     switch (part.kind) {
       case Kind::layer:
@@ -221,17 +108,11 @@ struct Sketch {
                (place != Place::nowhere ? part.operations : 0);
       case Kind::again:
         return place == Place::nowhere ? 0 : forward(part.last, false, saves ? Place::transient : place);
-      case Kind::repeat: {
-        const double one = forward(part.last, false, Place::transient);
-        if (saves && !is_redone(i))
-          return double(part.count - 1) * forward(part.last, true, between(i)) + forward(part.last, true, place);
-        if (!saves) return double(part.count - 1) * one + forward(part.last, false, place);
-        const std::size_t whole = whole_of(i), redone = part.count - whole;
-        if (whole > 0)
-          return double(redone) * one + double(whole - 1) * forward(part.last, true, between(i)) +
-                 forward(part.last, true, place);
-        return double(place == Place::nowhere ? (segments_of(i) - 1) * segment_of(i) : redone) * one;
-      }
+      case Kind::repeat:
+        if (saves) return in_blocks(i, [&](auto... blocks) { return forward_from(blocks..., place); });
+        return in_blocks(i, [&](std::size_t, std::size_t count) {
+          return double(count - 1) * forward(part.last, false, Place::transient) + forward(part.last, false, place);
+        });
       case Kind::fork: {
         double sum = place != Place::nowhere ? part.operations : 0;
         for (std::size_t c = part.last; c != 0; c = parts[c].before)
@@ -247,12 +128,28 @@ struct Sketch {
     }
   }
 
+  constexpr double forward_from(std::size_t i, std::size_t count, Place place) {
+    const std::size_t rest = rest_of(i);
+    if (rest == 0) return forward_of_blocks(i, count, place);
+    const double first = forward_of_blocks(i, count - rest, seam(i));
+    ++level;
+    const double others = forward_from(i, rest, place);
+    --level;
+    return first + others;
+  }
+  constexpr double forward_of_blocks(std::size_t i, std::size_t count, Place place) {
+    const std::size_t body = parts[i].last;
+    if (!is_redone(i)) return double(count - 1) * forward(body, true, between(i)) + forward(body, true, place);
+    const std::size_t walked = place == Place::nowhere ? (segments_of(count) - 1) * segment_of(count) : count;
+    return double(walked) * forward(body, false, Place::transient);
+  }
+
   constexpr void retire(std::size_t i, Place place) {
     const OutlinePart& part = parts[i];
     const bool saved = place == Place::saved;
     switch (part.kind) {
       case Kind::layer:
-        if (saved && !reads_output[i]) top -= part.y;
+        if (saved && !reads_output(i)) top -= part.y;
         break;
       case Kind::chain:
         retire(part.last, place);
@@ -261,12 +158,11 @@ struct Sketch {
         if (saved) top -= part.y;
         break;
       case Kind::residual:
-        if (!reads_output[part.last]) retire(part.last, place);
+        if (!reads_output(part.last)) retire(part.last, place);
         else if (saved) top -= part.x;
         break;
       case Kind::repeat:
-        if (whole_of(i) > 0) retire(part.last, place);
-        else if (saved) top -= part.x;
+        in_blocks(i, [&](std::size_t, std::size_t) { return retire_from(i, place); });
         break;
       case Kind::fork:
         if (!is_apart(i)) retire(last_branch(i), place);
@@ -276,9 +172,21 @@ struct Sketch {
         break;
     }
   }
+  constexpr bool retire_from(std::size_t i, Place place) {
+    if (rest_of(i) == 0) return retire_blocks(i, place);
+    ++level;
+    retire_from(i, place);
+    --level;
+    return true;
+  }
+  constexpr bool retire_blocks(std::size_t i, Place place) {
+    if (!is_redone(i)) retire(parts[i].last, place);
+    else if (place == Place::saved) top -= parts[i].x;
+    return true;
+  }
   /// Computes the value behind child c of a chain again, and before it what it is computed from.
   constexpr void demand(std::size_t c) {
-    if (c == 0 || !output_again[c] || ready[c]) return;
+    if (c == 0 || !output_again(c) || ready[c]) return;
     demand(parts[c].before);
     extra += parts[c].operations;
     live += parts[c].y;
@@ -302,7 +210,7 @@ struct Sketch {
         if (owned) live -= part.y;
         break;
       case Kind::again: {
-        const Place inner = reads_output[part.last] ? Place::saved : Place::nowhere;
+        const Place inner = reads_output(part.last) ? Place::saved : Place::nowhere;
         extra += forward(part.last, true, inner);
         top = floor + footprint(part.last, inner);
         note();
@@ -328,7 +236,7 @@ struct Sketch {
       if (c != parts[i].last) retire(c, place);
       end -= footprint(c, place);
       const std::size_t before = parts[c].before;
-      if (reads_input[c]) demand(before);
+      if (reads_input(c)) demand(before);
       backward(c, end, owned, place);
       if (before == 0) return;
       if (ready[before]) {
@@ -354,33 +262,40 @@ struct Sketch {
   }
   constexpr void backward_of_segment(std::size_t i, std::size_t count, bool owned) {
     const std::size_t body = parts[i].last, floor = top;
-    const Place place = reads_output[body] ? Place::saved : Place::nowhere;
+    const Place place = reads_output(body) ? Place::saved : Place::nowhere;
     extra += double(count - 1) * forward(body, true, between(i)) + forward(body, true, place);
     top += (count - 1) * footprint(body, between(i)) + footprint(body, place);
     note();
     backward_of_blocks(i, count, floor, owned, place);
   }
-  constexpr void backward_of_repeat(std::size_t i, std::size_t floor, bool owned, Place place) {
-    const OutlinePart& part = parts[i];
-    if (!is_redone(i)) backward_of_blocks(i, part.count, floor, owned, place);
+  constexpr bool backward_under_one(std::size_t i, std::size_t count, std::size_t floor, bool owned, Place place) {
+    if (!is_redone(i)) backward_of_blocks(i, count, floor, owned, place);
     else {
-      const std::size_t whole = schedule.whole, segment = segment_of(i), segments = segments_of(i),
-                        shorter = part.count - whole - (segments - 1) * segment;
-      if (whole > 0) {
-        backward_of_blocks(i, whole, floor + segments * part.x, owned, place);
-        top -= part.x;
-        owned = true;
-      }
-      backward_of_segment(i, shorter, owned);
+      const std::size_t segment = segment_of(count), segments = segments_of(count);
+      backward_of_segment(i, count - (segments - 1) * segment, owned);
       if (segments > 1) {
         const double before = extra;
-        top -= part.x;
+        top -= parts[i].x;
         backward_of_segment(i, segment, true);
         extra += double(segments - 2) * (extra - before);
       }
       top = floor;
     }
-    if (!part.flows && part.active) live -= part.x;
+    return true;
+  }
+  constexpr bool backward_from(std::size_t i, std::size_t count, std::size_t floor, bool owned, Place place) {
+    const std::size_t rest = rest_of(i);
+    if (rest == 0) return backward_under_one(i, count, floor, owned, place);
+    const std::size_t bottom = floor + footprint_of_blocks(i, count - rest, seam(i));
+    ++level;
+    backward_from(i, rest, bottom, owned, place);
+    --level;
+    retire_blocks(i, seam(i));
+    return backward_under_one(i, count - rest, floor, true, seam(i));
+  }
+  constexpr void backward_of_repeat(std::size_t i, std::size_t floor, bool owned, Place place) {
+    in_blocks(i, [&](auto... blocks) { return backward_from(blocks..., floor, owned, place); });
+    if (!parts[i].flows && parts[i].active) live -= parts[i].x;
   }
   constexpr void backward_of_fork(std::size_t i, std::size_t floor, bool owned, Place place) {
     const OutlinePart& part = parts[i];
@@ -409,6 +324,27 @@ struct Sketch {
     }
     if (part.adds && owned) live -= part.y;
     top = floor;
+  }
+};
+
+/// Some last blocks under schedule `last`, before them `odd` ones (one or none) under `between`, the others under `first`.
+///   swapped   those of `last` come first: so what stands outside of blocks is under it, too
+struct Mixture {
+  std::size_t first, last, odd, between;
+  bool swapped;
+};
+/// Schedules of the space, and what their outline says.   index   among the schedules of all blocks, then the mixtures
+struct RankedSchedule {
+  OutlineSchedules schedules{};
+  std::size_t bound = 0, index = 0, whole = 0;  // whole: blocks under the cheapest of two or three
+  double extra = 0;
+  bool fits = false;
+
+  constexpr bool before(const RankedSchedule& other) const {
+    if (fits != other.fits) return fits;
+    if (extra != other.extra) return extra < other.extra;
+    if (bound != other.bound) return bound < other.bound;
+    return index < other.index;
   }
 };
 

@@ -9,9 +9,13 @@ namespace regimen::rule {
 ///   docs/errors/every_at_most_depth.md
 template <class Checkpoint, std::size_t Depth>
 struct every_at_most_depth {
-  static constexpr bool holds =
-      Checkpoint::segment <= Depth && (Checkpoint::whole >= Depth ||  // that is another rule's
-                                       Checkpoint::segment <= Depth - Checkpoint::whole);
+  static constexpr bool holds = [] {
+    if constexpr (Checkpoint::whole == 0) return Checkpoint::segment <= Depth;
+    else if constexpr (Checkpoint::whole >= Depth) return Checkpoint::segment <= Depth;  // that is another rule's
+    else
+      return Checkpoint::segment <= Depth - Checkpoint::whole &&
+             every_at_most_depth<typename Checkpoint::Last, Checkpoint::whole>::holds;
+  }();
   struct must_hold {
     static_assert(
         holds,
@@ -22,7 +26,7 @@ struct every_at_most_depth {
 /// Without a Repeat there are no blocks to count.
 template <class Checkpoint>
 struct every_at_most_depth<Checkpoint, 0> {
-  static constexpr bool holds = Checkpoint::segment == 0;
+  static constexpr bool holds = !Checkpoint::repeats;
   struct must_hold {
     static_assert(
         holds,

@@ -1,4 +1,4 @@
-// regimen/rule/kept_blocks_below_depth.hpp — KeepLast<K> leaves Every<N> blocks to recompute.
+// regimen/rule/kept_blocks_below_depth.hpp — KeepLast<K> leaves blocks to other schedules.
 #pragma once
 
 #include <regimen/policy/checkpoint.hpp>
@@ -10,7 +10,11 @@ namespace regimen::rule {
 /// Over six blocks, KeepLast<6> would recompute nothing; KeepLast<0> says nothing.   docs/errors/kept_blocks_below_depth.md
 template <class Checkpoint, std::size_t Depth>
 struct kept_blocks_below_depth {
-  static constexpr bool holds = !detail::keeps_last<Checkpoint> || (Checkpoint::whole > 0 && Checkpoint::whole < Depth);
+  static constexpr bool holds = [] {
+    if constexpr (!detail::keeps_last<Checkpoint>) return true;
+    else if constexpr (Checkpoint::whole == 0 || Checkpoint::whole >= Depth) return false;
+    else return kept_blocks_below_depth<typename Checkpoint::Last, Checkpoint::whole>::holds;
+  }();
   struct must_hold {
     static_assert(
         holds,

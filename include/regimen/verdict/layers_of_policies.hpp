@@ -106,6 +106,10 @@ struct schedule_rules<If<Predicate>, All> {
   using type = mp::mp_push_front<typename schedule_rules<Chosen, All>::type,
                                  rule::if_chooses_a_layer<If<Predicate>, !std::is_same_v<Chosen, Selective<>>>>;
 };
+template <std::size_t K, class... Schedules, class All>
+struct schedule_rules<KeepLast<K, Schedules...>, All> {
+  using type = mp::mp_append<mp::mp_list<>, typename schedule_rules<Schedules, All>::type...>;
+};
 template <class All>
 struct schedules_rules {
   template <class... Schedules>

@@ -140,12 +140,18 @@ template <class P>
 struct single<P, axis::loss_scale> {
   using rules = mp::mp_list<rule::loss_scale_at_least_one<P>>;
 };
+template <class Schedule>
+struct single_schedule {
+  using rules = mp::mp_list<rule::every_at_least_one<Schedule>, rule::selective_names_layers<Schedule>>;
+};
+template <std::size_t K, class... Schedules>
+struct single_schedule<KeepLast<K, Schedules...>> {
+  using rules = mp::mp_append<mp::mp_list<>, typename single_schedule<Schedules>::rules...>;
+};
 template <class P>
 struct single<P, axis::checkpoint> {
   template <class... Schedules>
-  using of_each =
-      mp::mp_append<mp::mp_list<rule::schedules_agree<P>>,
-                    mp::mp_list<rule::every_at_least_one<Schedules>, rule::selective_names_layers<Schedules>>...>;
+  using of_each = mp::mp_append<mp::mp_list<rule::schedules_agree<P>>, typename single_schedule<Schedules>::rules...>;
   using rules = mp::mp_apply<of_each, P>;
 };
 template <class P>

@@ -55,7 +55,7 @@ struct ContextOf {
   static constexpr std::size_t states = Facts::states, alignment = Facts::alignment;
   using Epilogues = typename Roles::Epilogues;
   using Fusing = Fuses<Facts::fuses, Epilogues, std::conditional_t<Epilogues::any, Freeze, void>>;
-  static constexpr bool units = units_, twice = Checkpoint::segment > 0, offloads = Checkpoint::offloads;
+  static constexpr bool units = units_, twice = Checkpoint::repeats, offloads = Checkpoint::offloads;
   using inner = ContextOf<Facts, Shared, Compute, false>;
   template <class Other>
   using with_compute = ContextOf<Facts, Shared, Other, units>;

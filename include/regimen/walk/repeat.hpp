@@ -1,42 +1,14 @@
-// regimen/walk/repeat.hpp — the walker of Repeat: of its segments under Checkpoint<Every<N>>, and of its blocks on their
-// way to the host's memory and back under Checkpoint<Offload>.
+// regimen/walk/repeat.hpp — the walker of Repeat: of its segments under Checkpoint<Every<N>>, of its last blocks under
+// KeepLast, and of its blocks on their way to the host's memory and back under Checkpoint<Offload>.
 #pragma once
 
-#include <regimen/walk/sequential.hpp>
+#include <regimen/walk/iterations.hpp>
 
+#include <array>
+#include <cstddef>
 #include <type_traits>
 
 namespace regimen::walk {
-
-/// Runs body(0) ... body(count - 1); each moves the saved stack by `stride`. A plan skips iterations once one begins
-/// with the same transient side as one or two iterations before: from there all repeats, and the peak lies in the
-/// period where the stack is highest, which is evaluated. `unit` is the distance between the units of two iterations.
-constexpr void iterate(auto& engine, std::size_t count, std::size_t stride, std::size_t unit, bool growing,
-                       auto&& body) {
-  if (!engine.may_skip()) {
-    for (std::size_t i = 0; i < count; ++i) body(i);
-    return;
-  }
-  auto one_before = engine.mark(), two_before = one_before;
-  bool skipped = false;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t period = i >= 1 && engine.repeats(one_before) ? 1 : i >= 2 && engine.repeats(two_before) ? 2 : 0;
-    if (!skipped && period > 0 && count - i > period) {
-      const std::size_t periods = (count - i - period) / period;  // leaves one whole period to run at the end
-      engine.skip(periods, period * stride, growing, period == 1 ? one_before : two_before);
-      i += periods * period;
-      if (engine.ahead.unit != absent)
-        engine.ahead.unit =
-            growing ? engine.ahead.unit + periods * period * unit : engine.ahead.unit - periods * period * unit;
-      skipped = true;
-    }
-    if (!skipped) {
-      two_before = one_before;
-      one_before = engine.mark();
-    }
-    body(i);
-  }
-}
 
 /// A block as Repeat names it: a Sequential stands for its layers.
 template <class Block, class X, class Context, bool flows>
@@ -48,8 +20,27 @@ struct BlockOf<Sequential<Layers...>, X, Context, flows> {
   using type = Inner<X, Context, flows, Layers...>;
 };
 
+/// The same for the last blocks of a Repeat, which have schedules of their own.
+template <class Context>
+struct last_blocks : Context {
+  using Checkpoint = typename Context::Checkpoint::Last;
+  using inner = last_blocks<typename Context::inner>;
+  template <class Other>
+  using with_compute = last_blocks<typename Context::template with_compute<Other>>;
+};
+
+/// The context of `count` blocks: if KeepLast speaks of as many, all of them are its own.
+template <class Context, std::size_t count,
+          bool few = (Context::Checkpoint::whole > 0 && Context::Checkpoint::whole >= count)>
+struct context_of_blocks {
+  using type = Context;
+};
+template <class Context, std::size_t count>
+struct context_of_blocks<Context, count, true> : context_of_blocks<last_blocks<Context>, count> {};
+
+/// The walker of a block of Repeat.
 template <std::size_t Count, class Block, class X, class Context, bool flows>
-struct Node<Repeat<Count, Block>, X, Context, flows> {
+struct Iterated {
   /// Whether blocks may be moved to the host's memory: all but the last two.
   static constexpr bool may_offload = Context::offloads && Count > 2;
   /// The context of a block's layers.
@@ -61,44 +52,49 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     else return BlockOf<Block, X, BlockContext, false>::type::active;
   }();
   using Body = typename BlockOf<Block, X, BlockContext, active>::type;
-  using UnitOfIteration = Unit<Body, Context>;
+};
+
+/// The blocks of a Repeat from `begin` on: first its own, all under the same schedules, then the Rest, if there is one.
+template <std::size_t Count, class Block, class X, class Context, bool flows, std::size_t begin>
+struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, flows>::Body, Context> {
+  using Walker = Iterated<Count, Block, X, Context, flows>;
+  using Body = typename Walker::Body;
+  using Weighed = Iterations<Count, Body, Context>;
+  using typename Weighed::UnitOfIteration;
+  using Weighed::holds_units, Weighed::layout, Weighed::resident_of, Weighed::unit;
   using Output = X;
   using Checkpoint = typename Context::Checkpoint;
 
-  static constexpr std::size_t iterations = Count;
-  static constexpr bool holds_units = Context::units && Body::layout.count > 0;
-  static constexpr ParameterLayout body_layout = [] {  // one iteration, padded so that the next begins aligned
-    ParameterLayout one = Body::layout;
-    if (!holds_units) one.value_bytes = ParameterLayout::align(one.value_bytes, one.value_alignment);
-    return one;
-  }();
-  static constexpr ParameterLayout layout{.value_bytes = body_layout.value_bytes * Count,
-                                          .value_alignment = body_layout.value_alignment,
-                                          .count = body_layout.count * Count,
-                                          .trained = body_layout.trained * Count,
-                                          .tensors = body_layout.tensors * Count,
-                                          .all_master = body_layout.all_master,
-                                          .gaps = body_layout.gaps * Count,
-                                          .trained_gaps = body_layout.trained_gaps * Count,
-                                          .gap_bytes = body_layout.gap_bytes * Count,
-                                          .buffer_bytes = body_layout.buffer_bytes * Count};
-
-  static constexpr bool offloads = may_offload && active;
+  static constexpr bool trains = Walker::trains, active = Walker::active, offloads = Walker::may_offload && active;
   // The place of the value between two iterations; between two segments it is always saved. A block that is moved has a
   // copy of its input.
   static constexpr Place between =
       (Body::reads_input && !offloads) || Body::reads_output ? Place::saved : Place::transient;
-  static constexpr bool checkpoints = Checkpoint::segment > 0 && Checkpoint::whole < Count&& active;
-  /// The last iterations, which are not recomputed; the others, in segments.
-  static constexpr std::size_t whole = checkpoints ? Checkpoint::whole : Count, redone = Count - whole;
+  static constexpr bool checkpoints = Checkpoint::segment > 0 && active;
+  static constexpr std::size_t rest = active ? Checkpoint::whole : 0, own_count = Count - begin - rest;
+  using Rest = std::conditional_t<
+      (rest > 0),
+      Blocks<Count, Block, X, typename context_of_blocks<last_blocks<Context>, rest>::type, true, begin + own_count>,
+      Tensor>;
   static constexpr std::size_t segment =
-      checkpoints ? (Checkpoint::segment < redone ? Checkpoint::segment : redone) : Count;
-  static constexpr std::size_t segments = (redone + segment - 1) / segment;
-  static constexpr std::size_t last_segment = checkpoints ? redone - (segments - 1) * segment : 0;
-  static constexpr bool reads_input = checkpoints || (Body::reads_input && !offloads),
-                        reads_output = whole > 0 && Body::reads_output, recomputes_output = false;
-  static constexpr bool keeps_d_y =
-      whole == 0 || Body::keeps_d_y;  // a segment is recomputed before its gradient is read
+                                   checkpoints && Checkpoint::segment < own_count ? Checkpoint::segment : own_count,
+                               segments = (own_count + segment - 1) / segment,
+                               last_segment = own_count - (segments - 1) * segment;
+  static constexpr bool reads_input = checkpoints || (Body::reads_input && !offloads), recomputes_output = false;
+  static constexpr bool reads_output = [] {
+    if constexpr (rest > 0) return Rest::reads_output;
+    else return !checkpoints && Body::reads_output;
+  }();
+  static constexpr bool keeps_d_y = [] {  // a segment is recomputed before its gradient is read
+    if constexpr (rest > 0) return Rest::keeps_d_y;
+    else return checkpoints || Body::keeps_d_y;
+  }();
+  /// The place of the value between the own blocks and the Rest.
+  static constexpr Place seam = [] {
+    if constexpr (rest > 0)
+      return Rest::reads_input || (!checkpoints && Body::reads_output) ? Place::saved : Place::transient;
+    else return Place::nowhere;
+  }();
   static constexpr bool reads_weights = active && layout.count > 0;
   /// Whether the units of a segment are gathered together, side by side, when the segment is recomputed.
   static constexpr bool keeps_segments =
@@ -106,61 +102,41 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
 
   static constexpr bool is_idle(Place) { return false; }
   static constexpr std::size_t footprint(const auto& engine, Place place) {
-    const std::size_t x = bytes_of<X>(engine);
-    if constexpr (offloads) return moved_bytes(engine) + input_bytes(engine) + Body::footprint(engine, place);
-    else if constexpr (whole == 0) return (segments - 1) * x + (place == Place::saved ? x : 0);
-    else return segments * x + (whole - 1) * Body::footprint(engine, between) + Body::footprint(engine, place);
+    if constexpr (rest > 0) return own_footprint(engine, seam) + Rest::footprint(engine, place);
+    else return own_footprint(engine, place);
   }
 
   static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path, Way way) {
     const NextUnit after = engine.after;
     if constexpr (offloads)
       if (way.mode == Mode::save) return run_offloaded(engine, x, weights, path, way, after);
-    if (!checkpoints || way.mode == Mode::discard) return run(engine, 0, Count, x, weights, path, way, after);
-    iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), true, [&](std::size_t s) {
-      run(engine, s * segment, segment, segment_input(engine, s, x.offset), weights, path,
-          {Mode::discard, Place::saved}, unit(engine, weights, (s + 1) * segment, path));
-    });
-    std::size_t y = absent;
-    if (whole > 0 || way.place != Place::nowhere)
-      y = run(engine, redone - last_segment, last_segment, segment_input(engine, segments - 1, x.offset), weights, path,
-              {Mode::discard, whole > 0 ? Place::saved : way.place},
-              whole > 0 ? unit(engine, weights, redone, path) : after);
-    if (x.owned) engine.arena.give(x.offset);  // it is computed again before it is read
-    if constexpr (whole > 0) y = run(engine, redone, whole, Tensor{y, false}, weights, path, way, after);
-    return y;
+    if (way.mode == Mode::discard) return run(engine, begin, own_count + rest, x, weights, path, way, after);
+    if constexpr (rest == 0) return own_forward(engine, x, weights, path, way, after);
+    else {
+      const std::size_t y =
+          own_forward(engine, x, weights, path, {way.mode, seam}, unit(engine, weights, begin + own_count, path));
+      engine.after = after;
+      return Rest::forward(engine, Tensor{y, seam == Place::transient}, weights, path, way);
+    }
   }
 
   static constexpr void retire_output(auto& engine, Place place) {
-    if constexpr (whole > 0) Body::retire_output(engine, place);
-    else if (place == Place::saved) pop<X>(engine);
+    if constexpr (rest > 0) Rest::retire_output(engine, place);
+    else own_retire_output(engine, place);
   }
   static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
                                         Path path, Place place) {
     const NextUnit after = engine.after;
-    if constexpr (offloads) d_y = {backward_offloaded(engine, d_y, floor, weights, path, place, after), true};
-    else if constexpr (!checkpoints)
-      d_y = {backward_blocks(engine, 0, Count, d_y, x, floor, weights, path, place, after), true};
-    else {
-      const auto redo = [&](std::size_t s, std::size_t count) {
-        return Tensor{recompute_segment(engine, s, count, d_y, x, weights, path,
-                                        s > 0 ? unit(engine, weights, (s - 1) * segment, path) : after),
-                      true};
-      };
-      if constexpr (whole > 0) {
-        const std::size_t bottom = floor + segments * bytes_of<X>(engine);
-        const NextUnit next = keeps_segments ? NextUnit{} : unit(engine, weights, (segments - 1) * segment, path);
-        d_y = {backward_blocks(engine, redone, whole, d_y, just_below<X>(engine, bottom), bottom, weights, path, place,
-                               next),
-               true};
-        pop<X>(engine);
-      }
-      d_y = redo(segments - 1, last_segment);
-      iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), false, [&](std::size_t i) {
-        pop<X>(engine);  // the input of the segment whose backward just ended
-        d_y = redo(segments - 2 - i, segment);
-      });
+    if constexpr (rest > 0) {
+      const std::size_t bottom = floor + own_footprint(engine, seam);
+      engine.after = own_first_of_backward(engine, weights, path);
+      d_y = {Rest::backward(engine, d_y, seam == Place::saved ? just_below<X>(engine, bottom) : absent, bottom, weights,
+                            path, place),
+             true};
+      own_retire_output(engine, seam);
+      place = seam;
     }
+    d_y = {own_backward(engine, d_y, x, floor, weights, path, place, after), true};
     if constexpr (!flows) {
       engine.arena.give(d_y.offset);
       return absent;
@@ -168,48 +144,64 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     return d_y.offset;
   }
 
-  /// The unit of iteration i, for prefetching.
-  static constexpr NextUnit unit(const auto& engine, Weights weights, std::size_t i, Path path) {
-    if constexpr (holds_units)
-      return unit_at<UnitOfIteration>(engine, resident_of(engine, weights, i).values, path.repeated(i, Count));
-    else return {};
-  }
-
   /// The unit that backward uses first, for prefetching.
   static constexpr NextUnit first_of_backward(const auto& engine, Weights weights, Path path) {
-    if constexpr (keeps_segments && whole == 0) return {};  // it is gathered with its segment
-    else return unit(engine, weights, whole > 0 ? Count - 1 : Count - last_segment, path);
-  }
-
-  static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
-    for (std::size_t i = 0; i < Count; ++i)
-      Body::place_tensors(out, {at.values + i * body_layout.value_bytes, at.master + i * body_layout.count,
-                                at.gradient + i * body_layout.trained});
-  }
-  [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
-    for (std::size_t i = 0; i < Count; ++i) Body::name_tensors(name_inside(prefix, i), false, visit);
+    if constexpr (rest > 0) return Rest::first_of_backward(engine, weights, path);
+    else return own_first_of_backward(engine, weights, path);
   }
 
  private:
+  using Weighed::unit_bytes;
+
+  static constexpr std::size_t own_footprint(const auto& engine, Place place) {
+    const std::size_t x = bytes_of<X>(engine);
+    if constexpr (offloads) return moved_bytes(engine) + input_bytes(engine) + Body::footprint(engine, place);
+    else if constexpr (checkpoints) return (segments - 1) * x + (place == Place::saved ? x : 0);
+    else return (own_count - 1) * Body::footprint(engine, between) + Body::footprint(engine, place);
+  }
+  static constexpr std::size_t own_forward(auto& engine, Tensor x, Weights weights, Path path, Way way,
+                                           const NextUnit& after) {
+    if constexpr (!checkpoints) return run(engine, begin, own_count, x, weights, path, way, after);
+    iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), true, [&](std::size_t s) {
+      run(engine, begin + s * segment, segment, segment_input(engine, s, x.offset), weights, path,
+          {Mode::discard, Place::saved}, unit(engine, weights, begin + (s + 1) * segment, path));
+    });
+    std::size_t y = absent;
+    if (way.place != Place::nowhere)
+      y = run(engine, begin + own_count - last_segment, last_segment, segment_input(engine, segments - 1, x.offset),
+              weights, path, {Mode::discard, way.place}, after);
+    if (x.owned) engine.arena.give(x.offset);  // it is computed again before it is read
+    return y;
+  }
+  static constexpr void own_retire_output(auto& engine, Place place) {
+    if constexpr (!checkpoints) Body::retire_output(engine, place);
+    else if (place == Place::saved) pop<X>(engine);
+  }
+  static constexpr std::size_t own_backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
+                                            Path path, Place place, const NextUnit& after) {
+    if constexpr (offloads) return backward_offloaded(engine, d_y, floor, weights, path, place, after);
+    else if constexpr (!checkpoints)
+      return backward_blocks(engine, begin, own_count, d_y, x, floor, weights, path, place, after);
+    else {
+      const auto redo = [&](std::size_t s, std::size_t count) {
+        return Tensor{recompute_segment(engine, begin + s * segment, count, d_y, segment_input(engine, s, x), weights,
+                                        path, s > 0 ? unit(engine, weights, begin + (s - 1) * segment, path) : after),
+                      true};
+      };
+      d_y = redo(segments - 1, last_segment);
+      iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), false, [&](std::size_t i) {
+        pop<X>(engine);  // the input of the segment whose backward just ended
+        d_y = redo(segments - 2 - i, segment);
+      });
+      return d_y.offset;
+    }
+  }
+  static constexpr NextUnit own_first_of_backward(const auto& engine, Weights weights, Path path) {
+    if constexpr (keeps_segments) return {};  // it is gathered with its segment
+    else return unit(engine, weights, begin + own_count - (checkpoints ? last_segment : 1), path);
+  }
   static constexpr Tensor segment_input(const auto& engine, std::size_t s, std::size_t x) {
     return {s == 0 ? x : just_below<X>(engine, engine.arena.top), false};
-  }
-  static constexpr std::size_t unit_bytes(const auto& engine) {
-    if constexpr (holds_units) return UnitOfIteration::size(engine.ranks).parameters;
-    else return 0;
-  }
-  /// Where the parameters and gradients of iteration i are kept.
-  static constexpr Weights resident_of(const auto& engine, Weights weights, std::size_t i) {
-    using Reduce = typename Context::Roles::reduce;
-    if constexpr (holds_units) {
-      const UnitOffsets size = UnitOfIteration::size(engine.ranks);
-      return {weights.values + i * size.parameters, weights.gradients + i * size.gradients, weights.add,
-              weights.buffers + i * body_layout.buffer_bytes};
-    } else {
-      return {weights.values + i * body_layout.value_bytes,
-              weights.gradients + i * body_layout.trained * sizeof(Reduce), weights.add,
-              weights.buffers + i * body_layout.buffer_bytes};
-    }
   }
   /// The units of a segment, gathered side by side, from its recomputation to the end of its backward.
   struct Kept {
@@ -377,21 +369,28 @@ struct Node<Repeat<Count, Block>, X, Context, flows> {
     return d_y.offset;
   }
 
-  static constexpr std::size_t recompute_segment(auto& engine, std::size_t s, std::size_t count, Tensor d_y,
-                                                 std::size_t x, Weights weights, Path path, const NextUnit& after) {
+  /// Backward of a segment, whose first block is `first`.
+  static constexpr std::size_t recompute_segment(auto& engine, std::size_t first, std::size_t count, Tensor d_y,
+                                                 Tensor input, Weights weights, Path path, const NextUnit& after) {
     constexpr Place place =
         Body::reads_output ? Place::saved : Place::nowhere;  // only tensors before the output are needed
-    const Tensor input = segment_input(engine, s, x);
     const std::size_t bottom = engine.arena.top;
-    const Kept kept = gather_segment(engine, s * segment, count, weights, path);
+    const Kept kept = gather_segment(engine, first, count, weights, path);
     const std::size_t floor = engine.arena.top;
-    const std::size_t last = s * segment + count - 1;  // its unit stays gathered: its backward follows at once
-    run(engine, s * segment, count, input, weights, path, {Mode::save, place}, unit(engine, weights, last, path), kept);
+    // The unit of the last block stays gathered: its backward follows at once.
+    run(engine, first, count, input, weights, path, {Mode::save, place}, unit(engine, weights, first + count - 1, path),
+        kept);
     const std::size_t d_x =
-        backward_blocks(engine, s * segment, count, d_y, input.offset, floor, weights, path, place, after, kept);
+        backward_blocks(engine, first, count, d_y, input.offset, floor, weights, path, place, after, kept);
     if constexpr (keeps_segments) engine.arena.pop_to(bottom);
     return d_x;
   }
+};
+
+template <std::size_t Count, class Block, class X, class Context, bool flows>
+struct Node<Repeat<Count, Block>, X, Context, flows>
+    : Blocks<Count, Block, X, typename context_of_blocks<Context, Count>::type, flows, 0> {
+  static constexpr std::size_t iterations = Count;
 };
 
 }  // namespace regimen::walk
