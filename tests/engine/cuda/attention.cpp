@@ -30,7 +30,8 @@ struct InPieces {
 };
 
 template <class Form>
-using EngineOf = cuda::Engine<emulated::Runtime, detail::policies_by_axis<Attention<Form>, Convolution<>, Communicator<Solo>>>;
+using EngineOf =
+    cuda::Engine<emulated::Runtime, detail::policies_by_axis<Attention<Form>, Convolution<>, Communicator<Solo>>>;
 
 /// The arena after the operation on the device.
 template <class Form, class Operation>
