@@ -208,9 +208,9 @@ struct BudgetSearch {
       while (ends > 1 && is_above(line[ends - 2], line[ends - 1], i)) --ends;
       line[ends++] = i;
     }
+    for (std::size_t i = 0; i + 1 < members; ++i) found.add({best[i], best[members - 1], 0, 0, true});
     for (std::size_t i = 0; i + 1 < ends; ++i) {
       if (line[i + 1] > line[i] + width) found.add({best[line[i]], best[line[i + 1]], 0, 0, false});
-      found.add({best[line[i]], best[line[i + 1]], 0, 0, true});
       if (depth > 2)
         for (std::size_t odd = 0; odd < members; ++odd)
           if (odd != line[i] && odd != line[i + 1]) found.add({best[line[i]], best[line[i + 1]], 1, best[odd], false});
