@@ -84,7 +84,7 @@ struct Axis final {
 /// A drawing of curves. Of many points in one place the least and the largest that are finite are drawn; where there is
 /// none is a gap. A point between two gaps is a dash.
 inline std::string chart(const std::string& title, const std::string& across, const std::vector<Curve>& curves) {
-  constexpr double width = 760, height = 260, left = 72, top = 10, right = 16, bottom = 40;
+  constexpr double width = 760, height = 260, left = 84, top = 10, right = 16, bottom = 40;
   Axis horizontal, vertical;
   for (const Curve& curve : curves)
     for (const auto& [x, y] : curve.points)
