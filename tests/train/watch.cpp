@@ -424,9 +424,9 @@ TEST_CASE("a chart draws points that stand alone, and gaps where nothing is fini
     return found;
   };
   const double none = no_value;
-  CHECK(path_of({{1, 5}}) == " M408.0,115.0 h2");
-  CHECK(path_of({{0, 0}, {1, none}, {2, 1}, {3, none}, {4, 0}}) == " M72.0,220.0 h2 M408.0,10.0 h2 M744.0,220.0 h2");
-  CHECK(path_of({{0, 0}, {1, 1}, {2, none}, {3, none}, {4, 1}}) == " M72.0,220.0 L240.0,10.0 M744.0,10.0 h2");
+  CHECK(path_of({{1, 5}}) == " M414.0,115.0 h2");
+  CHECK(path_of({{0, 0}, {1, none}, {2, 1}, {3, none}, {4, 0}}) == " M84.0,220.0 h2 M414.0,10.0 h2 M744.0,220.0 h2");
+  CHECK(path_of({{0, 0}, {1, 1}, {2, none}, {3, none}, {4, 1}}) == " M84.0,220.0 L249.0,10.0 M744.0,10.0 h2");
   // Of five together the least and the largest, in their order; a NaN among them hides neither.
   std::vector<std::pair<double, double>> many;
   for (int i = 0; i < 6000; ++i) many.emplace_back(i, i % 5 == 0 ? none : i % 5 == 2 ? 2 : i % 5 == 4 ? 0 : 1);
