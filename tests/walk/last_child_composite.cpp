@@ -30,6 +30,7 @@ TEST_CASE("a join comes last, and a branch is computed again") {
   holds_as_last<Model<In, Linear<8>, Fork<Concat, Checkpointed<Relu, Linear<8>, Relu>, LayerNorm>>>("in the first",
                                                                                                     1e-5, 1e-6);
   holds_as_last<Model<In, Linear<8>, Fork<Multiply, Linear<8>, Checkpointed<Linear<8>, Relu>>>>("product", 1e-5, 1e-6);
+  holds_as_last<Model<In, Linear<8>, Fork<Concat, Identity, Checkpointed<Linear<8>, Relu>>>>("beside x", 1e-5, 1e-6);
   holds_as_last<Model<In, Linear<8>, Fork<Concat, LayerNorm, Repeat<3, Residual<Linear<8>, Relu>>>>,
                 Checkpoint<Every<2>>>("every 2", 1e-5, 1e-6);
 }

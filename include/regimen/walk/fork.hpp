@@ -23,7 +23,8 @@ struct InputBranch {
   using Output = X;
   static constexpr ParameterLayout layout{};
   static constexpr std::size_t length = 0;
-  static constexpr bool active = flows, reads_input = false, reads_output = false, reads_weights = false;
+  static constexpr bool active = flows, reads_input = false, reads_output = false, reads_weights = false,
+                        keeps_d_y = false;
 };
 template <class Branch>
 inline constexpr bool is_input = false;
