@@ -1,5 +1,5 @@
 // An element type in place of a schedule.
-// expect: Checkpoint<\.\.\.> takes a schedule; name None, Every<N>, Selective<Layers\.\.\.> or If<Predicate>
+// expect: Checkpoint<\.\.\.> takes schedules; name None, Every<N>, Selective<\.\.\.>, If<P>, KeepLast<K>, Offload or Budget<B>
 // names: regimen::bf16
 #include "../support/recipe.hpp"
 

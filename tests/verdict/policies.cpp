@@ -72,6 +72,7 @@ static_assert(Compatible<Checkpoint<Every<1>>>);
 static_assert(Compatible<Checkpoint<Every<1000>>>);
 static_assert(Compatible<Checkpoint<Selective<Linear<4>>>>);
 static_assert(!Compatible<Checkpoint<Every<0>>>);  // K9
+static_assert(!Compatible<Checkpoint<Every<2>, KeepLast<1, bf16>>>);
 static_assert(!Compatible<Checkpoint<Selective<>>>);
 static_assert(!Compatible<Checkpoint<Offload>>);  // the CPU
 static_assert(!Compatible<Checkpoint<Offload>, Batch<4>>);

@@ -1,6 +1,8 @@
 // regimen/core/view.hpp — where a tensor lies in the arena.
 #pragma once
 
+#include <regimen/core/hd.hpp>
+
 #include <cstddef>
 
 namespace regimen {
@@ -12,7 +14,7 @@ struct View final {
   static constexpr std::size_t absent = ~std::size_t{0};
   std::size_t offset = absent;
 
-  constexpr bool is_absent() const { return offset == absent; }
+  REGIMEN_HD constexpr bool is_absent() const { return offset == absent; }
   /// The view that begins `elements` later.
   constexpr View operator+(std::size_t elements) const {
     return {is_absent() ? absent : offset + elements * sizeof(T)};

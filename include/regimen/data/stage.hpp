@@ -106,14 +106,17 @@ class Below final {
 }
 
 /// Rethrows the exception in flight, which a function of the program threw in a stage, with the stage and the value.
-template <Dataset D>
-[[noreturn, gnu::cold, gnu::noinline]] void refuse_value(const Below<D>& below, const std::string& stage,
-                                                         const Key& key) {
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_value(const std::string& value) {
   try {
     throw;
   } catch (const std::bad_alloc&) { throw; } catch (const std::exception& failure) {
-    throw Error(value_text(stage, key.index, below.place(key)), "what its function makes of it", failure.what());
+    throw Error(value, "what its function makes of it", failure.what());
   }
+}
+template <Dataset D>
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_value(const Below<D>& below, const std::string& stage,
+                                                         const Key& key) {
+  refuse_value(value_text(stage, key.index, below.place(key)));
 }
 
 /// A stage that waits for its dataset: `dataset | map(f)`.

@@ -171,7 +171,7 @@ struct BudgetSearch {
   struct uniform<std::index_sequence<index...>> {
     static constexpr std::array<RankedSchedule, count> all{of_all_blocks<index>...};
   };
-  static constexpr const std::array<RankedSchedule, count>& uniforms = uniform<std::make_index_sequence<count>>::all;
+  static constexpr std::array<RankedSchedule, count> uniforms = uniform<std::make_index_sequence<count>>::all;
 
   struct Mixtures {
     std::array<Mixture, 12 * count + 128> of{};

@@ -68,7 +68,8 @@ struct policy_takes_option<axis::checkpoint, Option> {
   static constexpr bool holds = detail::is_option<axis::checkpoint, Option>;
   struct must_hold {
     static_assert(
-        holds, "regimen: Checkpoint<...> takes a schedule; name None, Every<N>, Selective<Layers...> or If<Predicate>");
+        holds,
+        "regimen: Checkpoint<...> takes schedules; name None, Every<N>, Selective<...>, If<P>, KeepLast<K>, Offload or Budget<B>");
   };
 };
 

@@ -45,7 +45,7 @@ class Unpacked final {
                                      samples.target.subspan(i * targets, targets)};
       try {
         write_(one, to);
-      } catch (...) { detail::refuse_value(name() + " | unpacked", keys[i].index); }
+      } catch (...) { detail::refuse_value(name() + " | unpacked, value " + std::to_string(keys[i].index)); }
     }
   }
 

@@ -146,7 +146,8 @@ struct single_schedule {
 };
 template <std::size_t K, class... Schedules>
 struct single_schedule<KeepLast<K, Schedules...>> {
-  using rules = mp::mp_append<mp::mp_list<>, typename single_schedule<Schedules>::rules...>;
+  using rules = mp::mp_append<mp::mp_unique<mp::mp_list<rule::policy_takes_option<axis::checkpoint, Schedules>...>>,
+                              typename single_schedule<Schedules>::rules...>;
 };
 template <class P>
 struct single<P, axis::checkpoint> {
