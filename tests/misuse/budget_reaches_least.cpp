@@ -1,6 +1,6 @@
 // A budget below the memory of the schedule that needs least. The error shows both numbers of bytes.
 // expect: no recomputation fits into Budget<Bytes>; allow the second number of bytes, or lower Batch<N>
-// names: 603904
+// names: 603392
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

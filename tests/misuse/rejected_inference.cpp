@@ -1,5 +1,5 @@
 // A whole program around an Inference that trains: one error, whatever else the program contains.
-// expect: Inference trains nothing; keep Precision, Batch, Device, Target, Fusion and Attention, no other
+// expect: Inference trains nothing; keep Precision, Batch, Device, Target, Fusion, Attention, Convolution
 // names: regimen::Optimizer<regimen::AdamW>
 #include <regimen/regimen.hpp>
 

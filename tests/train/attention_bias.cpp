@@ -73,7 +73,7 @@ TEST_CASE("the bits and the planned memory are the same when it is computed agai
   CHECK(on_two<Shard<ZeRO3>, Checkpoint<Every<2>>>() == two);
 }
 /// Both ways add the same terms in other orders, as in tests/train/decoding.cpp.
-TEST_CASE("a text read position by position is what a whole window makes of it") {
+TEST_CASE("with biases, a text read position by position is what a whole window makes of it") {
   Inference<Reader, Batch<2>, Precision<fp64>> model;
   std::uint64_t index = 0;
   for (const HeldParameter& parameter : model.parameters())

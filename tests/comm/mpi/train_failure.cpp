@@ -1,8 +1,8 @@
 // A rank that fails while it trains, in any phase, ends the job, and standard error says which.
 // mpirun 3 throw data 0 => rank 0 failed: this sample is bad
 // mpirun 3 throw data 2 => rank 2 failed: this sample is bad
-// mpirun 3 throw step 1 => rank 1 failed: an exception
-// mpirun 2 throw step 0 => rank 0 failed: an exception
+// mpirun 3 throw step 1 => rank 1 failed: callback 1 of fit, told of step [0-9]+: this sample is bad
+// mpirun 2 throw step 0 => rank 0 failed: callback 1 of fit, told of step [0-9]+: this sample is bad
 // mpirun 3 throw evaluation 2 => rank 2 failed: this sample is bad
 // mpirun 3 throw save 0 => rank 0 failed: .*File too large
 // mpirun 3 throw save 1 => rank 1 failed: .*File too large
