@@ -3,14 +3,18 @@
 #include <regimen/service/serve.hpp>
 #include <regimen/service/unpacked.hpp>
 
+#include <regimen/data/class_weights.hpp>
 #include <regimen/data/loader.hpp>
+#include <regimen/data/split_source.hpp>
 
 #include "../temporary.hpp"
 #include "support/catch.hpp"
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 
+#include <array>
 #include <csignal>
 #include <random>
 #include <thread>
@@ -118,8 +122,7 @@ struct Stranger {
   bool say(const Frame& frame, const std::string& rest) const {
     return say(&frame, sizeof frame) && say(rest.data(), rest.size());
   }
-  bool open() const {
-    const Extents wanted{33, 3, 0, 0, sizeof(float), sizeof(std::int32_t)};
+  bool open(const Extents& wanted = {33, 3, 0, 0, sizeof(float), sizeof(std::int32_t)}) const {
     const std::string question = packed(wanted, words_of_types<float, std::int32_t>());
     Frame frame;
     return say(frame_of(Kind::Open, 0, bytes_of(question)), question) && receive(frame) && frame.kind == Kind::Opened;
@@ -309,7 +312,7 @@ class Processes {
 TEST_CASE("workers are killed at any moment: every sample comes once, with its bits") {
   Pictures pictures;
   pictures.count = 4000;
-  pictures.slow = 10;
+  pictures.slow = 50;
   const LoaderOptions how{.batch = 32, .seed = 11, .epochs = 1, .workers = 3, .ahead = 4};
   const std::vector<Batch> all = batches_of(pictures, how);
   const Processes processes(pictures, 3);
@@ -318,9 +321,14 @@ TEST_CASE("workers are killed at any moment: every sample comes once, with its b
   std::atomic<int> kills = 0;
   std::thread killer([&] {
     std::mt19937 draw(5);
+    std::array<std::uint64_t, 3> seen{};
     while (!is_done) {
       std::this_thread::sleep_for(std::chrono::microseconds(1000 + draw() % 20000));
-      processes.kill(draw() % 3);
+      const std::size_t victim = draw() % 3;
+      const std::uint64_t samples = remote.workers()[victim].samples;
+      if (samples == seen[victim]) continue;  // lost again and again, a part would be given up
+      seen[victim] = samples;
+      processes.kill(victim);
       ++kills;
     }
   });
@@ -453,6 +461,12 @@ TEST_CASE("a worker survives whoever calls") {
     const std::string question = packed(endless, words_of_types<float, std::int32_t>());
     CHECK(dropped(frame_of(Kind::Open, 0, bytes_of(question)), question, false));
   }
+  for (const std::uint64_t of_input : {0u, 1u, 4u, 8u})
+    for (const std::uint64_t of_target : {0u, 1u, 4u, 8u}) {  // sizes of elements that the types do not have
+      INFO(of_input << " and " << of_target << " bytes");
+      const Stranger stranger(server.port());
+      CHECK(stranger.open({33, 3, 0, 0, of_input, of_target}) == (of_input == 4 && of_target == 4));
+    }
   CHECK(Stranger(server.port()).is_dropped());  // opens nothing
 
   // Asks for much and reads nothing: the worker keeps what .memory allows, and hangs up.
@@ -497,20 +511,27 @@ TEST_CASE("a trainer survives whatever workers answer, and says why it left them
                                                       {Silence, "no answer within 300 ms"},
                                                       {Half, "no answer within 300 ms"},
                                                       {Never, "it hung up"},
-                                                      {Failure, ""}};
+                                                      {Failure, ""}};  // it stays
   for (const auto& [lie, reason] : lies) {
     INFO(reason);
-    FalseWorker liar([&pictures, lie = lie](int socket, FalseWorker& self) {
+    std::atomic<int> failures = 0;
+    FalseWorker liar([&pictures, &failures, lie = lie](int socket, FalseWorker& self) {
       Frame asked;
-      const std::vector<data::Key> keys = self.until_asked(socket, asked, pictures);
+      std::vector<data::Key> keys = self.until_asked(socket, asked, pictures);
+      for (; lie == Failure && !keys.empty(); keys = self.until_asked(socket, asked, pictures)) {
+        const std::string words = "a hole in the disk";
+        const Frame failed = frame_of(Kind::Failed, asked.number, bytes_of(words));
+        const auto soon = Clock::now() + std::chrono::seconds(5);
+        ++failures;
+        send_all(socket, &failed, sizeof failed, soon);
+        send_all(socket, words.data(), words.size(), soon);
+      }
       if (keys.empty() || lie == Never) return;
       std::vector<float> input(keys.size() * 33, 1);  // not the samples: nobody may see them
       std::vector<std::int32_t> target(keys.size() * 3, 1);
       if (lie == Length) target.push_back(1);
       auto first = std::as_bytes(std::span(input)), second = std::as_bytes(std::span(target));
-      const std::string words = "a hole in the disk";
-      Frame frame = lie == Failure ? frame_of(Kind::Failed, asked.number, bytes_of(words))
-                                   : frame_of(Kind::Samples, asked.number, first, second);
+      Frame frame = frame_of(Kind::Samples, asked.number, first, second);
       if (lie == Noise) frame.own ^= 1;
       if (lie == Split) frame.first -= 4;
       if (lie == Sum) frame.sums[1] ^= 1;
@@ -518,10 +539,7 @@ TEST_CASE("a trainer survives whatever workers answer, and says why it left them
       if (lie == Kinds) frame.kind = Kind::Opened;
       if (lie != Noise) frame.own = frame.sum();
       const auto soon = Clock::now() + std::chrono::seconds(5);
-      if (lie == Failure) {
-        send_all(socket, &frame, sizeof frame, soon);
-        send_all(socket, words.data(), words.size(), soon);
-      } else if (lie != Silence) {
+      if (lie != Silence) {
         send_all(socket, &frame, sizeof frame, soon);
         send_all(socket, first.data(), lie == Half ? first.size() / 2 : first.size(), soon);
         if (lie != Half) send_all(socket, second.data(), second.size(), soon);
@@ -533,12 +551,14 @@ TEST_CASE("a trainer survives whatever workers answer, and says why it left them
         if (!receive_all(socket, &byte, 1, Clock::now() + milliseconds(50)) && errno != ETIMEDOUT) return;
     });
     data::RemoteOptions impatient = options();
-    impatient.deadline = milliseconds(300);
+    impatient.deadline = milliseconds(lie == Silence || lie == Half ? 300 : 2000);
     const Remote remote({liar.address(), at(honest.port())}, impatient);
     REQUIRE(batches_of(remote, how) == all);
     CHECK(liar.calls > 0);
     INFO(remote.workers()[0].reason);
-    CHECK(says(remote.workers()[0].reason, {reason}));
+    if (lie == Failure) CHECK(remote.workers()[0].reason.empty());
+    else CHECK(says(remote.workers()[0].reason, {reason}));
+    CHECK((failures > 0) == (lie == Failure));
     CHECK(remote.workers()[0].samples == 0);
   }
 }
@@ -599,6 +619,55 @@ TEST_CASE("a sample that ends every worker that computes it ends the run, too") 
   const std::string text = error_of([&] { loader.next(); });
   INFO(text);
   CHECK(says(text, {"1 sample, the first of index ", "8 connections that ended", "does one of these samples"}));
+}
+
+TEST_CASE("a fork of the process that connected a Remote is refused, and does not wait") {
+  const Server server(Pictures{}, served());
+  const Remote remote({at(server.port())}, options());
+  CHECK(remote.size(shape) == 210);
+  const ::pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    std::vector<float> input(33);
+    std::vector<std::int32_t> target(3);
+    const bool refused = says(error_of([&] { static_cast<void>(remote.size(shape)); }), {"a fork of it"}) &&
+                         says(error_of([&] { remote.read(data::Key{}, {input, target}); }), {"a fork of it"});
+    ::_exit(refused ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
+TEST_CASE("a part of a Remote, with weights of classes, asks for whole batches") {
+  struct Far {
+    std::atomic<int>* calls;
+    std::size_t size(const SampleShape&) const { return 40; }
+    void read(const data::Key&, Sample<float, std::int32_t>) const { *calls += 1000; }
+    void read(std::span<const data::Key> keys, Sample<float, std::int32_t> samples) const {
+      ++*calls;
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        samples.input[i] = static_cast<float>(keys[i].index);
+        samples.target[i] = static_cast<std::int32_t>(keys[i].index % 3);
+      }
+    }
+  };
+  using Weighed = Bundled<Value<std::int32_t, Shape<1>>, Value<fp32, Shape<1>>>;
+  std::atomic<int> calls = 0;
+  const auto parts = data::split(Far{&calls}, 0.5, {.input = 1, .target = 1});
+  const data::ClassWeights weighted(parts.validation, {1, 0.25f, 4});
+  std::vector<float> input(8);
+  std::vector<Weighed> target(8);
+  std::vector<data::Key> keys(8);
+  for (std::size_t i = 0; i < 8; ++i) keys[i].index = 2 * i;
+  weighted.read(std::span<const data::Key>(keys), Sample<float, Weighed>{input, target});
+  CHECK(calls == 1);
+  for (std::size_t i = 0; i < 8; ++i) {
+    const std::size_t index = 20 + 2 * i;
+    CHECK(input[i] == static_cast<float>(index));
+    CHECK(target[i].get<0>()[0] == static_cast<std::int32_t>(index % 3));
+    CHECK(target[i].get<1>()[0] == std::vector<float>{1, 0.25f, 4}[index % 3]);
+  }
 }
 
 TEST_CASE("options and addresses that make no sense") {

@@ -7,6 +7,7 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/core/shape.hpp>
 #include <regimen/data/source.hpp>
+#include <regimen/data/timing.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -43,19 +44,39 @@ class ClassWeights final {
   void read(const Key& key, Sample<In, Bundled<Class, Weight>> sample) const {
     auto& of = sample.target.front();
     regimen::detail::read_sample(source_, key, Sample<In, std::int32_t>{sample.input, std::span(of.template get<0>())});
-    const std::int32_t found = of.template get<0>()[0];
+    weigh(key, of);
+  }
+  template <class In>
+    requires BatchSource<Source, In, std::int32_t>
+  void read(std::span<const Key> keys, Sample<In, Bundled<Class, Weight>> samples) const {
+    std::vector<std::int32_t> classes(keys.size());
+    source_.read(keys, Sample<In, std::int32_t>{samples.input, classes});
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      samples.target[i].template get<0>()[0] = classes[i];
+      weigh(keys[i], samples.target[i]);
+    }
+  }
+  template <class S = Source>
+    requires requires(const S& source, std::vector<Timing>& all) { source.timings(all); }
+  void timings(std::vector<Timing>& all) const {
+    source_.timings(all);
+  }
+
+ private:
+  /// Writes the weight of the class.
+  void weigh(const Key& key, Bundled<Class, Weight>& of) const {
+    const std::int32_t found = of.get<0>()[0];
     if (found == ignore_index) {
-      of.template get<1>()[0] = 0;
+      of.get<1>()[0] = 0;
       return;
     }
     if (found < 0 || static_cast<std::size_t>(found) >= weights_.size())
       throw Error(name() + ", sample " + std::to_string(key.index),
                   "a class with a weight, 0 to " + std::to_string(std::ptrdiff_t(weights_.size()) - 1),
                   std::to_string(found), "give ClassWeights a weight for each class");
-    of.template get<1>()[0] = weights_[static_cast<std::size_t>(found)];
+    of.get<1>()[0] = weights_[static_cast<std::size_t>(found)];
   }
 
- private:
   Source source_;
   std::vector<float> weights_;
 };

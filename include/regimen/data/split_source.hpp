@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,13 @@ class PartOfSource final {
     Key of = key;
     of.index += first_;
     regimen::detail::read_sample(source_, of, sample);
+  }
+  template <class In, class Label>
+    requires BatchSource<Source, In, Label>
+  void read(std::span<const Key> keys, Sample<In, Label> samples) const {
+    std::vector<Key> of(keys.begin(), keys.end());
+    for (Key& key : of) key.index += first_;
+    source_.read(std::span<const Key>(of), samples);
   }
   template <class S = Source>
     requires requires(const S& source, std::vector<Timing>& all) { source.timings(all); }

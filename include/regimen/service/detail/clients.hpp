@@ -98,6 +98,8 @@ class Clients final {
     std::vector<std::uint64_t> numbers;
     for (;;) {
       if (!collect()) return;
+      for (auto& [number, client] : clients_)  // an answer to one that has gone had memory
+        if (client.is_held) accept(number, client);
       polls.assign(1, {*exchange_.waker, POLLIN, 0});
       numbers.clear();
       Clock::time_point soonest = Clock::now() + std::chrono::seconds(60);

@@ -100,6 +100,11 @@ struct Opened final {
   std::uint32_t threads = 0, print = 0;
 };
 
+struct Pipeline final {
+  std::string name, from;
+  Opened opened;
+};
+
 /// A record and words after it.
 template <class Record>
 std::string packed(const Record& record, std::string_view words) {
@@ -161,6 +166,8 @@ class Samples {
 
   virtual std::string name() const = 0;
   virtual std::string types() const = 0;
+  /// Whether elements have the bytes that the extents say: buffers are made by those, and written by the types' own.
+  virtual bool fits(const Extents& shape) const = 0;
   /// The number of samples of that shape; the source's Error if it has none such.
   virtual std::size_t size(const SampleShape& shape) const = 0;
   /// Inputs one behind the other, and targets.
@@ -179,6 +186,9 @@ class SamplesOf final : public Samples {
 
   std::string name() const override { return regimen::detail::name_of_source(source_); }
   std::string types() const override { return words_of_types<In, Label>(); }
+  bool fits(const Extents& shape) const override {
+    return shape.input_bytes == sizeof(In) && shape.target_bytes == sizeof(Label);
+  }
   std::size_t size(const SampleShape& shape) const override { return source_.size(shape); }
   void read(std::span<const Key> keys, const SampleShape& shape, std::byte* input, std::byte* target) const override {
     auto* const inputs = reinterpret_cast<In*>(input);

@@ -216,6 +216,10 @@ class Host final {
     if (types != types_)
       throw Error("the data service, worker of " + name_, "a trainer that reads " + types_, types,
                   "serve samples of the model's types");
+    if (!samples_->fits(shape))
+      throw Error("the data service, worker of " + name_, "elements of the sizes that " + types_ + " have here",
+                  std::to_string(shape.input_bytes) + " and " + std::to_string(shape.target_bytes) + " bytes",
+                  "build both from one version of the library");
     if (shape.bytes() > options_.memory / 2)
       throw Error("the data service, worker of " + name_,
                   "samples of at most " + std::to_string(options_.memory / 2) + " bytes, half of .memory",

@@ -4,7 +4,10 @@
 #include <regimen/core/error.hpp>
 #include <regimen/service/detail/frame.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <span>
@@ -24,6 +27,21 @@ struct Reading final {
   std::size_t left;      // samples that have not come
   std::size_t held = 0;  // parts that a thread is writing
   std::exception_ptr error;
+};
+
+/// The process whose threads read. A fork of it has none, and would wait for ever.
+class Owner final {
+ public:
+  void take() { process_ = ::getpid(); }
+  /// Not under a lock, which a thread that was not copied may hold.
+  void expect() const {
+    if (const ::pid_t owner = process_; owner != 0 && owner != ::getpid())
+      throw Error("Remote", "to be read by the process that connected it", "a fork of it",
+                  "make the Remote where it is read; a search (tune) needs local data");
+  }
+
+ private:
+  std::atomic<::pid_t> process_{0};
 };
 
 struct Part final {

@@ -83,6 +83,7 @@ class Pool final {
 
   /// The number of samples, after every worker has been called once, and one has answered.
   std::size_t size(const Extents& shape) {
+    owner_.expect();
     std::unique_lock lock(mutex_);
     begin(shape);
     const Clock::time_point until = end_of(options_.patience);
@@ -117,6 +118,7 @@ class Pool final {
 
   /// Writes the samples of these keys: all inputs, one behind the other, and all targets.
   void read(std::span<const Key> keys, std::byte* input, std::size_t inputs, std::byte* target, std::size_t targets) {
+    owner_.expect();
     std::unique_lock lock(mutex_);
     if (!is_settled_ || inputs != keys.size() * shape_->bytes_of_input() ||
         targets != keys.size() * shape_->bytes_of_target())
@@ -157,10 +159,6 @@ class Pool final {
     std::exception_ptr refusal;  // a worker that will not do, however often it is called
     Opened opened;
   };
-  struct Pipeline {
-    std::string name, from;
-    Opened opened;
-  };
 
   void begin(const Extents& shape) {
     if (shape_ && *shape_ != shape)
@@ -169,6 +167,7 @@ class Pool final {
     if (shape_) return;
     if (local_) pipeline_ = Pipeline{local_->name(), "this machine", identify(*local_, shape)};
     shape_ = shape;
+    owner_.take();
     alone_since_ = Clock::now();
     for (const auto& worker : workers_) worker->thread = std::thread([this, one = worker.get()] { run(*one); });
   }
@@ -258,6 +257,7 @@ class Pool final {
     if (!pipeline_) pipeline_ = found;
     worker.opened = found.opened;
     worker.was_called = worker.is_up = true;
+    worker.refusal = nullptr;
     ++up_;
     if (is_settled_ && !worker.reason.empty()) say(worker, "is back");
     settle_failures();
@@ -381,6 +381,7 @@ class Pool final {
   const std::unique_ptr<const Samples> local_;
   const std::string secret_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  Owner owner_;
 
   std::mutex mutex_;
   std::condition_variable todo_, changed_;  // for the threads of workers; for those who read
