@@ -22,7 +22,7 @@ set(state      comm core data layer)
 set(train      core comm data engine loss optimizer policy program rule state verdict)
 set(models     core layer rule state)
 set(watch      comm core program rule state train)
-set(tune       comm core data rule train watch)   # comm: how a forked process computes
+set(tune       comm core data rule state train watch)   # comm: how a forked process computes
 # Other folders include only these headers of engine/: the concept, and the plan. A Device selects an engine; the user includes
 # its header.
 set(engines_for_all engine/engine.hpp engine/plan/engine.hpp engine/plan/devices.hpp)

@@ -50,7 +50,7 @@ int search(const Flags& flags, const auto& training, const auto& validation, con
 
   const std::vector<tune::Trained> best = found.ranking();
   std::printf("chosen: trial %zu, validation loss %.4f\n", found.best().number, found.best().loss());
-  if (best.size() > 1) {
+  if (best.size() > 1 && best[1].steps() == best[0].steps()) {   // both ended the last rung: their states are kept
     Ensemble<Inference<Mlp>> both({search.state_of(best[0]), search.state_of(best[1])});
     std::printf("the best two together: validation loss %.4f\n", both.evaluate(validation).loss);
   }

@@ -34,13 +34,14 @@ using WithAdamW = Trainer<Digits, Optimizer<AdamW>, Loss<CrossEntropy>, Batch<32
 using WithSgd = Trainer<Digits, Optimizer<Sgd>, Loss<CrossEntropy>, Batch<32>>;
 using Both = tune::Recipes<WithAdamW, WithSgd>;
 
-Rows<float, std::int32_t> made(std::size_t count, std::uint64_t seed) {
+Rows<float, std::int32_t> made(std::size_t count, std::uint64_t seed, std::size_t ignored = 0) {
   const Fake fake{{.samples = count, .classes = 10, .seed = seed}};
   std::vector<float> inputs(count * 784);
   std::vector<std::int32_t> targets(count);
   for (std::size_t i = 0; i < count; ++i)
     fake.read(i,
               Sample<float, std::int32_t>{std::span(inputs).subspan(i * 784, 784), std::span(targets).subspan(i, 1)});
+  for (std::size_t i = 0; i < ignored; ++i) targets[i] = ignore_index;
   return {std::move(inputs), std::move(targets), 784};
 }
 const Rows<float, std::int32_t>& training() {
@@ -136,6 +137,29 @@ TEST_CASE("halving goes on with the bits of an uninterrupted run, and so does a 
   CHECK(kills >= 1);
   auto again = search("killed", 7, 2);
   CHECK(same(again.run(training(), validation()), whole));
+
+  // The line of a kept trial is removed, and not its folder: its state of all steps is none of the first rung.
+  std::string text;
+  for (const std::string& line : tune::detail::lines_of(folder / "whole/trials.jsonl"))
+    if (!::test::says(line, "{\"trial\":" + std::to_string(best.number) + ",")) text += line + "\n";
+  ::test::put(folder / "whole/trials.jsonl", text);
+  CHECK(same(search("whole", 0, 1).run(training(), validation()), whole));
+}
+
+TEST_CASE("a search chooses by the averages of the weights, if the rules keep some") {
+  using Averages = Trainer<Digits, Optimizer<Averaged<AdamW>>, Loss<CrossEntropy>, Batch<32>>;
+  const ::test::Directory folder;
+  tune::Settings settings = quiet(20);
+  settings.run.validate_average = true;
+  tune::Search<tune::Recipes<Averages>> search(folder / "run", tune::Random{.trials = 1}, rates, set, settings);
+  const tune::Found found = search.run(training(), validation());
+  Averages trainer{{.optimizer = {.learning_rate = found.best().values[0]}}};
+  trainer.fit(training(), {.steps = 20, .progress = false});
+  const double of_weights = trainer.evaluate(validation()).loss;
+  double of_averages = 0;
+  trainer.with_average([&] { of_averages = trainer.evaluate(validation()).loss; });
+  CHECK(found.best().loss() == of_averages);
+  CHECK(found.best().loss() != of_weights);
 }
 
 TEST_CASE("a trial that diverges has failed, with the step, and the search goes on") {
@@ -156,16 +180,25 @@ TEST_CASE("test data are looked at once, apart, and a second look is seen") {
     return tune::Search<Both>(folder / "run", tune::Random{.trials = 3}, rates, set, quiet(20));
   };
   auto first = search();
-  const auto test = made(80, 3);
+  const auto test = made(80, 3, 2);
   ::test::refuses([&] { (void)first.test(test); }, "expected a folder in which a search has run");
   const tune::Found found = first.run(training(), validation());
   CHECK(found.looks == 0);
   ::test::refuses([&] { (void)first.test(validation()); }, "found its validation data");
   ::test::refuses([&] { (void)first.test(training()); }, "found its training data");
+  {
+    const auto other = first.trials().lock();  // as another search or look
+    ::test::refuses([&] { (void)first.test(test); }, "expected a folder in which nobody searches");
+  }
+  const std::string state = first.state_of(found.best());
+  std::filesystem::rename(state, state + ".away");
+  ::test::refuses([&] { (void)first.test(test); }, "expected the state of the chosen trial, found no such file");
+  std::filesystem::rename(state + ".away", state);
+  CHECK(!std::filesystem::exists(folder / "run/test.jsonl"));  // nobody has looked yet
   const tune::Tested tested = first.test(test);
   CHECK(tested.look == 1);
   CHECK(tested.trial == found.best().number);
-  CHECK(tested.found.targets == 80);
+  CHECK(tested.found.targets == 78);  // those that count
   const auto expected = [&]<class Train>(std::type_identity<Train>) {
     Train trainer;
     trainer.load_weights(first.state_of(found.best()));
@@ -194,6 +227,7 @@ TEST_CASE("a search refuses what it cannot use") {
   refuses(made_of({.run = {.steps = 5, .epochs = 1}}), "found epochs");
   refuses(made_of({.run = {.steps = 5, .patience = 1}}), "found patience");
   refuses(made_of({.run = {.steps = 5, .validate_every = 1}}), "found validate_every");
+  refuses(made_of({.run = {.steps = 5, .validate_average = true}}), "expected recipes whose rules all keep averages");
   refuses(made_of(quiet(5), {rates[0], tune::uniform("decay", 0, 1)}), "axis decay: expected a value that the options");
   refuses(made_of(quiet(5), {tune::uniform("rate", 0, 1)}), "expected the name of an axis: rate, found learning_rate");
   refuses(made_of(quiet(5), {tune::uniform("learning_rate", -1, -0.5)}), "optimizer.learning_rate");

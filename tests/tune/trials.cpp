@@ -162,6 +162,46 @@ TEST_CASE("halving promotes the best of each rung, lets them go on in their fold
     CHECK(std::filesystem::exists(folder / ("run/trial-" + std::to_string(i)), ignored) == (i == 5));
 }
 
+TEST_CASE("a trial of an earlier rung is not chosen where all finalists fail") {
+  const ::test::Directory folder;
+  tune::Trials trials(folder / "run", tune::Halving{tune::Grid{}, 3, 10}, {tune::choice("x", {0, 1, 2})}, 30, quiet);
+  const tune::Found found = trials.run([](const tune::Trial& trial) {
+    if (trial.steps == 30) throw std::runtime_error("too long");
+    return trial.values["x"];
+  });
+  CHECK(found.complete);
+  CHECK(found.ranking().size() == 2);  // of the first rung, whose folders are gone
+  ::test::refuses([&] { (void)found.best(); },
+                  "expected a trial that has ended well, with all steps, found none; trial 0: too long");
+}
+
+TEST_CASE("what a trial has started ends with it, and does not hold up the search") {
+  const ::test::Directory folder;
+  const std::string started = folder / "started";
+  tune::Trials trials(folder / "run", tune::Grid{}, {tune::choice("way", {0, 1, 2})}, 0,
+                      {.at_once = 3, .limit = 2, .progress = false});
+  const tune::Found found = trials.run([&](const tune::Trial& trial) {
+    const ::pid_t program = ::fork();  // holds the pipe's other end
+    while (program == 0) ::pause();
+    count(started, std::to_string(program));
+    if (trial.values["way"] == 1) std::this_thread::sleep_for(std::chrono::hours(1));
+    if (trial.values["way"] == 2) ::_exit(3);
+    return 0.5;
+  });
+  CHECK(found.trials[0].failure == "");
+  CHECK(::test::says(found.trials[1].failure, "not ended after 2 s, its limit"));
+  CHECK(::test::says(found.trials[2].failure, "ended with code 3 and without a loss"));
+  REQUIRE(lines(started).size() == 3);
+  for (const std::string& program : lines(started)) {
+    const auto runs = [&] {
+      const std::vector<std::string> stat = lines("/proc/" + program + "/stat");  // 12 (name) S ...
+      return !stat.empty() && stat[0].find(") Z ") == std::string::npos;
+    };
+    for (int i = 0; i < 500 && runs(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    CHECK(!runs());
+  }
+}
+
 TEST_CASE("whatever a trial does is a failed trial with its reason, and the search goes on") {
   const ::test::Directory folder;
   const auto ways = [] { return tune::choice("way", {0, 1, 2, 3, 4, 5, 6, 7, 8}); };
@@ -266,7 +306,7 @@ TEST_CASE("a search that is killed goes on: finished trials do not run again, an
       (void)trials.run(body(runs, 30));
       ::_exit(0);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100 + 20 * kills));
     ::kill(process, SIGKILL);
     int status = 0;
     ::waitpid(process, &status, 0);

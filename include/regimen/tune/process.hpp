@@ -18,6 +18,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -28,9 +29,10 @@
 
 namespace regimen::tune {
 
-/// What a trial has reached: smaller losses are better. accuracy is for people, and NaN without one.
+/// What a trial has reached: smaller losses are better. accuracy is for people, and NaN without one. targets: of so many.
 struct Score final {
   double loss = no_value, accuracy = no_value;
+  std::uint64_t targets = 0;
 };
 
 namespace detail {
@@ -47,7 +49,8 @@ struct Outcome final {
 };
 
 /// Runs a body in a forked process, as launch_processes does: on a new thread, since this process may have used OpenMP,
-/// also through BLAS. What the process prints goes to a file. Destroyed, it kills and removes the process.
+/// also through BLAS. What the process prints goes to a file. Destroyed, it kills and removes the process. It leads a group
+/// of its own, which ends with it: programs that it has started do not stay.
 class Process final {
  public:
   /// share   so many processes share the processors.   limit   in seconds; 0: none.   unused   closed in the child
@@ -55,7 +58,8 @@ class Process final {
                         int unused)
       : limit_(limit), output_(output), began_(Clock::now()) {
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw Error("a trial", "a pipe", system_words(errno));
+    // Non-blocking, for a program that the trial has started may hold the other end open. An answer fits in at once.
+    if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) throw Error("a trial", "a pipe", system_words(errno));
     reader_ = Descriptor(ends[0]);
     Descriptor writer(ends[1]);
     std::fflush(nullptr);  // otherwise both processes would write the buffered text
@@ -64,12 +68,13 @@ class Process final {
     process_ = ::fork();
     if (process_ < 0) throw Error("a trial", "a process of its own", system_words(errno));
     if (process_ == 0) run(body, share, *writer, parent, thread, unused);
+    ::setpgid(process_, process_);  // here and there: whoever comes first, the group exists before it is killed
   }
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   [[gnu::cold]] ~Process() {
     if (process_ <= 0) return;
-    ::kill(process_, SIGKILL);
+    kill_group();
     comm::detail::reap(process_);
   }
 
@@ -78,10 +83,15 @@ class Process final {
     const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
     if (limit_ > 0 && seconds > limit_ && !late_) {
       late_ = true;
-      ::kill(process_, SIGKILL);
+      kill_group();
     }
+    ::siginfo_t ended{};
+    if (::waitid(P_PID, static_cast<::id_t>(process_), &ended, WEXITED | WNOWAIT | WNOHANG) != 0 ||
+        ended.si_pid != process_)
+      return false;
+    kill_group();  // what it has left behind; while it is not reaped, no other group has this number
     int status = 0;
-    if (!comm::detail::reap(process_, &status, WNOHANG)) return false;
+    comm::detail::reap(process_, &status);
     process_ = 0;
     outcome = {};
     outcome.seconds = seconds;
@@ -111,8 +121,11 @@ class Process final {
   static constexpr std::size_t most_said = 4096;  // a pipe takes as much at once
   static constexpr char has_score = '+', has_failed = '-';
 
+  void kill_group() const { ::kill(-process_, SIGKILL); }
+
   [[noreturn, gnu::cold]] void run(const std::function<Score()>& body, std::size_t share, int writer, ::pid_t parent,
                                    const comm::detail::NewThread& thread, int unused) const {
+    ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
     if (unused >= 0) ::close(unused);
@@ -123,6 +136,9 @@ class Process final {
       [[maybe_unused]] const ::ssize_t marked = *mark < 0 ? 0 : ::write(*mark, "500", 3);
       const Descriptor file(::open(output_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
       if (*file >= 0 && (::dup2(*file, STDOUT_FILENO) < 0 || ::dup2(*file, STDERR_FILENO) < 0)) ::_exit(1);
+      // Not in the terminal's group, a process that reads from the terminal would be stopped.
+      const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+      if (*nothing >= 0 && ::dup2(*nothing, STDIN_FILENO) < 0) ::_exit(1);
       std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // a crash loses no whole line
     }
     std::string said;

@@ -51,11 +51,13 @@ struct Trained final {
 ///   trials     all of them, by number
 ///   looks      how often test data of this search have been evaluated
 ///   complete   whether no trial is left to run
+///   rungs      of a whole trial: 1, or more under Halving
 struct Found final {
   std::vector<std::string> recipes, axes;
   std::vector<Trained> trials;
   std::size_t looks = 0;
   bool complete = false;
+  std::size_t rungs = 1;
 
   /// The trials that have not failed, best first: those with the most steps, of these by loss, then by number.
   [[gnu::cold]] std::vector<Trained> ranking() const {
@@ -67,18 +69,19 @@ struct Found final {
     });
     return all;
   }
-  /// The chosen trial: of the least loss among those with all steps. Throws Error if every trial has failed.
+  /// The chosen trial: of the least loss among those with all steps. Throws Error if there is none: what an earlier rung
+  /// alone has seen is not chosen, and its state is gone.
   [[gnu::cold]] Trained best() const {
     const std::vector<Trained> all = ranking();
-    if (!all.empty()) return all.front();
-    std::string reason = "none of them has run";
+    if (!all.empty() && all.front().rungs.size() == rungs) return all.front();
+    std::string reason = all.empty() ? "none of them has run" : "none";
     for (const Trained& trial : trials)
       if (trial.has_failed()) {
         reason = "none; trial " + std::to_string(trial.number) + ": " + trial.failure;
         break;
       }
-    throw Error("a search of " + regimen::detail::counted(trials.size(), "trial"), "a trial that has ended well",
-                reason);
+    throw Error("a search of " + regimen::detail::counted(trials.size(), "trial"),
+                "a trial that has ended well, with all steps", reason);
   }
   /// For people: the best first, failed ones last, with their reasons; then the recipes.
   [[gnu::cold]] std::string table() const {

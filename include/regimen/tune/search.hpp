@@ -4,6 +4,8 @@
 #include <regimen/core/atomic_file.hpp>  // exists
 #include <regimen/core/error.hpp>
 #include <regimen/core/say.hpp>
+#include <regimen/state/parts.hpp>
+#include <regimen/train/average.hpp>
 #include <regimen/train/trainer.hpp>
 #include <regimen/tune/trials.hpp>
 #include <regimen/watch/run_text.hpp>  // type_name
@@ -32,7 +34,8 @@ struct Recipes final {
 /// How the trials of a Search run.
 ///
 ///   run          as for fit, with steps, those of a whole trial. The search evaluates: validation once, with the weights
-///                after the last step (validate_average: their averages). Not epochs, validate_every, patience
+///                after the last step (validate_average: their averages, if the rules of all recipes keep some). Not
+///                epochs, validate_every, patience
 ///   at_once, limit, keep, stops   as in tune::Running; run.progress is for the search, trials show none
 ///   save_every   steps between the states of a trial, from which it goes on if the search is killed; 0: none, then it
 ///                begins again with its rung. What it finds is the same
@@ -100,7 +103,7 @@ class Recipe final {
   Score train(const Trial& trial, const Settings& settings, const Source& source, const Validation& validation) const {
     Train trainer(options(trial.values));
     const std::string path = state_in(trial.folder);
-    if (regimen::detail::exists(path)) trainer.load(path);
+    if (has_state(path, trial.steps)) trainer.load(path);
     FitOptions run = settings.run;
     run.steps = trial.steps;
     run.progress = run.validate_average = false;
@@ -115,13 +118,19 @@ class Recipe final {
     trainer.load(state_in(trial.folder));
     return evaluated(trainer, settings, source);
   }
+  /// Not one of a later rung, which is there when somebody has removed the trial's line alone.
+  [[gnu::cold]] static bool has_state(const std::string& path, std::uint64_t steps) {
+    using regimen::train::SavedState;
+    return regimen::detail::exists(path) &&
+           regimen::train::whole_number(path, SavedState::metadata_of(path), "regimen.step") <= steps;
+  }
   static std::string state_in(const std::string& folder) { return folder + "/state.safetensors"; }
 
  private:
   template <class Source>
   static Score evaluated(Train& trainer, const Settings& settings, const Source& source) {
     const Evaluation found = regimen::train::FitLoop<Train>::evaluated(trainer, source, settings.run);
-    return {found.loss, found.accuracy};
+    return {found.loss, found.accuracy, found.targets};
   }
   Setting set_;
 };
@@ -191,6 +200,8 @@ class Search<Recipes<Trainers...>> final {
   /// and is recorded, before it, too; from the second on it is also said.
   template <class Source>
   Tested test(const Source& source) {
+    (void)trials_.read();  // whether a search has run here, and there is a folder to lock
+    const detail::Descriptor lock = trials_.lock();
     const Found found = trials_.read();
     if (!found.complete)
       throw Error(trials_.folder() + ", test", "a search whose trials have all run", "trials that have not",
@@ -205,16 +216,18 @@ class Search<Recipes<Trainers...>> final {
     const Trial trial{best.number, best.recipe, Values(trials_.axes(), best.values), best.steps(),
                       trials_.folder_of(best.number)};
     Tested tested{best.number, found.looks + 1, {}};
-    tested.found.targets = source.size(First::sample_shape()) * First::target_size;
+    if (const std::string path = state_of(best); !regimen::detail::exists(path))
+      throw Error(path, "the state of the chosen trial", "no such file",
+                  "remove the line of trial " + std::to_string(best.number) + " in trials.jsonl, and call run()");
     note(tested, own);
     if (tested.look > 1)
       regimen::detail::say("regimen: look " + std::to_string(tested.look) + " at the test data of " + trials_.folder() +
                            ": if an earlier one has changed a choice, these are validation data\n");
-    const Score score = trials_.run_alone("test", [&] {
-      return with(trial.recipe, [&](const auto& recipe) { return recipe.test(trial, settings_, source); });
-    });
-    tested.found.loss = score.loss;
-    tested.found.accuracy = score.accuracy;
+    const Score score = trials_.run_alone(
+        "test",
+        [&] { return with(trial.recipe, [&](const auto& recipe) { return recipe.test(trial, settings_, source); }); },
+        *lock);
+    tested.found = {score.loss, score.accuracy, score.targets};
     note(tested, own);
     return tested;
   }
@@ -240,6 +253,9 @@ class Search<Recipes<Trainers...>> final {
                   : run.validate_every != 0 ? "validate_every"
                                             : "patience",
                   "leave it out");
+    if (run.validate_average && !(regimen::train::keeps_averages<typename Trainers::UpdateRule> && ...))
+      throw Error("a search, run.validate_average", "recipes whose rules all keep averages of the weights",
+                  "one that keeps none", "write Optimizer<Averaged<...>>, or leave the option out");
     return settings;
   }
   /// Whether every trial's options are possible, and every axis is of use.

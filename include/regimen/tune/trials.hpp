@@ -66,7 +66,8 @@ struct Running final {
 /// files    in the folder, each replaced as a whole: search.txt says what is searched; trials.jsonl has a line for each
 ///          trial that has ended; trial-3.txt what trial 3 has printed
 /// killed   with the search all trials end. Run again, it goes on: trials in trials.jsonl are not run again, others
-///          begin again, and find in their folder what they had saved. Remove a trial's line to run it again
+///          begin again, and find in their folder what they had saved. Remove a trial's line and its folder to run it
+///          again
 /// failure  a trial that throws, is killed, hangs beyond the limit, has no memory left or a loss that is not finite has
 ///          failed: it is recorded with the reason, and the search goes on. Error for impossible values, a folder that
 ///          cannot be written, that of another search, or one that another process searches in
@@ -92,6 +93,7 @@ class Trials final {
     for (const Axis& axis : axes_) text_ += "axis: " + axis.words() + "\n";
     for (std::size_t i = 0; i < recipes.size(); ++i) text_ += "recipe " + std::to_string(i) + ": " + recipes[i] + "\n";
     found_.recipes = std::move(recipes);
+    found_.rungs = rungs_.size();
     for (const Axis& axis : axes_) found_.axes.push_back(axis.name);
   }
 
@@ -124,10 +126,20 @@ class Trials final {
     return found_;
   }
 
+  /// Only one process works in a folder: the lock ends with the descriptor, or the process.
+  [[gnu::cold]] detail::Descriptor lock() const {
+    const std::string path = folder_ + "/lock";
+    detail::Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (*lock < 0) throw Error(path, "a folder that can be written", detail::system_words(errno));
+    if (::flock(*lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+      throw Error(folder_, "a folder in which nobody searches", "a search that is running, or its look at test data",
+                  "wait for its end");
+    return lock;
+  }
   /// Runs a body in a process of its own, as a trial, with the whole machine. Throws Error if it fails.
-  [[gnu::cold]] Score run_alone(const std::string& who, const std::function<Score()>& body) const {
+  [[gnu::cold]] Score run_alone(const std::string& who, const std::function<Score()>& body, int lock) const {
     detail::Outcome outcome;
-    detail::Process process(body, 1, 0, folder_ + "/" + who + ".txt", -1);
+    detail::Process process(body, 1, 0, folder_ + "/" + who + ".txt", lock);
     while (!process.has_ended(outcome)) nap();
     if (!outcome.failure.empty()) throw Error(folder_ + ", " + who, "a loss", outcome.failure);
     return outcome.score;
@@ -249,14 +261,9 @@ class Trials final {
     if (failed) throw Error(path, "a folder, or a name where one can be made", failed.message());
   }
 
-  /// Only one process searches in a folder: the lock ends with the process.
   [[gnu::cold]] detail::Descriptor begin(const std::string& about) {
     make_folder(folder_);
-    const std::string path = folder_ + "/lock";
-    detail::Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (*lock < 0) throw Error(path, "a folder that can be written", detail::system_words(errno));
-    if (::flock(*lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-      throw Error(folder_, "a folder in which nobody searches", "a search that is running", "wait for its end");
+    detail::Descriptor own = lock();
     const std::string what = folder_ + "/search.txt", text = text_ + about;
     const std::vector<std::string> before = detail::lines_of(what);
     if (before.empty()) {
@@ -267,7 +274,7 @@ class Trials final {
       expect_same(what, before, text);
     }
     open();
-    return lock;
+    return own;
   }
   [[gnu::cold]] static void expect_same(const std::string& path, const std::vector<std::string>& before,
                                         const std::string& text) {
