@@ -64,8 +64,9 @@ struct Found final {
     std::vector<Trained> all;
     for (const Trained& trial : trials)
       if (!trial.has_failed() && !trial.rungs.empty()) all.push_back(trial);
-    std::stable_sort(all.begin(), all.end(), [](const Trained& a, const Trained& b) {
-      return a.rungs.size() != b.rungs.size() ? a.rungs.size() > b.rungs.size() : a.loss() < b.loss();
+    std::sort(all.begin(), all.end(), [](const Trained& a, const Trained& b) {
+      if (a.rungs.size() != b.rungs.size()) return a.rungs.size() > b.rungs.size();
+      return a.loss() != b.loss() ? a.loss() < b.loss() : a.number < b.number;
     });
     return all;
   }

@@ -234,8 +234,9 @@ class Trials final {
     std::vector<std::size_t> all;
     for (const Trained& trial : found_.trials)
       if (trial.rungs.size() > rung) all.push_back(trial.number);
-    std::stable_sort(all.begin(), all.end(), [&](std::size_t a, std::size_t b) {
-      return found_.trials[a].rungs[rung].loss < found_.trials[b].rungs[rung].loss;
+    std::sort(all.begin(), all.end(), [&](std::size_t a, std::size_t b) {
+      const double of_a = found_.trials[a].rungs[rung].loss, of_b = found_.trials[b].rungs[rung].loss;
+      return of_a != of_b ? of_a < of_b : a < b;
     });
     all.resize((std::min)(all.size(), count));
     return all;
