@@ -98,7 +98,7 @@ TEST_CASE("an ensemble of models of numbers has the mean squared error of their 
   for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = std::cos(float(i));
   const Rows<float, float> source(inputs(), targets, 12);
   std::vector<std::string> files;
-  for (const std::uint64_t seed : {1, 2, 3})
+  for (const std::uint64_t seed : {1u, 2u, 3u})
     files.push_back(trained<Small, MeanSquaredError>(folder, std::to_string(seed), seed, source));
   std::vector<double> sums(samples * 5);
   for (const std::string& file : files) {

@@ -81,7 +81,7 @@ Evaluation by_hand(double rate, std::uint64_t steps) {
 TEST_CASE("each trial finds what the same Trainer finds by itself, though this process has computed before") {
   const ::test::Directory folder;
   (void)by_hand<WithAdamW>(1e-3, 2);  // threads of OpenMP and of products exist before the fork
-  for (const std::size_t at_once : {1, 3}) {
+  for (const std::size_t at_once : {1u, 3u}) {
     tune::Settings settings = quiet(30);
     settings.at_once = at_once;
     settings.keep = 2;

@@ -109,7 +109,7 @@ TEST_CASE("a search finds the optimum of a quadratic, runs as many trials as ask
   const ::test::Directory folder;
   // The share of the plane whose loss is below 0.08 is 0.08 pi / 8 = 0.031: 200 draws miss it with probability 0.2 %.
   std::vector<tune::Found> found;
-  for (const std::size_t at_once : {1, 4}) {
+  for (const std::size_t at_once : {1u, 4u}) {
     const std::string here = folder / std::to_string(at_once), runs = here + ".runs";
     tune::Trials trials(here, tune::Random{200, 3}, plane, 0, {.at_once = at_once, .progress = false});
     found.push_back(trials.run([&](const tune::Trial& trial) {
@@ -339,7 +339,7 @@ TEST_CASE("a search can be stopped, and goes on") {
 
 TEST_CASE("trials share the processors") {
   const ::test::Directory folder;
-  for (const std::size_t at_once : {1, 2}) {
+  for (const std::size_t at_once : {1u, 2u}) {
     tune::Trials trials(folder / std::to_string(at_once), tune::Grid{}, {tune::choice("x", {0, 1})}, 0,
                         {.at_once = at_once, .progress = false});
     ::unsetenv("OMP_NUM_THREADS");
