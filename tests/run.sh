@@ -41,7 +41,7 @@ program nvcc || [ -x /usr/local/cuda/bin/nvcc ] || echo "no nvcc here: what it w
 
 cd "$root"
 passed=0 failed=0 skipped=0
-first=yes
+first=yes shared=no
 for preset in "${presets[@]}"; do
   compiler=$(sed -n "/\"name\": \"$preset\"/,/}/s/.*\"CMAKE_CXX_COMPILER\": \"\([^\"]*\)\".*/\1/p" CMakePresets.json | head -n 1)
   if [ -n "$compiler" ] && ! program "$compiler"; then
@@ -50,19 +50,21 @@ for preset in "${presets[@]}"; do
     continue
   fi
 
-  # What does not depend on the configuration is built and tested once: benchmarks, lessons, MPI, packages, headers alone, verdicts and refusals in four compilers,
+  # What does not depend on the configuration is built and tested once: benchmarks, headers alone, verdicts and refusals in four compilers,
   # programs for a GPU, what compiling costs. What is about to run for moments is not optimised: tests that train.
   # Tests that train are compiled eight files at a time, which takes less than half as long as one by one, and up to 6 GB; or four.
   # Sanitizers look at what runs; they take far longer for large files than for several small ones.
   # clang compiles tests that train, those of kernels and walks, and random programs in half of g++'s time: it builds all of them, and g++,
-  # before it, every eighth; of the others, which g++ builds, clang builds every fourth.
+  # before it, every eighth; of the others, which g++ builds, clang builds every fourth, and neither lessons nor MPI nor packages.
   bench=TESTED headers=ON hurry=TESTS together=8 examples=ON mpi=AUTO cuda=AUTO every=1 small=1 once=()
   [ $((jobs * 7)) -le "${memory:-0}" ] || together=4
   case $preset in
     asan | tsan) bench=OFF headers=OFF hurry=ON together=1 cuda=OFF once=(-LE '^compilers$') ;;
     *)
-      if [ $first = no ]; then bench=OFF headers=OFF hurry=ON examples=OFF mpi=OFF cuda=OFF small=4 once=(-LE '^(compilers|mpi|package|device)$')
-      elif [ "${presets[1]:-}" = clang ] && program clang++; then every=8; fi
+      if [ $first = no ]; then bench=OFF headers=OFF hurry=ON cuda=OFF once=(-LE '^compilers$')
+      elif [ $preset = release ] && [ "${presets[1]:-}" = clang ] && program clang++; then every=8 shared=yes; fi
+      # What g++ has built with the same libraries.
+      if [ $shared$preset = yesclang ]; then examples=OFF mpi=OFF small=4 once=(-LE '^(compilers|mpi|package|device)$'); fi
       first=no
       ;;
   esac

@@ -14,7 +14,7 @@
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/train/trainer.hpp>
 
-#include "../support/rounding.hpp"
+#include "forms.hpp"
 
 #include <cstddef>
 #include <cstdio>
@@ -29,27 +29,9 @@ namespace {
 using Block = Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>;
 struct Gpt final : Model<Input<Tokens<33>>, Embedding<Vocabulary<64>, 32>, Repeat<2, Block>, LayerNorm, Linear<64>> {};
 
-template <class... Policies>
-std::vector<double> losses() {
-  Trainer<Gpt, Batch<3>, Policies...> trainer;
-  std::vector<double> all;
-  trainer.fit(Fake({.samples = 64, .classes = 7, .seed = 2}), {.steps = 8, .progress = false},
-              [&](auto&, const StepResult& result) { all.push_back(result.loss); });
-  return all;
-}
-
-/// Every loss, beside those of the CPU in fp64 (support/rounding.hpp), and once more.
 template <class Form, class Format>
 bool agrees(const char* what) {
-  const std::vector<double> exact = losses<Precision<fp64>>(), there = losses<Format, Attention<Form>, Device<Cuda>>(),
-                            again = losses<Format, Attention<Form>, Device<Cuda>>();
-  const double found = support::distance(exact, there),
-               may = std::is_same_v<Format, Precision<fp64>>
-                         ? support::of_order
-                         : support::as_far_as(support::distance(exact, losses<Format>()));
-  std::printf("%-20s distance from fp64 on the CPU %.1e (at most %.1e), repeated %s\n", what, found, may,
-              there == again ? "the same bits" : "OTHER BITS");
-  return found < may && there == again;
+  return test::agrees<Gpt, Batch<3>, Attention<Form>, Format>(what);
 }
 
 /// Dropout is cuDNN's own, so no other form has its losses: it repeats them, computes the same again for backward, and

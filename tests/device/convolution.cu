@@ -5,8 +5,6 @@
 // compiled for 90a-real
 //
 // nvcc compiles it wherever there is one; where there is a device, too, it runs. Exit code 77: there is none.
-#include <regimen/data/fake.hpp>
-#include <regimen/engine/cpu/device.hpp>
 #include <regimen/engine/cuda/device.cuh>
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/conv.hpp>
@@ -15,15 +13,11 @@
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/pool.hpp>
-#include <regimen/train/trainer.hpp>
 
-#include "../support/rounding.hpp"
+#include "forms.hpp"
 
-#include <cstddef>
 #include <cstdio>
 #include <exception>
-#include <type_traits>
-#include <vector>
 
 using namespace regimen;
 
@@ -34,28 +28,9 @@ struct Net final
     : Model<Input<Image<16, 12, 3>>, Conv2d<16, 3, Stride<2>, Padding<1>, NoBias>, Repeat<2, Block>, LayerNorm,
             ConvTranspose2d<8, 2, Stride<2>>, Conv2d<8, 3, Dilation<2>, Groups<2>>, MeanPool, Linear<7>> {};
 
-template <class... Policies>
-std::vector<double> losses() {
-  Trainer<Net, Batch<6>, Policies...> trainer;
-  std::vector<double> all;
-  trainer.fit(Fake({.samples = 64, .classes = 7, .seed = 2}), {.steps = 8, .progress = false},
-              [&](auto&, const StepResult& result) { all.push_back(result.loss); });
-  return all;
-}
-
-/// Every loss, beside those of the CPU in fp64 (support/rounding.hpp), and once more.
 template <class Form, class Format>
 bool agrees(const char* what) {
-  const std::vector<double> exact = losses<Precision<fp64>>(),
-                            there = losses<Format, Convolution<Form>, Device<Cuda>>(),
-                            again = losses<Format, Convolution<Form>, Device<Cuda>>();
-  const double found = support::distance(exact, there),
-               may = std::is_same_v<Format, Precision<fp64>>
-                         ? support::of_order
-                         : support::as_far_as(support::distance(exact, losses<Format>()));
-  std::printf("%-20s distance from fp64 on the CPU %.1e (at most %.1e), repeated %s\n", what, found, may,
-              there == again ? "the same bits" : "OTHER BITS");
-  return found < may && there == again;
+  return test::agrees<Net, Batch<6>, Convolution<Form>, Format>(what);
 }
 
 }  // namespace

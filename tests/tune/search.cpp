@@ -7,6 +7,7 @@
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "temporary.hpp"
+#include "tune/same.hpp"
 
 #include <chrono>
 #include <cmath>
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 using namespace regimen;
+using regimen::test::same;
 
 #if defined(__SANITIZE_THREAD__)  // a forked trial starts threads, which this sanitizer may not follow, and refuses
 extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
@@ -59,16 +61,6 @@ const auto set = [](auto& options, const tune::Values& values) {
 const std::vector<tune::Axis> rates{tune::log_uniform("learning_rate", 1e-4, 1e-1)};
 tune::Settings quiet(std::uint64_t steps) { return {.run = {.steps = steps, .progress = false}}; }
 
-bool same(const tune::Found& a, const tune::Found& b) {
-  bool all = a.trials.size() == b.trials.size();
-  for (std::size_t i = 0; all && i < a.trials.size(); ++i) {
-    const tune::Trained &one = a.trials[i], &other = b.trials[i];
-    all = one.values == other.values && one.failure == other.failure && one.rungs.size() == other.rungs.size();
-    for (std::size_t r = 0; all && r < one.rungs.size(); ++r)
-      all = one.rungs[r].loss == other.rungs[r].loss && one.rungs[r].accuracy == other.rungs[r].accuracy;
-  }
-  return all;
-}
 template <class Train>
 Evaluation by_hand(double rate, std::uint64_t steps) {
   Train trainer{{.optimizer = {.learning_rate = rate}}};

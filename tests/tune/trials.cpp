@@ -3,6 +3,7 @@
 
 #include "support/catch.hpp"
 #include "temporary.hpp"
+#include "tune/same.hpp"
 
 #include <chrono>
 #include <cmath>
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 using namespace regimen;
+using regimen::test::same;
 
 namespace {
 
@@ -36,17 +38,6 @@ double bowl(const tune::Trial& trial) {
   return x * x + y * y;
 }
 const std::vector<tune::Axis> plane{tune::uniform("x", -1, 1), tune::log_uniform("y", 1e-4, 1)};
-
-bool same(const tune::Found& a, const tune::Found& b) {
-  bool all = a.trials.size() == b.trials.size();
-  for (std::size_t i = 0; all && i < a.trials.size(); ++i) {
-    const tune::Trained &one = a.trials[i], &other = b.trials[i];
-    all = one.values == other.values && one.failure == other.failure && one.rungs.size() == other.rungs.size();
-    for (std::size_t r = 0; all && r < one.rungs.size(); ++r)
-      all = one.rungs[r].steps == other.rungs[r].steps && one.rungs[r].loss == other.rungs[r].loss;
-  }
-  return all;
-}
 
 }  // namespace
 

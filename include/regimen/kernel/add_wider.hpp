@@ -28,14 +28,7 @@ struct Kernel<AddWider<From, To>> final {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    const From* const x = at(o.x);
-    To* const y = at(o.y);
-    detail::for_elements<width>(block, o.count, are_aligned(x, y), [&]<unsigned n>(std::size_t i) {
-      const auto a = detail::read<n>(x + i);
-      auto b = detail::read<n>(y + i);
-      for (unsigned k = 0; k < n; ++k) b.at[k] = b.at[k] + converted<To>(a.at[k]);
-      detail::write(b, y + i);
-    });
+    detail::add_elements<width>(block, o.count, at(o.x), at(o.y));
   }
 };
 

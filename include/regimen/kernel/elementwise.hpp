@@ -52,10 +52,26 @@ struct Kernel<op::Zero<T>> final {
   }
 };
 
+namespace detail {
+
+/// y += x, rounded once to y's type.
+REGIMEN_HD_UNCHECKED
+template <unsigned width, class Block, class From, class To>
+REGIMEN_HD void add_elements(const Block& block, std::size_t count, const From* x, To* y) {
+  using S = statistic_t<To>;
+  for_elements<width>(block, count, are_aligned(x, y), [&]<unsigned n>(std::size_t i) {
+    const auto a = read<n>(x + i);
+    auto b = read<n>(y + i);
+    for (unsigned k = 0; k < n; ++k) b.at[k] = static_cast<To>(static_cast<S>(b.at[k]) + static_cast<S>(a.at[k]));
+    write(b, y + i);
+  });
+}
+
+}  // namespace detail
+
 template <class T>
 struct Kernel<op::Add<T>> final {
   static constexpr unsigned threads = detail::flat_threads, width = pack_of<T>;
-  using S = statistic_t<T>;
   op::Add<T> o;
   Memory at;
 
@@ -63,14 +79,7 @@ struct Kernel<op::Add<T>> final {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    const T* const x = at(o.x);
-    T* const y = at(o.y);
-    detail::for_elements<width>(block, o.count, are_aligned(x, y), [&]<unsigned n>(std::size_t i) {
-      const auto a = detail::read<n>(x + i);
-      auto b = detail::read<n>(y + i);
-      for (unsigned k = 0; k < n; ++k) b.at[k] = static_cast<T>(static_cast<S>(b.at[k]) + static_cast<S>(a.at[k]));
-      detail::write(b, y + i);
-    });
+    detail::add_elements<width>(block, o.count, at(o.x), at(o.y));
   }
 };
 

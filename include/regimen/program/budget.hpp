@@ -1,9 +1,10 @@
-// regimen/program/budget.hpp — Checkpoint<Budget<Bytes>>: the cheapest schedule of recomputation whose plan fits.
+// regimen/program/budget.hpp — Checkpoint<Budget<Bytes>>: a cheap schedule of recomputation whose plan fits.
 //
 // The schedules of the space (policy/checkpoint.hpp) are ranked by outlines (program/outline.hpp), which cost a compiler
 // little: those that take more than Bytes by a bound from below are left out. Then plans decide, in the order of the
-// ranks: the first schedule whose plan fits is the cheapest of all that fit. The order does not depend on Bytes, so a
-// smaller budget is given the same schedule, or a later one that takes less memory.
+// ranks: the first schedule whose plan fits. Of a mixture only one number of blocks is ranked, the largest that is found to
+// fit, as if memory rose and operations fell with it. With segments longer than a block neither always does: then a cheaper
+// number may be missed, and a smaller budget is not proved to take less memory (tests have not seen it take more).
 //
 //   mixtures   if all blocks follow one schedule, they take so many bytes and operations; a mixture of two schedules takes
 //              what lies on the line between. So the best mixtures are of neighbours on the line below all schedules, and

@@ -5,8 +5,9 @@
 // that table under any schedule. It follows the rules by which walk/ places tensors, in their order, but leaves out
 // what it need not know: holes between tensors, gathered weights, the memory of forward and of the update. So
 //
-//   bound   at most the peak of the plan         extra   the floating-point operations of recomputation, as in the plan
-//                                                    (those of Checkpointed, too, which are the same under any schedule)
+//   bound   at most the peak of the plan; but a combinator of a program's own is drawn as one that adds
+//   extra   the floating-point operations of recomputation, as in the plan (those of Checkpointed, too, which are the same
+//           under any schedule)
 //
 // and program/budget.hpp asks the plan itself whether what was found fits. tests/train/budget.cpp compares both.
 #pragma once
