@@ -477,10 +477,10 @@ constexpr std::size_t sums = 10;
 View<double> sums_of(View<Scalars> scalars) { return {scalars.offset + given_bytes}; }
 
 /// Weights of rows, at least 0.
-View<float> weights_in(Case& c, std::size_t count) {
-  const View<float> weights = c.put<float>(count, 2, 7);
+View<float> weights_in(Case& c, std::size_t elements) {
+  const View<float> weights = c.put<float>(elements, 2, 7);
   float* const values = reinterpret_cast<float*>(c.here.data() + weights.offset);
-  for (std::size_t i = 0; i < count; ++i) values[i] = i == 3 ? 0 : std::fabs(values[i]);
+  for (std::size_t i = 0; i < elements; ++i) values[i] = i == 3 ? 0 : std::fabs(values[i]);
   return weights;
 }
 
