@@ -49,11 +49,13 @@ constexpr bool plans = train::Recipe<Network, Configured<Policies...>>::plan.pea
 static_assert(plans<Many<4>::Gpt>);
 #ifdef __clang__
 static_assert(plans<Many<125>::Gpt>);  // 254 children
-#else
-static_assert(plans<Many<50>::Gpt>);  // g++ takes two minutes for 254 children
-#endif
 static_assert(plans<Many<127>::Mlp>);
 static_assert(plans<Many<250>::Drops>);
+#else  // g++'s time grows with the square of the children: minutes for 254
+static_assert(plans<Many<50>::Gpt>);
+static_assert(plans<Many<64>::Mlp>);
+static_assert(plans<Many<125>::Drops>);
+#endif
 static_assert(plans<Many<30>::Gpt, Accumulate<4>, Precision<bf16, fp32>>);
 static_assert(plans<Many<30>::Gpt, Batch<Largest>, Target<targets::h200>>);
 static_assert(plans<Many<30>::Gpt, Shard<ZeRO3>, World<8>, Communicator<Threads>>);
