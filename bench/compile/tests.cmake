@@ -41,13 +41,11 @@ file(GLOB quickstart ${root}/examples/*gpt.cpp)
 add_test(NAME compile.quickstart COMMAND bash ${compile}/quickstart.sh g++ 3.9 2048 "${quickstart}" -I${root}/examples ${includes}
   COMMAND_EXPAND_LISTS)
 list(APPEND costs compile.quickstart)
-set_tests_properties(compile.quickstart PROPERTIES RUN_SERIAL ON)   # its time is judged
 
 # Lesson 7, which is lesson 1 on a GPU, compiles for sm_90a in 5.1 times that of reference.cpp by nvcc, and 3 GB.
 if("nvcc" IN_LIST compilers)
   add_test(NAME compile.quickstart.nvcc COMMAND bash ${compile}/quickstart.sh ${program_nvcc} 5.1 3072 ${root}/examples/07_gpu.cpp
     -I${root}/examples ${includes} COMMAND_EXPAND_LISTS)
   list(APPEND costs compile.quickstart.nvcc)
-  set_tests_properties(compile.quickstart.nvcc PROPERTIES RUN_SERIAL ON)
 endif()
 set_tests_properties(${costs} PROPERTIES LABELS "compilers;compile" COST 60 SKIP_RETURN_CODE 77 TIMEOUT 900)
