@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // regimen/data/image.hpp — an image in memory, and its numbers for a model.
 #pragma once
 
@@ -182,3 +181,4 @@ struct Normalise final {
 };
 
 }  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

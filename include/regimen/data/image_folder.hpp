@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // regimen/data/image_folder.hpp — a folder of images, a sub-folder for each class; and image files by themselves.
 #pragma once
 
@@ -321,3 +320,4 @@ class ImageFolder final {
 };
 
 }  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

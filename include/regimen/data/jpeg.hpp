@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // regimen/data/jpeg.hpp — JPEG images, by libjpeg-turbo.
 #pragma once
 
@@ -278,3 +277,4 @@ inline std::array<std::size_t, 2> jpeg_extents(std::span<const std::uint8_t> byt
 }
 
 }  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // regimen/data/mix.hpp — an image of two: mixup and CutMix, with targets that are shares of classes.
 #pragma once
 
@@ -176,3 +175,4 @@ auto mixed(How how) {
 }
 
 }  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

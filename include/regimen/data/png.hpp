@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // regimen/data/png.hpp — PNG images, by libpng.
 #pragma once
 
@@ -247,3 +246,4 @@ inline std::array<std::size_t, 2> png_extents(std::span<const std::uint8_t> byte
 }
 
 }  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // regimen/data/resize.hpp — images of another size.
 #pragma once
 
@@ -231,3 +230,4 @@ inline Image resize_shorter(const Image& image, std::size_t side, Filter filter 
 }
 
 }  // namespace regimen::data
+// SPDX-License-Identifier: Apache-2.0

@@ -23,3 +23,4 @@ struct kept_blocks_below_depth {
 };
 
 }  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

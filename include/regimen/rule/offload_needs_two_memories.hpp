@@ -15,3 +15,4 @@ struct offload_needs_two_memories {
 };
 
 }  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -53,3 +53,4 @@ struct Node<Again<begin, Entries...>, X, Context, flows> {
 };
 
 }  // namespace regimen::walk
+// SPDX-License-Identifier: Apache-2.0
