@@ -227,6 +227,10 @@ void elementwise() {
   const std::size_t image = windows.pixels() * windows.columns, seen = windows.count() * windows.columns;
   agree(c, op::SumWindows<T>{x, y, windows, 0.25}, y, seen, rounding);
   agree(c, op::SpreadWindows<T>{x, y, windows, 0.25}, y, image, rounding);
+  const op::Windows middles{
+      .samples = 1, .height = 36, .width = 4, .columns = columns / 4, .size = 2, .stride = 4, .skip = 1};
+  agree(c, op::SumWindows<T>{x, y, middles, 0.25}, y, middles.count() * middles.columns, rounding);
+  agree(c, op::SpreadWindows<T>{x, y, middles, 0.25}, y, middles.pixels() * middles.columns, rounding);
   agree(c, op::MaxWindows<T>{x, y, windows}, y, seen, 0);
   agree(c, op::MaxWindowsBackward<T>{x, x, y, windows}, y, image, rounding);
   agree(c, op::MeanRows<T>{x, y, 1, rows, columns}, y, columns, rounding);

@@ -15,11 +15,10 @@ using namespace test;
 namespace {
 
 // ResNet's stem; windows that leave pixels out, at the end and between them; padding alone on both sides of a line; one.
-constexpr op::Windows shapes[] = {{2, 7, 6, 17, 3, 2, 1},
-                                  {1, 8, 5, 3, 2, 3, 0},
-                                  {2, 1, 4, 5, 3, 1, 2},
-                                  {3, 4, 4, 2, 4, 1, 0},
-                                  {1, 2, 3, 33, 1, 1, 0}};
+constexpr op::Windows shapes[] = {{2, 7, 6, 17, 3, 2, 1},   {1, 8, 5, 3, 2, 3, 0},
+                                  {2, 1, 4, 5, 3, 1, 2},    {3, 4, 4, 2, 4, 1, 0},
+                                  {1, 2, 3, 33, 1, 1, 0},   {2, 8, 12, 5, 2, 4, 0, 1},  // the middle of each 4 x 4
+                                  {1, 9, 6, 18, 1, 3, 0, 1}};
 constexpr std::size_t bytes = std::size_t{1} << 18;
 
 /// f(window, pixel) for all windows and what they see, by signed places: nothing of the library's own counting.
@@ -27,7 +26,7 @@ template <class F>
 void for_all(const op::Windows& w, const F& f) {
   const auto along = [&](std::size_t extent) {
     long places = 0;
-    while (places * long(w.stride) + long(w.size) <= long(extent + 2 * w.padding)) ++places;
+    while (places * long(w.stride) + long(w.skip + w.size) <= long(extent + 2 * w.padding)) ++places;
     return places;
   };
   std::size_t window = 0;
@@ -36,7 +35,8 @@ void for_all(const op::Windows& w, const F& f) {
       for (long b = 0; b < along(w.width); ++b, ++window)
         for (long r = 0; r < long(w.size); ++r)
           for (long c = 0; c < long(w.size); ++c) {
-            const long i = a * long(w.stride) + r - long(w.padding), j = b * long(w.stride) + c - long(w.padding);
+            const long before = long(w.padding) - long(w.skip), i = a * long(w.stride) + r - before,
+                       j = b * long(w.stride) + c - before;
             if (i >= 0 && j >= 0 && i < long(w.height) && j < long(w.width))
               f(window, (s * w.height + std::size_t(i)) * w.width + std::size_t(j));
           }
@@ -58,7 +58,7 @@ void near(const Values& found, const Values& wanted, const Values& sizes, double
 TEMPLATE_TEST_CASE("windows are summed and spread", "", float, double, bf16) {
   using T = TestType;
   for (const op::Windows& w : shapes) {
-    CAPTURE(w.height, w.width, w.columns, w.size, w.stride, w.padding);
+    CAPTURE(w.height, w.width, w.columns, w.size, w.stride, w.padding, w.skip);
     const std::size_t columns = w.columns, large = w.pixels() * columns, small = w.count() * columns;
     const Values x = values<T>(large), d = values<T>(small, 3, 2);
     Values sums(small), sizes(small), spread(large), sizes_spread(large);
@@ -80,7 +80,7 @@ TEMPLATE_TEST_CASE("windows are summed and spread", "", float, double, bf16) {
 TEMPLATE_TEST_CASE("the largest pixels of windows, and where their gradients go", "", float, double, bf16) {
   using T = TestType;
   for (const op::Windows& w : shapes) {
-    CAPTURE(w.height, w.width, w.columns, w.size, w.stride, w.padding);
+    CAPTURE(w.height, w.width, w.columns, w.size, w.stride, w.padding, w.skip);
     const std::size_t columns = w.columns, large = w.pixels() * columns, small = w.count() * columns;
     Values x = integers<T>(large);  // many are equal
     if (large > 40) x[40] = std::numeric_limits<double>::quiet_NaN();

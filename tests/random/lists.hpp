@@ -135,10 +135,12 @@ struct AnyFlatten {
                                                                                                               : 1;
   template <class At, std::size_t size = (patch<At> > 0 ? patch<At> : 1)>
   using Pool = mp::mp_at_c<mp::mp_list<AveragePool<size>, AveragePool<3, Stride<2>, Padding<1>>>, At::below(7, 2)>;
+  template <class At, std::size_t size = (patch<At> > 0 ? patch<At> : 1)>
+  using Smaller = mp::mp_at_c<mp::mp_list<Downsample<size>, Downsample<size, Bilinear>>, At::below(7, 2)>;
   template <class At>
   using Larger = mp::mp_at_c<mp::mp_list<Upsample<2>, Upsample<2, Bilinear>>, At::below(7, 2)>;
   template <class At, std::size_t size = (patch<At> > 0 ? patch<At> : 1)>
-  using OfImage = mp::mp_at_c<mp::mp_list<Patches<size>, Pool<At>, Larger<At>>, At::below(6, 3)>;
+  using OfImage = mp::mp_at_c<mp::mp_list<Patches<size>, Pool<At>, Larger<At>, Smaller<At>>, At::below(6, 4)>;
   template <class At>
   using Chosen = mp::mp_at_c<mp::mp_list<Flatten, Flatten, Flatten, MeanPool, TakeFirst, ClassToken,
                                          std::conditional_t<(patch<At> > 0), OfImage<At>, Flatten>>,

@@ -468,6 +468,10 @@ def pools():
     for size, name, height, width in (2, "upsample_bilinear", 3, 4), (3, "upsample_bilinear_3", 2, 3):
         of_image(name, f"Upsample({size}, bilinear, align_corners=False)", height, width,
                  lambda x: functional.interpolate(x, scale_factor=size, mode="bilinear", align_corners=False), 35 + size)
+    of_image("downsample", "interpolate(1/3, nearest)", 6, 9, lambda x: functional.interpolate(x, scale_factor=1 / 3), 39)
+    for size, name, height, width in (3, "downsample_bilinear_3", 6, 9), (4, "downsample_bilinear_4", 4, 8):
+        of_image(name, f"interpolate(1/{size}, bilinear, align_corners=False)", height, width,
+                 lambda x: functional.interpolate(x, scale_factor=1 / size, mode="bilinear", align_corners=False), 37 + size)
 
 
 # --- losses ----------------------------------------------------------------------------------------------------------

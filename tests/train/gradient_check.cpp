@@ -146,6 +146,9 @@ TEST_CASE("layers between images and positions have the gradients of their funct
   holds<Upsample<3>, Shape<1, 2, 2>>();
   holds<Upsample<2, Bilinear>, Shape<3, 2, 3>>();
   holds<Upsample<3, Bilinear>, Shape<2, 1, 2>>();
+  holds<Downsample<3>, Shape<3, 6, 2>>();
+  holds<Downsample<2, Bilinear>, Shape<4, 2, 3>>();
+  holds<Downsample<3, Bilinear>, Shape<3, 6, 2>>();
   holds<ClassToken, Shape<3, 5>>();
   holds<ClassToken, Shape<3, 5>, Accumulate<3>>();
   holds<TakeFirst, Shape<3, 5>>();

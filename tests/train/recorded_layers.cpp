@@ -102,6 +102,9 @@ TEST_CASE("pools with windows that overlap, and images between pixels, agree wit
   check_layer<Sequential<AsImage<7, 6>, AveragePool<3, Stride<2>, Padding<1>>>, 2, 42, 3>("average_pool");
   check_layer<Sequential<AsImage<3, 4>, Upsample<2, Bilinear>>, 2, 12, 3>("upsample_bilinear");
   check_layer<Sequential<AsImage<2, 3>, Upsample<3, Bilinear>>, 2, 6, 3>("upsample_bilinear_3");
+  check_layer<Sequential<AsImage<6, 9>, Downsample<3>>, 2, 54, 3>("downsample");
+  check_layer<Sequential<AsImage<6, 9>, Downsample<3, Bilinear>>, 2, 54, 3>("downsample_bilinear_3");
+  check_layer<Sequential<AsImage<4, 8>, Downsample<4, Bilinear>>, 2, 32, 3>("downsample_bilinear_4");
 }
 TEST_CASE("forks agree with PyTorch") {
   check_layer<Fork<Multiply, Sequential<Linear<7, NoBias>, Silu>, Linear<7, NoBias>>, 2, 3, 5>("gate",

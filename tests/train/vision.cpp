@@ -30,12 +30,13 @@ struct WithMean final
 };
 
 /// The shape of a U-Net, with maps of single pixels in place of convolutions: skips around two levels of pooling.
-using Bottom = Sequential<AveragePool<3, Stride<2>, Padding<1>>, Linear<4>, Gelu, Upsample<2, Bilinear>>;
+using Bottom =
+    Sequential<AveragePool<3, Stride<2>, Padding<1>>, Linear<4>, Gelu, Upsample<4, Bilinear>, Downsample<2, Bilinear>>;
 using Middle = Sequential<MaxPool<3, Stride<2>, Padding<1>>, Linear<8>, Gelu, Fork<Concat, Identity, Bottom>, Linear<6>,
                           Upsample<2>>;
 struct OfSkips final : Model<Input<Image<4, 8, 3>>, Linear<6>, HardSwish, Fork<Concat, Identity, Middle>, Linear<8>,
                              Repeat<2, Residual<LayerNorm, Linear<8>, Gelu>>, Linear<5>> {
-  using Recomputed = Selective<Gelu, Upsample<2, Bilinear>, MaxPool<3, Stride<2>, Padding<1>>>;
+  using Recomputed = Selective<Gelu, Upsample<4, Bilinear>, Downsample<2, Bilinear>, MaxPool<3, Stride<2>, Padding<1>>>;
 };
 
 /// Convolutions with a stride, by channel, by pixel, and with a window that is no square.

@@ -1,5 +1,5 @@
-// regimen/layer/pool.hpp — between images and smaller or larger ones: MaxPool, AveragePool, Upsample; from all
-// positions to one row: GlobalMaxPool.
+// regimen/layer/pool.hpp — between images and smaller or larger ones: MaxPool, AveragePool, Upsample,
+// Downsample; from all positions to one row: GlobalMaxPool.
 #pragma once
 
 #include <regimen/layer/layer.hpp>
@@ -163,7 +163,7 @@ struct AveragePool final {
   };
 };
 
-/// Upsample<N, Bilinear>: pixels between others, by their distances.
+/// Upsample<N, Bilinear>, Downsample<N, Bilinear>: pixels between others, by their distances.
 struct Bilinear final {};
 
 /// Upsample<N>             y[b,i,j,c] = x[b, i / N, j / N, c]: the nearest pixel
@@ -194,6 +194,47 @@ struct Upsample final {
       if constexpr (is_bilinear)
         engine.run(op::InterpolateBackward<T>{.d_y = {call.d_y}, .d_x = {call.d_x}, .squares = squares(engine)});
       else engine.run(op::SumSquares<T>{.x = {call.d_y}, .y = {call.d_x}, .squares = squares(engine)});
+    }
+  };
+};
+
+/// Downsample<N>             y[b,i,j,c] = x[b, i·N, j·N, c]: a pixel of each N x N
+/// Downsample<N, Bilinear>   y[b,i,j,c] = x at line (i + 1/2) · N − 1/2, column (j + 1/2) · N − 1/2: the mean of the four
+///                           pixels around it, if N is even, or the pixel that lies there
+///                           (PyTorch's interpolate with scale_factor 1/N: "nearest", "bilinear"; align_corners=False)
+///
+///   x (B,H,W,C)   y (B,H/N,W/N,C)   a pixel is exact; means are summed in at least fp32, one rounding
+///
+/// Both leave out what lies between, so fine patterns turn into coarse ones: AveragePool<N> reads every pixel.
+/// refuses  an image whose lines or columns N does not divide
+/// cost     saves nothing
+template <std::size_t Size, class... Mode>
+struct Downsample final {
+  static constexpr const char* name = "downsample";
+  static constexpr bool couples_samples = false, is_bilinear = (std::is_same_v<Mode, Bilinear> || ...);
+
+  template <class X, class Roles>
+  struct Bound : LayerDefaults {
+    using T = typename X::Element;
+    using Output = typename detail::Pooled<Size, X>::Output;
+    static constexpr std::size_t read = is_bilinear && Size % 2 == 0 ? 2 : 1;  // lines and columns, of Size
+    static constexpr double scale = 1 / double(read * read);
+    static constexpr op::Windows windows(const auto& engine) {
+      return {.samples = engine.batch,
+              .height = X::Shape::extent(0),
+              .width = X::Shape::extent(1),
+              .columns = X::columns,
+              .size = read,
+              .stride = Size,
+              .skip = is_bilinear ? (Size - read) / 2 : 0};
+    }
+
+    static constexpr void forward(auto& engine, const auto& call) {
+      engine.run(op::SumWindows<T>{.x = {call.x}, .y = {call.y}, .windows = windows(engine), .scale = scale});
+    }
+    static constexpr void backward(auto& engine, const auto& call) {
+      if (call.wants_d_x())
+        engine.run(op::SpreadWindows<T>{.x = {call.d_y}, .y = {call.d_x}, .windows = windows(engine), .scale = scale});
     }
   };
 };

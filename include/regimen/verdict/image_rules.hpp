@@ -19,8 +19,8 @@
 #include <regimen/rule/output_padding_below_stride.hpp>
 #include <regimen/rule/padding_leaves_output.hpp>
 #include <regimen/rule/pool_takes_options.hpp>
+#include <regimen/rule/resampling_takes_mode.hpp>
 #include <regimen/rule/squares_divide_image.hpp>
-#include <regimen/rule/upsample_takes_mode.hpp>
 #include <regimen/rule/window_fits_image.hpp>
 #include <regimen/rule/window_sees_pixels.hpp>
 #include <regimen/verdict/layer_rules.hpp>
@@ -58,15 +58,20 @@ struct layer_rules<MaxPool<Size, Options...>, X> : pool_rules<MaxPool<Size, Opti
 template <std::size_t Size, auto... Options, class X>
 struct layer_rules<AveragePool<Size, Options...>, X> : pool_rules<AveragePool<Size, Options...>, Size, X, Options...> {
 };
+template <class Layer, class... Mode>
+using takes_mode = rule::resampling_takes_mode<Layer, sizeof...(Mode) == 0 ||
+                                                          std::is_same_v<mp::mp_list<Mode...>, mp::mp_list<Bilinear>>>;
 template <std::size_t Size, class... Mode, class X>
 struct layer_rules<Upsample<Size, Mode...>, X> {
   using Layer = Upsample<Size, Mode...>;
-  using type =
-      mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
-                  rule::layer_takes_images<Layer, typename X::Shape>,
-                  rule::upsample_takes_mode<Layer, sizeof...(Mode) == 0 ||
-                                                       std::is_same_v<mp::mp_list<Mode...>, mp::mp_list<Bilinear>>>,
-                  rule::extents_at_least_one<Layer, Size>>;
+  using type = mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
+                           rule::layer_takes_images<Layer, typename X::Shape>, takes_mode<Layer, Mode...>,
+                           rule::extents_at_least_one<Layer, Size>>;
+};
+template <std::size_t Size, class... Mode, class X>
+struct layer_rules<Downsample<Size, Mode...>, X> {
+  using Layer = Downsample<Size, Mode...>;
+  using type = mp::mp_push_back<square_rules<Layer, Size, X>, takes_mode<Layer, Mode...>>;
 };
 /// Those of all convolutions: OfInput is about the number of its axes; Windows say whether windows fit.
 template <class Layer, class X, class OfInput, class... Windows>

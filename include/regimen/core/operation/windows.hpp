@@ -11,13 +11,14 @@
 namespace regimen::op {
 
 /// Windows of size x size pixels, `stride` lines and columns apart, of an image with `padding` lines and columns on each
-/// side, padding < size. Those that lie in the padded image make a smaller one; each sees a pixel of the image at least.
+/// side, padding < size; or, without padding, of one whose first `skip` lines and columns are left out. Those that lie in
+/// what is left make a smaller image; each sees a pixel of the image at least.
 ///   the image is (samples, height, width, columns), the windows (samples, windows_high(), windows_wide(), columns)
 struct Windows {
-  std::size_t samples = 0, height = 0, width = 0, columns = 0, size = 1, stride = 1, padding = 0;
+  std::size_t samples = 0, height = 0, width = 0, columns = 0, size = 1, stride = 1, padding = 0, skip = 0;
 
   REGIMEN_HD constexpr std::size_t along(std::size_t extent) const {
-    return (extent + 2 * padding - size) / stride + 1;
+    return (extent + 2 * padding - skip - size) / stride + 1;
   }
   REGIMEN_HD constexpr std::size_t windows_high() const { return along(height); }
   REGIMEN_HD constexpr std::size_t windows_wide() const { return along(width); }
@@ -30,12 +31,13 @@ struct Windows {
   };
   /// The lines that window `at` sees of a height, or the columns of a width.
   REGIMEN_HD constexpr Run seen(std::size_t at, std::size_t extent) const {
-    const std::size_t begin = at * stride, end = begin + size - padding;
+    const std::size_t begin = at * stride + skip, end = begin + size - padding;
     return {begin > padding ? begin - padding : 0, end < extent ? end : extent};
   }
   /// The windows that see line `at` of a height, or column `at` of a width; none, if it lies between two.
   REGIMEN_HD constexpr Run seeing(std::size_t at, std::size_t extent) const {
-    const std::size_t place = at + padding, end = place / stride + 1, all = along(extent),
+    if (at + padding < skip) return {0, 0};
+    const std::size_t place = at + padding - skip, end = place / stride + 1, all = along(extent),
                       first = place < size ? 0 : (place - size) / stride + 1;
     return {first, end < all ? end : all};
   }
@@ -58,10 +60,11 @@ struct Windows {
       for (std::size_t j = row.first; j < row.last; ++j) f((sample * windows_high() + i) * windows_wide() + j);
   }
 
-  /// Numbers that all windows see, those of the image, and those of the windows.
+  /// Numbers that all windows see, those of the image, those of the windows, and the different ones that windows see.
   constexpr double views() const { return double(count() * columns) * double(size * size); }
   constexpr double numbers() const { return double(pixels() * columns); }
   constexpr double small_numbers() const { return double(count() * columns); }
+  constexpr double seen_numbers() const { return stride > size ? views() : numbers(); }
 };
 
 /// y = scale · Σ of the pixels that each window sees         x image, y windows; summed in S, line by line, rounded once
@@ -73,7 +76,7 @@ struct SumWindows final {
   double scale = 1;
 
   constexpr Cost cost() const {
-    return {windows.views(), (windows.numbers() + windows.small_numbers()) * sizeof(T), 1};
+    return {windows.views(), (windows.seen_numbers() + windows.small_numbers()) * sizeof(T), 1};
   }
 };
 /// y = scale · Σ of the windows that see each pixel          x windows, y image; summed in S, rounded once
@@ -96,7 +99,7 @@ struct MaxWindows final {
   Windows windows;
 
   constexpr Cost cost() const {
-    return {windows.views(), (windows.numbers() + windows.small_numbers()) * sizeof(T), 1};
+    return {windows.views(), (windows.seen_numbers() + windows.small_numbers()) * sizeof(T), 1};
   }
 };
 /// d_x = Σ d_y of the windows of which a pixel is the largest (the first of several, the last NaN)

@@ -1,5 +1,5 @@
 // A mode of another library.
-// expect: Upsample<N> repeats pixels, Upsample<N, Bilinear> interpolates; write one of them
+// expect: Upsample<N> and Downsample<N> take pixels, with Bilinear behind N they interpolate; write one of them
 // names: Bicubic
 #include "../support/model_recipe.hpp"
 
