@@ -86,10 +86,10 @@ mlp_4096   | 1   | mlp.py --widths 784,4096,4096,10 --batch 1024 --optimizer ada
 mlp_64     | 1000| mlp.py --widths 784,64,64,10 --batch 64 --optimizer adam --weight-decay 0         | fp32 bf16
 lstm_256   | 1   | lstm.py --layers 1 --width 256 --context 64 --batch 16 --vocabulary 256           | fp32
 lstm_200   | 1   | lstm.py --layers 2 --width 200 --context 35 --batch 20 --vocabulary 10000         | fp32
-resnet18   | 1   | vision.py --model resnet18 --batch 128                                            | fp32
-resnet18_8 | 1   | vision.py --model resnet18 --batch 8                                              | fp32
-vit_s16    | 1   | vision.py --model vit_s16 --batch 128 --size 224 --classes 1000                   | fp32
-vit_s16_8  | 1   | vision.py --model vit_s16 --batch 8 --size 224 --classes 1000                     | fp32
+resnet18   | 1   | vision.py --model resnet18 --batch 128                                            | fp32 bf16
+resnet18_8 | 1   | vision.py --model resnet18 --batch 8                                              | fp32 bf16
+vit_s16    | 1   | vision.py --model vit_s16 --batch 128 --size 224 --classes 1000                   | fp32 bf16
+vit_s16_8  | 1   | vision.py --model vit_s16 --batch 8 --size 224 --classes 1000                     | fp32 bf16
 TABLE
 }
 

@@ -1,0 +1,8 @@
+// bench/resnet18_bf16.cpp — resnet18, bf16.
+#include "vision.hpp"
+
+int main(int argc, char** argv) {
+  return bench::measure_images<bench::CifarResNet18, regimen::Batch<128>,
+                               regimen::Precision<regimen::bf16, regimen::fp32>>(argc, argv);
+}
+// SPDX-License-Identifier: Apache-2.0

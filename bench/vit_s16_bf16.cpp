@@ -1,0 +1,8 @@
+// bench/vit_s16_bf16.cpp — vit_s16, bf16, and nothing is computed again.
+#include "vision.hpp"
+
+int main(int argc, char** argv) {
+  return bench::measure_images<regimen::VitSmall16, regimen::Batch<128>,
+                               regimen::Precision<regimen::bf16, regimen::fp32>>(argc, argv);
+}
+// SPDX-License-Identifier: Apache-2.0
