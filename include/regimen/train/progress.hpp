@@ -3,6 +3,7 @@
 
 #include <regimen/core/finite.hpp>
 #include <regimen/core/say.hpp>
+#include <regimen/train/result.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -78,6 +79,9 @@ class Progress {
   void validation(std::uint64_t step, double loss, double accuracy) {
     if (shown_) draw_validation(step, loss, accuracy);
   }
+  void metrics(const Measured& found) {
+    if (shown_ && !found.values.empty()) draw_metrics(found);
+  }
 
  private:
   [[gnu::cold]] void draw(std::uint64_t step, double loss, bool last) {
@@ -108,6 +112,13 @@ class Progress {
     clear();
     write("step " + std::to_string(step) + "  validation loss " + shown(loss) +
           (is_finite(accuracy) ? "  accuracy " + shown(accuracy) : "") + "\n");
+  }
+  [[gnu::cold]] void draw_metrics(const Measured& found) {
+    std::string line = "step " + std::to_string(found.step) + (found.evaluation ? "  validation" : "  training");
+    for (const MetricValue& of : found.values)
+      line += (&of == found.values.data() ? " " : "  ") + of.name + " " + shown(of.value);
+    clear();
+    write(line + "\n");
   }
   /// A loss that diverges has up to 309 digits before its point: then digits are counted from the first.
   [[gnu::cold]] static std::string shown(double number) {
