@@ -13,6 +13,7 @@
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/train/gradient_check.hpp>
 #include <regimen/train/trainer.hpp>
+#include <regimen/watch/metrics.hpp>
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"
@@ -23,6 +24,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -210,6 +213,31 @@ TEST_CASE("classes have weights: the loss is PyTorch's weighted mean, and accura
   const Evaluation found = trainer.evaluate(weighted);
   CHECK(std::abs(found.loss - loss / weight) <= 13 * 8 * 0x1p-53);
   CHECK(found.accuracy == right / weight);
+  Accuracy accuracy;
+  TopK<3> all;
+  Perplexity perplexity;
+  ConfusionMatrix confusion;
+  PrecisionRecall of_classes;
+  CHECK(trainer.evaluate(weighted, accuracy, all, perplexity, confusion, of_classes).loss == found.loss);
+  CHECK(accuracy.sums == std::vector<double>{right, weight});
+  CHECK(all.sums == std::vector<double>{weight, weight});
+  CHECK(std::abs(perplexity.value() - std::exp(loss / weight)) <= 13 * 8 * 0x1p-53 * perplexity.value());
+  CHECK(std::accumulate(confusion.sums.begin(), confusion.sums.end(), 0.0) == weight);
+  CHECK(confusion.sums[0] + confusion.sums[4] + confusion.sums[8] == right);
+  for (std::size_t c = 0; c < 3; ++c) CHECK(of_classes.sums[3 * c] == confusion.sums[4 * c]);
+  Accuracy of_training;
+  const FitOptions run{.steps = 1, .order = Order::Sequential, .progress = false};
+  CHECK(trainer.fit(weighted, run, of_training).steps == 1);
+  const std::vector<double> first = same.predict(std::span(samples.x).first(16));  // before that step
+  double right_first = 0, weight_first = 0;
+  for (std::size_t s = 0; s < 4; ++s) {
+    if (samples.y[s] == ignore_index) continue;
+    const double* const z = first.data() + 3 * s;
+    const double w = double(of_class[static_cast<std::size_t>(samples.y[s])]);
+    weight_first += w;
+    right_first += std::max({z[0], z[1], z[2]}) == z[samples.y[s]] ? w : 0;
+  }
+  CHECK(of_training.sums == std::vector<double>{right_first, weight_first});
   CHECK(trainer.fit(weighted, {.steps = 3, .progress = false}).steps == 3);
   ::test::refuses([&] { trainer.evaluate(data::ClassWeights(samples.rows(), {1, 2})); },
                   "expected a class with a weight, 0 to 1, found 2");
