@@ -11,6 +11,7 @@
 #include <regimen/watch/history.hpp>
 #include <regimen/watch/metrics.hpp>
 #include <regimen/watch/report.hpp>
+#include <regimen/watch/tensorboard.hpp>
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"
@@ -228,7 +229,19 @@ TEST_CASE("a step of samples of two epochs counts where its epoch does") {
 TEST_CASE("what metrics find stands in the history, its table and the report") {
   Trainer<Net, Batch<8>> trainer({.threads = 1});
   History history;
-  trainer.fit(Gaps{}, Gaps{}, run, Accuracy{}, TopK<2>{}, PrecisionRecall{}, history);
+  const ::test::Directory folder;
+  TensorBoard board(folder / "runs", {.file = "tfevents"});
+  trainer.fit(Gaps{}, Gaps{}, run, Accuracy{}, TopK<2>{}, PrecisionRecall{}, history, board);
+  const ::test::Bytes events = ::test::get(folder / "runs/tfevents");
+  const auto count = [text = std::string(events.begin(), events.end())](const std::string& name) {
+    std::size_t found = 0;
+    for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; ++at) ++found;
+    return found;
+  };
+  CHECK(count("train/accuracy") == 4);
+  CHECK(count("train/top_2_accuracy") == 4);
+  CHECK(count("validation/accuracy") == 3);  // not twice
+  CHECK(count("validation/f1") == 3);
   REQUIRE(history.metrics.size() == 7);
   CHECK(history.names_of_metrics() ==
         std::vector<std::string>{"accuracy", "top_2_accuracy", "precision", "recall", "f1"});

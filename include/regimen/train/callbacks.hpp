@@ -44,22 +44,34 @@ inline constexpr bool hears_metrics = [] {
 }();
 template <class Trainer, class Callback, bool measures>
 inline constexpr bool is_called =
-    is_metric<Callback> || hears_training<Trainer, Callback> ||
-    std::is_invocable_v<Callback&, Trainer&, const Evaluation&> || hears_epochs<Trainer, Callback> ||
-    std::is_invocable_v<Callback&, Trainer&, const Fitted&> || hears_metrics<Trainer, Callback, measures>;
+    hears_training<Trainer, Callback> || std::is_invocable_v<Callback&, Trainer&, const Evaluation&> ||
+    hears_epochs<Trainer, Callback> || std::is_invocable_v<Callback&, Trainer&, const Fitted&> ||
+    hears_metrics<Trainer, Callback, measures>;
 template <class Trainer, class Callback>
 inline constexpr bool counts_launches_as_steps = [] {
   if constexpr (Trainer::Session::steps == 1 || hears_training<Trainer, Callback>) return false;
   else return std::is_invocable_v<Callback&, Trainer&, const StepResult&>;
 }();
+/// Says whether a metric can add the batches of a Session: include regimen/watch/metrics.hpp.
+template <class Session, class M>
+struct MetricRule;
 template <class Trainer, class Callback, bool measures>
-using heard_callback = typename std::conditional_t<
-    counts_launches_as_steps<Trainer, Callback>,
-    rule::callback_hears_launches<std::remove_reference_t<Callback>, typename Trainer::Configuration::steps,
-                                  !counts_launches_as_steps<Trainer, Callback>>,
-    rule::callback_takes_event<std::remove_reference_t<Callback>, is_called<Trainer, Callback, measures>>>::must_hold;
+struct CallbackRule final {
+  using type = std::conditional_t<
+      counts_launches_as_steps<Trainer, Callback>,
+      rule::callback_hears_launches<std::remove_reference_t<Callback>, typename Trainer::Configuration::steps,
+                                    !counts_launches_as_steps<Trainer, Callback>>,
+      rule::callback_takes_event<std::remove_reference_t<Callback>, is_called<Trainer, Callback, measures>>>;
+};
 template <class Trainer, class Callback, bool measures>
-inline constexpr bool may_call = is_called<Trainer, Callback, measures> && !counts_launches_as_steps<Trainer, Callback>;
+  requires is_metric<Callback>
+struct CallbackRule<Trainer, Callback, measures> final {
+  using type = MetricRule<typename Trainer::Session, std::remove_reference_t<Callback>>;
+};
+template <class Trainer, class Callback, bool measures>
+using heard_callback = typename CallbackRule<Trainer, Callback, measures>::type::must_hold;
+template <class Trainer, class Callback, bool measures>
+inline constexpr bool may_call = CallbackRule<Trainer, Callback, measures>::type::holds;
 
 /// No metrics.
 struct Unmeasured final {};

@@ -5,7 +5,6 @@
 #include <regimen/comm/teams.hpp>
 #include <regimen/core/philox.hpp>  // mix
 #include <regimen/core/shape.hpp>
-#include <regimen/policy/loss.hpp>
 #include <regimen/program/forward.hpp>
 #include <regimen/rule/metric_adds_batches.hpp>
 #include <regimen/train/result.hpp>
@@ -21,6 +20,11 @@
 #include <utility>
 #include <vector>
 
+namespace regimen {
+template <class Function>
+struct SampleWeighted;  // regimen/loss/sample_weighted.hpp
+}  // namespace regimen
+
 namespace regimen::train {
 
 /// The targets that metrics see: those of the loss, of SampleWeighted those of the loss inside, beside their weights.
@@ -35,6 +39,14 @@ struct MetricTargets<SampleWeighted<Function>, Output> final {
   static constexpr bool are_weighted = true;
 };
 
+/// Whether a metric can add what it sees of a Session's batches.
+template <class Session, class M, class Output = typename Session::Step::Output,
+          class Label = typename MetricTargets<typename Session::Recipe::Loss, Output>::Label>
+using MetricAdds = rule::metric_adds_batches<M, MetricBatch<typename Output::Element, Label>,
+                                             Metric<M, typename Output::Element, Label>>;
+template <class Session, class M>
+struct MetricRule final : MetricAdds<Session, M> {};
+
 /// Metrics see each batch between the model and its loss.
 template <class Session, class... Metrics>
 class Measurement final {
@@ -45,10 +57,8 @@ class Measurement final {
   using Label = typename Targets::Label;
   using Batch = MetricBatch<Element, Label>;
   static constexpr bool is_joined = regimen::detail::is_joined<typename Output::Shape>;
-  template <class M>
-  using adds = rule::metric_adds_batches<M, Batch, Metric<M, Element, Label>>;
-  static_assert(((sizeof(typename adds<Metrics>::must_hold) > 0) && ...));
-  static constexpr bool all_add = (adds<Metrics>::holds && ...);
+  static_assert(((sizeof(typename MetricAdds<Session, Metrics>::must_hold) > 0) && ...));
+  static constexpr bool all_add = (MetricAdds<Session, Metrics>::holds && ...);
 
  public:
   Measurement(Session& session, Metrics&... metrics) : metrics_(metrics...) {
