@@ -11,7 +11,6 @@
 #include <regimen/watch/metric.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
