@@ -13,6 +13,7 @@
 #include <regimen/watch/report.hpp>
 #include <regimen/watch/tensorboard.hpp>
 
+#include "support/captured.hpp"
 #include "support/catch.hpp"
 #include "support/weights.hpp"
 #include "temporary.hpp"
@@ -265,6 +266,17 @@ TEST_CASE("what metrics find stands in the history, its table and the report") {
   }
   CHECK(training == 4);
   CHECK(report_html(trainer, history).find("top_2_accuracy") != std::string::npos);
+}
+
+TEST_CASE("the progress display shows what metrics find, and no number twice") {
+  const auto run_on = [] {
+    Trainer<Net, Batch<8>> trainer({.threads = 1});
+    trainer.fit(Gaps{}, Gaps{}, {.epochs = 1}, Accuracy{}, TopK<2>{});
+  };
+  const std::string text = support::captured_error(run_on);
+  INFO(text);
+  CHECK(::test::says(text, "step 6  training accuracy 0."));
+  CHECK(::test::says(text, "step 6  validation top_2_accuracy 0."));
 }
 
 namespace {
