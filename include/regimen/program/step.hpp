@@ -12,6 +12,11 @@
 
 namespace regimen::train {
 
+/// Nobody looks at the outputs of a step.
+struct Unseen final {
+  constexpr void operator()(std::size_t) const {}
+};
+
 /// A model bound to loss and update rule. Written once and walked by every engine.
 ///   Bound   walk::BoundModel      Loss, UpdateRule   as policies name them      micro_batches   accumulated per step
 ///   steps   of a launch       sums   the loss is a sum, not a mean
@@ -87,7 +92,9 @@ struct Step : Forward<Bound_> {
       copies_output || gradient_on_stack ? walk::Place::saved : walk::Place::transient;
 
   /// Forward and loss of the micro-batch in the input. Returns the gradient of the output.
-  static constexpr std::size_t forward(auto& engine, const Resident& r, bool further) {
+  ///   see(output)   is called between the two, when the output is whole
+  template <class See = Unseen>
+  static constexpr std::size_t forward(auto& engine, const Resident& r, bool further, const See& see = {}) {
     const regimen::Weights weights{r.parameters, r.gradients, further, r.buffers};
     engine.phase(op::Phase::forward);
     Bound::enter_tied(engine, weights, true);
@@ -97,6 +104,7 @@ struct Step : Forward<Bound_> {
         Body::forward(engine, walk::Tensor{r.input, false}, weights, Bound::path, {walk::Mode::save, output_place});
     if (engine.arena.top != floor + Body::footprint(engine, output_place))
       defect("a walker pushed other than its footprint");
+    see(output);
     if constexpr (copies_output) {
       static_assert(Output::leading == Output::columns);
       using S = typename Output::Element;
@@ -189,27 +197,32 @@ struct Step : Forward<Bound_> {
 
   /// A whole step, for every engine. `load(m)` copies micro-batch m to the input, or to the ring, and returns whether
   /// there is one; a plan copies nothing. The operations between two loads, and after the last load, are one recording
-  /// each.
+  /// each; but nothing is recorded where the host sees the output of every micro-batch: see(output), as in forward.
+  template <class See = Unseen>
   static constexpr void step(auto& engine, const Resident& r, const op::LossScaling& loss_scaling, double clip,
-                             const typename UpdateRule::Options& options, auto&& load) {
+                             const typename UpdateRule::Options& options, auto&& load, const See& see = {}) {
     using Record = engine::Recording::Piece;
     bool goes_on = load(std::size_t{0});
+    const auto run = [&](Record piece, auto&& body) {
+      if constexpr (std::is_same_v<See, Unseen>) engine.replay(piece, body);
+      else body();
+    };
     if constexpr (micro_batches == 1) {
-      if (goes_on) engine.replay(Record::step, [&] { step_of_loaded(engine, r, loss_scaling, clip, options, 0); });
+      if (goes_on) run(Record::step, [&] { step_of_loaded(engine, r, loss_scaling, clip, options, 0, see); });
     } else {
       if (!goes_on) return;
-      engine.replay(Record::first_micro_batch, [&] {  // assigns gradients; later ones add, which costs more
+      run(Record::first_micro_batch, [&] {  // assigns gradients; later ones add, which costs more
         begin(engine, r);
-        micro_batch(engine, r, 0);
+        micro_batch(engine, r, 0, see);
       });
       const auto further = [&](Record piece, std::size_t m) {
         goes_on = goes_on && load(m);
-        if (goes_on) engine.replay(piece, [&] { micro_batch(engine, r, m); });
+        if (goes_on) run(piece, [&] { micro_batch(engine, r, m, see); });
       };
       const std::size_t equal = engine.ranks == 1 || Sharding::reduces_each ? micro_batches - 1 : micro_batches - 2;
       engine.repeat(equal, [&](std::size_t m) { further(Record::further_micro_batch, m + 1); });
       if (equal + 1 < micro_batches) further(Record::last_micro_batch, micro_batches - 1);  // this one reduces
-      engine.replay(Record::update, [&] { update(engine, r, loss_scaling, clip, options); });
+      run(Record::update, [&] { update(engine, r, loss_scaling, clip, options); });
     }
   }
   /// A launch of `steps` steps: `load(m)` copies micro-batch m of all of them to the ring; then one recording has all
@@ -237,15 +250,17 @@ struct Step : Forward<Bound_> {
  private:
   using Base = Forward<Bound>;
 
+  template <class See = Unseen>
   static constexpr void step_of_loaded(auto& engine, const Resident& r, const op::LossScaling& loss_scaling,
-                                       double clip, const typename UpdateRule::Options& options, std::size_t step) {
+                                       double clip, const typename UpdateRule::Options& options, std::size_t step,
+                                       const See& see = {}) {
     begin(engine, r);
-    for (std::size_t m = 0; m < micro_batches; ++m) micro_batch(engine, r, m);
+    for (std::size_t m = 0; m < micro_batches; ++m) micro_batch(engine, r, m, see);
     update(engine, r, loss_scaling, clip, options, step);
   }
-  static constexpr void micro_batch(auto& engine, const Resident& r, std::size_t m) {
+  static constexpr void micro_batch(auto& engine, const Resident& r, std::size_t m, const auto& see) {
     take_input<X, Labels, slots<std::remove_cvref_t<decltype(engine)>>>(engine, r);
-    backward(engine, r, forward(engine, r, m > 0), m);
+    backward(engine, r, forward(engine, r, m > 0, see), m);
   }
 
   /// The transport's scratch for the largest possible bucket: a bucket that the largest

@@ -40,6 +40,9 @@ struct Inside final {
   static auto& session(Trainer& trainer) {
     return trainer.session_;
   }
+  static auto evaluate_by(auto& trainer, const auto& source, std::size_t workers, const auto& program) {
+    return trainer.evaluate_by(source, workers, program);
+  }
 };
 
 /// What is saved of a Session. load_state.hpp brings it back.

@@ -7,12 +7,15 @@
 #include <regimen/state/trainer_state.hpp>
 #include <regimen/train/result.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
+#include <vector>
 
 namespace regimen::train {
 
@@ -29,23 +32,64 @@ template <class Trainer, class Callback>
 inline constexpr bool hears_training = std::is_invocable_v<Callback&, Trainer&, TrainingEvent<Trainer>>;
 template <class Trainer, class Callback>
 inline constexpr bool hears_epochs = std::is_invocable_v<Callback&, Trainer&, const EpochEvent&>;
-template <class Trainer, class Callback>
+/// Among the callbacks may stand metrics; then all callbacks may hear what these find.
+template <class Callback>
+inline constexpr bool is_metric = requires(Callback& metric) {
+  { metric.sums } -> std::same_as<std::vector<double>&>;
+};
+template <class Trainer, class Callback, bool measures>
+inline constexpr bool hears_metrics = [] {
+  if constexpr (measures) return std::is_invocable_v<Callback&, Trainer&, const Measured&>;
+  else return false;
+}();
+template <class Trainer, class Callback, bool measures>
 inline constexpr bool is_called =
     hears_training<Trainer, Callback> || std::is_invocable_v<Callback&, Trainer&, const Evaluation&> ||
-    hears_epochs<Trainer, Callback> || std::is_invocable_v<Callback&, Trainer&, const Fitted&>;
+    hears_epochs<Trainer, Callback> || std::is_invocable_v<Callback&, Trainer&, const Fitted&> ||
+    hears_metrics<Trainer, Callback, measures>;
 template <class Trainer, class Callback>
 inline constexpr bool counts_launches_as_steps = [] {
   if constexpr (Trainer::Session::steps == 1 || hears_training<Trainer, Callback>) return false;
   else return std::is_invocable_v<Callback&, Trainer&, const StepResult&>;
 }();
-template <class Trainer, class Callback>
-using heard_callback = typename std::conditional_t<
-    counts_launches_as_steps<Trainer, Callback>,
-    rule::callback_hears_launches<std::remove_reference_t<Callback>, typename Trainer::Configuration::steps,
-                                  !counts_launches_as_steps<Trainer, Callback>>,
-    rule::callback_takes_event<std::remove_reference_t<Callback>, is_called<Trainer, Callback>>>::must_hold;
-template <class Trainer, class Callback>
-inline constexpr bool may_call = is_called<Trainer, Callback> && !counts_launches_as_steps<Trainer, Callback>;
+/// Says whether a metric can add the batches of a Session: include regimen/watch/metrics.hpp.
+template <class Session, class M>
+struct MetricRule;
+template <class Trainer, class Callback, bool measures>
+struct CallbackRule final {
+  using type = std::conditional_t<
+      counts_launches_as_steps<Trainer, Callback>,
+      rule::callback_hears_launches<std::remove_reference_t<Callback>, typename Trainer::Configuration::steps,
+                                    !counts_launches_as_steps<Trainer, Callback>>,
+      rule::callback_takes_event<std::remove_reference_t<Callback>, is_called<Trainer, Callback, measures>>>;
+};
+template <class Trainer, class Callback, bool measures>
+  requires is_metric<Callback>
+struct CallbackRule<Trainer, Callback, measures> final {
+  using type = MetricRule<typename Trainer::Session, std::remove_reference_t<Callback>>;
+};
+template <class Trainer, class Callback, bool measures>
+using heard_callback = typename CallbackRule<Trainer, Callback, measures>::type::must_hold;
+template <class Trainer, class Callback, bool measures>
+inline constexpr bool may_call = CallbackRule<Trainer, Callback, measures>::type::holds;
+
+/// No metrics.
+struct Unmeasured final {};
+/// The metrics among the callbacks: include regimen/watch/metrics.hpp.
+template <class Session, class... Metrics>
+class FitMeasurement;
+template <class Session>
+auto measurement_of(Session& session, auto&... callbacks) {
+  const auto metric_of = [](auto& callback) {
+    if constexpr (is_metric<decltype(callback)>) return std::tie(callback);
+    else return std::tuple<>();
+  };
+  if constexpr (!(is_metric<decltype(callbacks)> || ...)) return Unmeasured{};
+  else
+    return std::apply(
+        [&]<class... Metrics>(Metrics&... metrics) { return FitMeasurement<Session, Metrics...>(session, metrics...); },
+        std::tuple_cat(metric_of(callbacks)...));
+}
 
 [[gnu::cold]] inline std::string words_of_event(const StepResult& step, std::uint64_t) {
   return "step " + std::to_string(step.step);
@@ -58,6 +102,10 @@ inline constexpr bool may_call = is_called<Trainer, Callback> && !counts_launche
 }
 [[gnu::cold]] inline std::string words_of_event(const Evaluation&, std::uint64_t step) {
   return "the evaluation after step " + std::to_string(step);
+}
+[[gnu::cold]] inline std::string words_of_event(const Measured& found, std::uint64_t step) {
+  return std::string("the metrics of ") + (found.evaluation ? "the evaluation" : "training") + " after step " +
+         std::to_string(step);
 }
 [[gnu::cold]] inline std::string words_of_event(const Fitted&, std::uint64_t step) {
   return "the end of the run after step " + std::to_string(step);

@@ -122,14 +122,17 @@ struct FitLoop final {
       (void)source.size(Trainer::sample_shape());
       if (validation != nullptr) ask(*validation);
     });
+    [[maybe_unused]] auto measured = measurement_of(session, callbacks...);
+    constexpr bool measures = !std::is_same_v<decltype(measured), Unmeasured>;
     auto loader = trainer.batches(source, run);
     session.batching = {};  // the loader knows the place
     if constexpr (!Trainer::Step::Sharding::alone) {
       if (session.ranks() > 1) {
-        const std::uint64_t how = mix(mix(run.steps, run.epochs),
-                                      mix(mix(run.validate_every, run.patience),
-                                          mix(static_cast<std::uint64_t>(run.order),
-                                              2 * static_cast<std::uint64_t>(run.remainder) + run.validate_average)));
+        std::uint64_t how = mix(mix(run.steps, run.epochs),
+                                mix(mix(run.validate_every, run.patience),
+                                    mix(static_cast<std::uint64_t>(run.order),
+                                        2 * static_cast<std::uint64_t>(run.remainder) + run.validate_average)));
+        if constexpr (measures) how = mix(how, measured.fingerprint());
         comm::agree(session.control(), "Trainer::fit", "run", how);
         comm::agree(session.control(), "Trainer::fit", "data", fingerprint_of_source(source));
         if (validation != nullptr)
@@ -149,7 +152,7 @@ struct FitLoop final {
                                     (!drops && loader.steps() % Trainer::micro_batches != 0);
     const auto has_step = [&] { return loader.steps() - loader.step() >= (drops ? Trainer::micro_batches : 1); };
     // A callback of one rank may hear epochs: then all ranks stop at them.
-    constexpr bool hears = (hears_epochs<Trainer, Callbacks> || ...),
+    constexpr bool hears = measures || (hears_epochs<Trainer, Callbacks> || ...),
                    may_tell = hears || !Trainer::Step::Sharding::alone;
     const bool tells_epochs = may_tell && !trainer.on_all_ranks(!hears);
     Progress progress(run.progress && session.rank() == 0, run.epochs != 0 && in_epochs < last ? in_epochs : last);
@@ -161,8 +164,20 @@ struct FitLoop final {
     [[maybe_unused]] const auto tell_all = [&](const auto& event) {
       goes_on = tell(trainer, event, callbacks...) && goes_on;
     };
+    [[maybe_unused]] EpochCount epoch;
+    [[maybe_unused]] std::uint64_t measured_at = never;
+    [[maybe_unused]] const auto tell_metrics = [&](bool ended) {  // of the steps of the epoch so far
+      if constexpr (measures)
+        if (epoch.event.steps > 0) {
+          const Measured found = measured.found(epoch.event, ended);
+          if (std::exchange(measured_at, session.steps_done) == session.steps_done && !ended) return;
+          progress.metrics(found);
+          tell_all(found);
+        }
+    };
     const auto validate = [&] {
-      const Evaluation evaluation = evaluated(trainer, *validation, run);
+      if (epoch.is_open) tell_metrics(false);
+      const Evaluation evaluation = evaluated(trainer, *validation, run, measured);
       patience.validated_at = session.steps_done;
       fitted.validation_loss = evaluation.loss;
       progress.validation(session.steps_done, evaluation.loss, evaluation.accuracy);
@@ -176,6 +191,12 @@ struct FitLoop final {
         goes_on = false;
       }
       tell_all(evaluation);
+      if constexpr (measures) {
+        const Measured found = measured.evaluated(epoch.event.epoch);
+        progress.metrics(found);
+        tell_all(found);
+        if (epoch.is_open) measured.resume();
+      }
     };
     const auto is_due = [&] {
       return validation != nullptr && run.validate_every != 0 && session.steps_done > 0 &&
@@ -189,7 +210,6 @@ struct FitLoop final {
       goes_on = false;
     }
     patience.is_resumed = false;
-    [[maybe_unused]] EpochCount epoch;
     const bool asks = !trainer.on_all_ranks(sizeof...(Callbacks) == 0);  // a callback of one rank may stop all ranks
     const auto all_go_on = [&] { return asks ? trainer.on_all_ranks(goes_on) : goes_on; };
     // Without callbacks the results of a step are read while the next step runs, unless that must not follow an
@@ -220,11 +240,12 @@ struct FitLoop final {
     while (all_go_on() && session.steps_done < last && has_step()) {
       if constexpr (may_tell)
         if (tells_epochs && !epoch.is_open) {  // on all ranks at once; then they ask each other again whether to go on
+          if constexpr (measures) measured.begin();
           tell_all(epoch.begin(loader.place().epoch, session.steps_done));
           continue;
         }
       typename Session::Ran& ran =
-          start(session, loader, steps_before(session, run, last, validation != nullptr), tells_epochs);
+          start(session, loader, steps_before(session, run, last, validation != nullptr), tells_epochs, measured);
       if (reads_late) finish_before();
       before = &ran;
       if (!reads_late || is_due()) finish_before();
@@ -232,6 +253,7 @@ struct FitLoop final {
         const std::uint64_t next = !tells_epochs ? 0 : has_step() ? loader.place().epoch : run.epochs;
         for (std::uint64_t of = epoch.event.epoch; of < next; ++of) {
           if (!epoch.is_open) tell_all(epoch.begin(of, session.steps_done));
+          tell_metrics(true);
           tell_all(epoch.end(session.steps_done));
         }
       }
@@ -239,6 +261,7 @@ struct FitLoop final {
     }
     finish_before();
     if (validation != nullptr && patience.validated_at != session.steps_done) validate();
+    if (epoch.is_open) tell_metrics(false);
     fitted.steps = session.steps_done;
     fitted.input_share = input.share();
     fitted.workers = loader.workers();
@@ -266,17 +289,25 @@ struct FitLoop final {
   }
 
   /// Of the weights, or of their averages.
-  template <class Validation>
-  static Evaluation evaluated(Trainer& trainer, const Validation& validation, const FitOptions& run) {
+  template <class Validation, class Measurement = Unmeasured>
+  static Evaluation evaluated(Trainer& trainer, const Validation& validation, const FitOptions& run,
+                              Measurement&& measured = {}) {
+    const auto evaluate = [&] {
+      if constexpr (std::is_same_v<std::remove_cvref_t<Measurement>, Unmeasured>)
+        return trainer.evaluate(validation, run.workers);
+      else
+        return measured.evaluate(
+            [&](const auto& program) { return Inside::evaluate_by(trainer, validation, run.workers, program); });
+    };
     if constexpr (keeps_averages<typename Session::UpdateRule>) {
       Session& session = Inside::session(trainer);
       if (run.validate_average && session.scalars().updates > 0) {
         Evaluation found;
-        Average<Session>::with(session, "Trainer::fit", [&] { found = trainer.evaluate(validation, run.workers); });
+        Average<Session>::with(session, "Trainer::fit", [&] { found = evaluate(); });
         return found;
       }
     }
-    return trainer.evaluate(validation, run.workers);
+    return evaluate();
   }
 
  private:
@@ -330,8 +361,10 @@ struct FitLoop final {
     return true;
   }
   /// Starts a launch of several steps, if that many come before anything else, or one step.
-  static typename Session::Ran& start(Session& session, auto& loader, std::uint64_t most,
-                                      [[maybe_unused]] bool in_one_epoch) {
+  static typename Session::Ran& start(Session& session, auto& loader, [[maybe_unused]] std::uint64_t most,
+                                      [[maybe_unused]] bool in_one_epoch, [[maybe_unused]] auto& measured) {
+    constexpr bool measures = !std::is_same_v<std::remove_cvref_t<decltype(measured)>, Unmeasured>;
+    [[maybe_unused]] decltype(loader.next()) last{};
     const auto give = [&](std::size_t micro_batch, std::size_t ahead) {
       session.uploaded.wait();  // next() gives the previous batch back to the loader
       session.walk.all_are_whole = loader.step() < loader.steps() && loader.is_full(loader.step());
@@ -339,12 +372,15 @@ struct FitLoop final {
       const auto next = loader.next();
       session.waited += loader.waited() - before;
       session.give_batch(next.input, next.target, next.samples, micro_batch, ahead);
+      if constexpr (measures) last = next;
       return next.samples;
     };
     typename Session::Ran& ran = [&]() -> typename Session::Ran& {
-      if constexpr (Session::steps > 1)
+      if constexpr (Session::steps > 1 && !measures)
         if (most >= Session::steps && can_launch(loader, in_one_epoch)) return session.start_launch(give);
-      return session.start_step([&](std::size_t micro_batch) { return give(micro_batch, 0); });
+      const auto load = [&](std::size_t micro_batch) { return give(micro_batch, 0); };
+      if constexpr (measures) return session.start_step(load, [&](std::size_t output) { measured.see(output, last); });
+      else return session.start_step(load);
     }();
     session.place = loader.place();
     return ran;

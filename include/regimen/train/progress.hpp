@@ -3,6 +3,7 @@
 
 #include <regimen/core/finite.hpp>
 #include <regimen/core/say.hpp>
+#include <regimen/train/result.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -76,7 +77,11 @@ class Progress {
   void input(double share) { input_share_ = share; }
 
   void validation(std::uint64_t step, double loss, double accuracy) {
+    has_accuracy_ = is_finite(accuracy);
     if (shown_) draw_validation(step, loss, accuracy);
+  }
+  void metrics(const Measured& found) {
+    if (shown_) draw_metrics(found);
   }
 
  private:
@@ -109,6 +114,16 @@ class Progress {
     write("step " + std::to_string(step) + "  validation loss " + shown(loss) +
           (is_finite(accuracy) ? "  accuracy " + shown(accuracy) : "") + "\n");
   }
+  [[gnu::cold]] void draw_metrics(const Measured& found) {
+    std::string line;
+    for (const MetricValue& of : found.values)
+      if (!found.evaluation || !has_accuracy_ || of.name != "accuracy")  // which the validation's line has
+        line += "  " + of.name + " " + shown(of.value);
+    if (line.empty()) return;
+    clear();
+    write("step " + std::to_string(found.step) + (found.evaluation ? "  validation" : "  training") + line.substr(1) +
+          "\n");
+  }
   /// A loss that diverges has up to 309 digits before its point: then digits are counted from the first.
   [[gnu::cold]] static std::string shown(double number) {
     char text[32];
@@ -124,7 +139,7 @@ class Progress {
   }
   [[gnu::cold]] void write(const std::string& text) { shown_ = shown_ && regimen::detail::say(text); }
 
-  bool shown_, terminal_, open_ = false;
+  bool shown_, terminal_, open_ = false, has_accuracy_ = false;
   std::uint64_t steps_, done_ = 0;
   double began_, drawn_ = 0, targets_ = 0, seconds_ = 0, input_share_ = 0;
 };

@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace regimen {
 
@@ -70,6 +73,33 @@ struct EpochEvent {
   double loss = no_value;
   std::size_t targets = 0;
   double seconds = 0;
+};
+
+/// The result of a metric, by its name.
+struct MetricValue {
+  std::string name;
+  double value = no_value;
+};
+
+/// What the metrics that fit was given have found. Callbacks hear it where an epoch ends, of that epoch's steps; where fit
+/// evaluates, and where it ends, of the steps of the epoch so far; and after an evaluation, of that. Training is measured
+/// by the outputs that the steps themselves compute, each before its own update, and with dropout.
+///
+///   step         the Trainer's number of steps at this moment
+///   epoch        the number of the one in which they ran, in the rest that this call has run of it
+///   evaluation   of the validation source; else of the training
+///   ended        the epoch has ended
+///   values       of each metric that has a name, in their order; value("accuracy") gives one, NaN if there is none
+struct Measured {
+  std::uint64_t step = 0, epoch = 0;
+  bool evaluation = false, ended = false;
+  std::vector<MetricValue> values{};
+
+  double value(std::string_view name) const {
+    for (const MetricValue& of : values)
+      if (of.name == name) return of.value;
+    return no_value;
+  }
 };
 
 /// The memory of the run. `peak` is the arena's; `library` is how much else the process has grown by the end of the

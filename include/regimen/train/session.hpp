@@ -324,18 +324,22 @@ struct Session final {
     return results[0];
   }
   /// Starts a step; call finish for it before starting the one after the next.
-  template <class Load>
-  Ran& start_step(Load&& load) {
+  ///   see(output)   is told where the output of each micro-batch lies, before its loss
+  template <class Load, class See = Unseen>
+  Ran& start_step(Load&& load, const See& see = {}) {
     if (!is_between_steps()) out_of_order(waiting, "step");
     [[maybe_unused]] const auto scope = walk.engine.scope();
     started = now();
     std::size_t samples = 0;
     guarded([&] {
-      Step::step(walk, resident, Recipe::loss_scaling, Recipe::clip, options.optimizer, [&](std::size_t micro_batch) {
-        const std::size_t loaded = load(micro_batch);
-        samples += loaded;
-        return loaded > 0 || ranks() > 1;
-      });
+      Step::step(
+          walk, resident, Recipe::loss_scaling, Recipe::clip, options.optimizer,
+          [&](std::size_t micro_batch) {
+            const std::size_t loaded = load(micro_batch);
+            samples += loaded;
+            return loaded > 0 || ranks() > 1;
+          },
+          see);
       train::compare_weights(*this, 1);
     });
     return note_steps(1, samples);

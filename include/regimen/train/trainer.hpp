@@ -183,13 +183,20 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// steps, or of one; if a callback hears epochs, no launch has steps of two. At one moment a step is told first, then
   /// the end of its epoch, then an evaluation. If a callback returns false the run ends, on all ranks. If it throws, fit
   /// throws that, and on all other ranks an error that names the rank and the callback.
+  ///
+  /// Among the callbacks may stand metrics, as evaluate takes them: `trainer.fit(data, test, {.epochs = 3}, Accuracy{},
+  /// history)`. They measure the outputs of the steps themselves, and copies of them every evaluation; callbacks hear the
+  /// results as Measured. They change no bit of the training, and take no memory of the plan. The host looks at the output
+  /// of every micro-batch meanwhile: where it cannot read it in place, as on a GPU, it is copied to the host's memory, and
+  /// steps are neither one graph nor, under Steps<K>, one launch.
   template <class Source, class... Callbacks>
   Fitted fit(const Source& source, const FitOptions& run = {}, Callbacks&&... callbacks) {
     static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
     if constexpr (!serves<Source>) return {};
     else {
-      static_assert(((sizeof(train::heard_callback<Trainer, Callbacks>) > 0) && ...));
-      if constexpr ((train::may_call<Trainer, Callbacks> && ...))
+      constexpr bool measures = (train::is_metric<Callbacks> || ...);
+      static_assert(((sizeof(train::heard_callback<Trainer, Callbacks, measures>) > 0) && ...));
+      if constexpr ((train::may_call<Trainer, Callbacks, measures> && ...))
         return train::FitLoop<Trainer>::run(*this, source, static_cast<const Source*>(nullptr), run, callbacks...);
       else return {};
     }
@@ -201,8 +208,9 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
                                                               Input, Label>::must_hold));
     if constexpr (!serves<Source> || !serves<Validation>) return {};
     else {
-      static_assert(((sizeof(train::heard_callback<Trainer, Callbacks>) > 0) && ...));
-      if constexpr ((train::may_call<Trainer, Callbacks> && ...))
+      constexpr bool measures = (train::is_metric<Callbacks> || ...);
+      static_assert(((sizeof(train::heard_callback<Trainer, Callbacks, measures>) > 0) && ...));
+      if constexpr ((train::may_call<Trainer, Callbacks, measures> && ...))
         return train::FitLoop<Trainer>::run(*this, source, &validation, run, callbacks...);
       else return {};
     }

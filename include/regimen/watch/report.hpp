@@ -244,6 +244,12 @@ std::string report_html(Trainer& trainer, const History& history, const std::str
   page += chart("Loss", "step", {loss, validation, epochs});
   if (std::any_of(accuracy.points.begin(), accuracy.points.end(), [](const auto& p) { return is_finite(p.second); }))
     page += chart("Accuracy of evaluations", "step", {accuracy});
+  for (const std::string& name : history.names_of_metrics()) {
+    Curve training{"training", {}}, evaluations{"validation", {}};
+    for (const Measured& found : history.metrics)
+      (found.evaluation ? evaluations : training).points.emplace_back(double(found.step), found.value(name));
+    page += chart(name, "step", {training, evaluations});
+  }
   page += chart("Learning rate", "step", {rate});
   page += chart("Norm of the gradient", "step", {norm});
   page += chart("Samples a second", "step", {speed});
@@ -289,6 +295,10 @@ class HtmlReport final {
   template <class Trainer>
   void operator()(Trainer& trainer, const Fitted&) {
     if (trainer.rank() == 0) detail::write_text(path_, report_html(trainer, history_, title_));
+  }
+  template <class Trainer>
+  void operator()(Trainer& trainer, const Measured& found) {
+    history_(trainer, found);
   }
   const History& history() const { return history_; }
 

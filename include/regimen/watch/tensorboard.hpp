@@ -41,7 +41,7 @@ struct TensorBoardOptions final {
 ///   trainer.fit(data, held_out, {.epochs = 3, .validate_every = 100}, board);
 ///
 /// Scalars train/loss, train/learning_rate, train/gradient_norm, train/loss_scale if there is one, train/step_ms,
-/// validation/loss, validation/accuracy, epoch/loss; the recipe and the plan as a text. Rank 0 writes; all ranks have
+/// validation/loss, validation/accuracy, epoch/loss; of metrics that fit was given train/NAME and validation/NAME; the recipe and the plan as a text. Rank 0 writes; all ranks have
 /// one. Under Steps<K> histograms are of the end of a launch.
 ///
 /// failure  Error if the file cannot be made or written
@@ -78,6 +78,7 @@ class TensorBoard final {
     begin(trainer);
     if (!file_) return;
     std::string values = EventFile::scalar("validation/loss", found.loss);
+    has_accuracy_ = !is_nan(found.accuracy);
     if (!is_nan(found.accuracy)) values += EventFile::scalar("validation/accuracy", found.accuracy);
     file_->write(time(), trainer.steps_done(), values);
   }
@@ -85,6 +86,16 @@ class TensorBoard final {
   void operator()(Trainer& trainer, const EpochEvent& epoch) {
     begin(trainer);
     if (file_ && epoch.ended) file_->write(time(), epoch.epoch, EventFile::scalar("epoch/loss", epoch.loss));
+  }
+
+  template <class Trainer>
+  void operator()(Trainer& trainer, const Measured& found) {
+    begin(trainer);
+    std::string values;
+    for (const MetricValue& of : found.values)
+      if (!found.evaluation || !has_accuracy_ || of.name != "accuracy")  // which the evaluation has said
+        values += EventFile::scalar((found.evaluation ? "validation/" : "train/") + of.name, of.value);
+    if (file_ && !values.empty()) file_->write(time(), found.step, values);
   }
 
   /// On rank 0, after the first event: for values of your own.
@@ -134,6 +145,7 @@ class TensorBoard final {
   std::string folder_;
   TensorBoardOptions options_;
   std::unique_ptr<EventFile> file_;
+  bool has_accuracy_ = false;
 };
 
 }  // namespace regimen

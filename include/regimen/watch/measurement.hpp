@@ -1,0 +1,215 @@
+// regimen/watch/measurement.hpp — metrics in an evaluation, and in fit.
+#pragma once
+
+#include <regimen/comm/control.hpp>
+#include <regimen/comm/teams.hpp>
+#include <regimen/core/philox.hpp>  // mix
+#include <regimen/core/shape.hpp>
+#include <regimen/program/forward.hpp>
+#include <regimen/rule/metric_adds_batches.hpp>
+#include <regimen/train/result.hpp>
+#include <regimen/watch/metric.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace regimen {
+template <class Function>
+struct SampleWeighted;  // regimen/loss/sample_weighted.hpp
+}  // namespace regimen
+
+namespace regimen::train {
+
+/// The targets that metrics see: those of the loss, of SampleWeighted those of the loss inside, beside their weights.
+template <class Loss, class Output>
+struct MetricTargets final {
+  using Label = typename Loss::template Labels<Output>::Element;
+  static constexpr bool are_weighted = false;
+};
+template <class Function, class Output>
+struct MetricTargets<SampleWeighted<Function>, Output> final {
+  using Label = typename Function::template Labels<Output>::Element;
+  static constexpr bool are_weighted = true;
+};
+
+/// Whether a metric can add what it sees of a Session's batches.
+template <class Session, class M, class Output = typename Session::Step::Output,
+          class Label = typename MetricTargets<typename Session::Recipe::Loss, Output>::Label>
+using MetricAdds = rule::metric_adds_batches<M, MetricBatch<typename Output::Element, Label>,
+                                             Metric<M, typename Output::Element, Label>>;
+template <class Session, class M>
+struct MetricRule final : MetricAdds<Session, M> {};
+
+/// Metrics see each batch between the model and its loss.
+template <class Session, class... Metrics>
+class Measurement final {
+  using Step = typename Session::Step;
+  using Output = typename Step::Output;
+  using Element = typename Output::Element;
+  using Targets = MetricTargets<typename Session::Recipe::Loss, Output>;
+  using Label = typename Targets::Label;
+  using Batch = MetricBatch<Element, Label>;
+  static constexpr bool is_joined = regimen::detail::is_joined<typename Output::Shape>;
+  static_assert(((sizeof(typename MetricAdds<Session, Metrics>::must_hold) > 0) && ...));
+  static constexpr bool all_add = (MetricAdds<Session, Metrics>::holds && ...);
+
+ public:
+  Measurement(Session& session, Metrics&... metrics) : metrics_(metrics...) {
+    session.guarded([&] { begin(); });
+  }
+
+  /// Forgets what was added.
+  void begin() {
+    [[maybe_unused]] std::size_t columns = Output::size;
+    if constexpr (!is_joined) columns = Output::columns;
+    for_each([&](auto& metric) {
+      if constexpr (requires { metric.begin(columns); }) metric.begin(columns);
+      else std::fill(metric.sums.begin(), metric.sums.end(), 0.0);
+    });
+  }
+
+  /// Runs the evaluation of the batch in the input.
+  void add(Session& session, const auto& batch) {
+    const std::size_t output = Step::predict(session.walk, session.resident);
+    see(session, output, batch);
+    Step::evaluate_output(session.walk, session.resident, output);
+  }
+  /// Adds a batch whose output lies there.
+  void see(Session& session, std::size_t output, const auto& batch) {
+    Batch of{outputs_at(session, output, batch.samples * Output::size), {}, batch.samples, batch.samples, Output::size};
+    if constexpr (!is_joined) {
+      of.rows = batch.samples * Output::rows;
+      of.columns = Output::columns;
+    }
+    if constexpr (Targets::are_weighted) {
+      targets_.clear(), weights_.clear();
+      for (const auto& sample : batch.target) {
+        const auto& targets = sample.template get<0>();
+        const auto& weights = sample.template get<1>();
+        targets_.insert(targets_.end(), targets.begin(), targets.end());
+        weights_.insert(weights_.end(), weights.begin(), weights.end());
+      }
+      of.targets = targets_;
+      of.weights = weights_;
+    } else {
+      of.targets = batch.target;
+    }
+    for_each([&](auto& metric) { metric.add(of); });
+  }
+
+  /// Adds the sums of all ranks.
+  void combine(Session& session) {
+    if constexpr (!Session::Sharding::alone)
+      if (session.ranks() > 1)
+        session.guarded([&] { for_each([&](auto& metric) { add_ranks(*session.control(), metric.sums); }); });
+  }
+  /// The sums of each, in one order.
+  void for_each_sums(const auto& f) {
+    for_each([&](auto& metric) { f(metric.sums); });
+  }
+  /// The results that have names.
+  std::vector<MetricValue> values() {
+    std::vector<MetricValue> found;
+    for_each([&](auto& metric) {
+      if constexpr (requires { metric.values(); })
+        for (MetricValue& value : metric.values()) found.push_back(std::move(value));
+      else if constexpr (requires { metric.name(), metric.value(); })
+        found.push_back({std::string(metric.name()), static_cast<double>(metric.value())});
+    });
+    return found;
+  }
+
+ private:
+  void for_each([[maybe_unused]] const auto& f) {
+    if constexpr (all_add) std::apply([&](auto&... metric) { (f(metric), ...); }, metrics_);
+  }
+  /// Where they lie, if the host can read them there; else a copy.
+  std::span<const Element> outputs_at(Session& session, std::size_t output, std::size_t count) {
+    if constexpr (Session::Engine::Traits::is_host_memory && !is_joined)
+      if constexpr (Output::leading == Output::columns) return {session.walk.engine.data(View<Element>{output}), count};
+    outputs_.resize(count);
+    download_rows<Output>(session.walk, output, std::span(outputs_));
+    return outputs_;
+  }
+  static void add_ranks(comm::Control& ranks, std::vector<double>& sums) {
+    std::vector<double> all(sums.size() * ranks.size());
+    ranks.all_gather(reinterpret_cast<const std::byte*>(sums.data()), reinterpret_cast<std::byte*>(all.data()),
+                     sums.size() * sizeof(double), comm::Teams{});
+    std::fill(sums.begin(), sums.end(), 0.0);
+    for (std::size_t i = 0; i < all.size(); ++i) sums[i % sums.size()] += all[i];
+  }
+
+  std::tuple<Metrics&...> metrics_;
+  std::vector<Element> outputs_;
+  std::vector<Label> targets_;
+  std::vector<float> weights_;
+};
+
+/// The metrics that fit was given, and copies of them for its evaluations. They have the sums of this rank while steps
+/// run, and those of all ranks from found() to resume(), and after fit.
+template <class Session, class... Metrics>
+class FitMeasurement final {
+ public:
+  FitMeasurement(Session& session, Metrics&... metrics)
+      : session_(session), of_evaluations_(metrics...), training_(session, metrics...) {}
+
+  /// The same on all ranks, if their metrics are.
+  std::uint64_t fingerprint() {
+    std::uint64_t print = sizeof...(Metrics);
+    training_.for_each_sums([&](const std::vector<double>& sums) { print = mix(print, sums.size()); });
+    return print;
+  }
+  /// An epoch begins: its first batch will be the first that counts.
+  void begin() { is_fresh_ = true; }
+  /// A micro-batch of a step that runs, whose output lies there.
+  void see(std::size_t output, const auto& batch) {
+    if (std::exchange(is_fresh_, false)) training_.begin();
+    training_.see(session_, output, batch);
+  }
+  /// Of the epoch so far, of all ranks.
+  Measured found(const EpochEvent& epoch, bool ended) {
+    own_.clear();
+    training_.for_each_sums([&](const std::vector<double>& sums) { own_.push_back(sums); });
+    training_.combine(session_);
+    return {session_.steps_done, epoch.epoch, false, ended, training_.values()};
+  }
+  /// The epoch goes on.
+  void resume() {
+    auto own = own_.begin();
+    training_.for_each_sums([&](std::vector<double>& sums) {
+      if (own != own_.end()) sums = std::move(*own++);
+    });
+    own_.clear();
+  }
+  /// evaluate(program) evaluates a source, and runs program for each of its batches.
+  Evaluation evaluate(const auto& evaluate) {
+    return std::apply(
+        [&](auto&... metric) {
+          Measurement<Session, Metrics...> of(session_, metric...);
+          const Evaluation found = evaluate([&](const auto& now) { of.add(session_, now); });
+          of.combine(session_);
+          values_ = of.values();
+          return found;
+        },
+        of_evaluations_);
+  }
+  /// What the last evaluation has found.
+  Measured evaluated(std::uint64_t epoch) const { return {session_.steps_done, epoch, true, false, values_}; }
+
+ private:
+  Session& session_;
+  std::tuple<Metrics...> of_evaluations_;
+  Measurement<Session, Metrics...> training_;
+  std::vector<std::vector<double>> own_;
+  std::vector<MetricValue> values_;
+  bool is_fresh_ = true;
+};
+
+}  // namespace regimen::train
+// SPDX-License-Identifier: Apache-2.0
