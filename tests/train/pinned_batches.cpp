@@ -26,6 +26,7 @@ struct Counting : emulated::Runtime {
   static inline thread_local std::size_t batches = 0, slots = 0;
   static inline thread_local std::size_t of_batches = 0;  // how many
   std::byte* allocate_pinned(std::size_t bytes, const char* name) {
+    if (current != device()) throw std::logic_error("CUDA would make a context of another device");
     const std::string what = name;
     if (what == "batches that are read ahead") batches += bytes, ++of_batches;
     if (what == "a slot for inputs") slots += bytes;
@@ -171,6 +172,16 @@ TEST_CASE("a second fit has the blocks of the first, automatic workers take more
   CHECK(Counting::of_batches == 7);
   CHECK(Counting::batches == 7 * stride);
   CHECK(Counting::slots == 0);
+}
+
+TEST_CASE("batches are pinned for the trainer's device, whatever the thread's is") {
+  const Counted counted;
+  Counting::current = 1;
+  Train<> trainer;
+  Counting::current = 0;
+  trainer.fit(fake_data(), {.steps = 2, .workers = data::automatic, .progress = false});
+  CHECK(Counting::current == 0);
+  CHECK(Counting::of_batches == 4);
 }
 
 namespace {

@@ -27,6 +27,7 @@ class PinnedBatches final : public data::BatchMemory {
   Place take(std::size_t input_bytes, std::size_t target_bytes) override {
     if (ring_.input + input_bytes > ring_.target || ring_.target + target_bytes > ring_.stride)
       defect("a batch that is larger than a slot of the ring for inputs");
+    [[maybe_unused]] const auto scope = engine_.scope();  // a loader is made outside of any
     for (Block& block : blocks_) {
       if (block.is_taken) continue;
       block.copied.wait();  // of the last batch of a loader that has ended
