@@ -3,6 +3,7 @@
 
 #include <regimen/core/operation.hpp>  // ignore_index
 #include <regimen/core/threads.hpp>
+#include <regimen/data/batch_memory.hpp>
 #include <regimen/data/loader_options.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
 
@@ -50,28 +51,37 @@ class BatchRing {
   double waited() const { return std::chrono::duration<double>(waited_).count(); }
   /// Threads that read, and batches that they keep ready; they change if workers are automatic.
   std::size_t workers() const { return threads_.size(); }
-  std::size_t ahead() const { return options_.workers == 0 ? 0 : slots_.size() - 1; }
-  /// Allocated bytes, without the source and the threads' stacks.
+  std::size_t ahead() const { return options_.workers == 0 ? 0 : slots_.size() - 1 - on_their_way(); }
+  /// Allocated bytes, without the source and the threads' stacks; of batches in a BatchMemory without these.
   std::size_t bytes() const {
     std::size_t sum = slots_.capacity() * sizeof(slots_[0]) + threads_.capacity() * sizeof(std::thread);
-    for (const auto& slot : slots_) sum += sizeof(Slot) + slot->input.capacity() + slot->target.capacity();
+    for (const auto& slot : slots_) sum += sizeof(Slot) + slot->own_input.capacity() + slot->own_target.capacity();
     return sum;
   }
 
  protected:
   using Clock = std::chrono::steady_clock;
   struct Slot {
-    std::vector<std::byte> input, target;  // of trivial types
+    data::BatchMemory* memory = nullptr;  // whose the place is; null: the slot's own
+    data::BatchMemory::Place place{};     // of values of trivial types
+    std::vector<std::byte> own_input, own_target;
     std::size_t samples = 0;
     std::uint64_t epoch = 0;
     bool ready = false;
     std::exception_ptr error;
+
+    Slot() = default;
+    Slot(const Slot&) = delete;
+    Slot& operator=(const Slot&) = delete;
+    ~Slot() {
+      if (memory != nullptr) memory->give_back(place);
+    }
   };
 
-  /// input_bytes, target_bytes   of one value
+  /// input_bytes, target_bytes   of one value      memory   null: the loader's own
   BatchRing(const std::string& name, std::size_t size, const SampleShape& shape, const LoaderOptions& options,
-            std::size_t input_bytes, std::size_t target_bytes)
-      : shape_(shape), options_(options), size_(size) {
+            std::size_t input_bytes, std::size_t target_bytes, data::BatchMemory* memory)
+      : shape_(shape), options_(options), size_(size), memory_(memory) {
     if (size_ == 0) throw Error(name, "at least one sample", "none");
     if (options.batch == 0) throw Error("Loader", "a batch of at least one sample", "0");
     if (options.rank >= options.ranks)
@@ -93,7 +103,7 @@ class BatchRing {
     if (!count_batch(options.batch, shape.input, input_bytes, input_bytes_) ||
         !count_batch(options.batch, shape.target, target_bytes, target_bytes_))
       throw Error("Loader", "a batch that fits memory", counted(options.batch, "sample"));
-    slots_.resize(batches_held(options));
+    slots_.resize(batches_held(options) + on_their_way());
     for (auto& slot : slots_) slot = make_slot();
     threads_.reserve(first_workers());
   }
@@ -123,9 +133,10 @@ class BatchRing {
   /// The next batch, number next_; null after the last one.
   Slot* wait() {
     if (next_ >= steps()) {
-      if (holding_) release();
+      give_back(next_);
       return nullptr;
     }
+    if (next_ > on_their_way()) give_back(next_ - on_their_way());
     Slot& slot = slot_of(next_);
     if (options_.workers == 0) {
       const Clock::time_point began = Clock::now();
@@ -133,7 +144,6 @@ class BatchRing {
       waited_ += Clock::now() - began;
       return &slot;
     }
-    if (holding_) release();
     {
       std::unique_lock lock(mutex_);
       if (!slot.ready) {
@@ -142,7 +152,6 @@ class BatchRing {
         waited_ += Clock::now() - began;
       }
       if (slot.error) std::rethrow_exception(slot.error);
-      holding_ = true;
     }
     if (options_.workers == data::automatic) add_if_waiting();
     return &slot;
@@ -164,10 +173,18 @@ class BatchRing {
  private:
   std::unique_ptr<Slot> make_slot() const {
     auto slot = std::make_unique<Slot>();
-    slot->input.resize(input_bytes_);
-    slot->target.resize(target_bytes_);
+    if (memory_ != nullptr) {
+      slot->place = memory_->take(input_bytes_, target_bytes_);
+      slot->memory = memory_;
+    } else {
+      slot->own_input.resize(input_bytes_);
+      slot->own_target.resize(target_bytes_);
+      slot->place = {slot->own_input.data(), slot->own_target.data()};
+    }
     return slot;
   }
+  /// Batches besides the one in use that something else may still read.
+  std::size_t on_their_way() const { return memory_ == nullptr ? 0 : 1; }
   std::size_t first_workers() const { return options_.workers == data::automatic ? 1 : options_.workers; }
 
   Slot& slot_of(std::uint64_t step) { return *slots_[static_cast<std::size_t>(step % slots_.size())]; }
@@ -192,15 +209,18 @@ class BatchRing {
     }
   }
 
-  /// Gives the batch in use back to the workers.
-  void release() {
-    holding_ = false;
-    {
-      const std::lock_guard lock(mutex_);
-      slot_of(next_ - 1).ready = false;
-      ++released_;
+  /// Gives the batches before number `end` back to the workers, each once nothing reads it any more.
+  void give_back(std::uint64_t end) {
+    while (released_ < end) {  // only this thread changes it
+      Slot& slot = slot_of(released_);
+      if (memory_ != nullptr) memory_->wait(slot.place);
+      {
+        const std::lock_guard lock(mutex_);
+        slot.ready = false;
+        ++released_;
+      }
+      freed_.notify_one();
     }
-    freed_.notify_one();
   }
 
   /// Automatic workers: adds one, if next() has waited for much of the last batches.
@@ -219,7 +239,7 @@ class BatchRing {
     batches_ = 0;
   }
   void add_worker() {
-    if (threads_.size() + 1 >= slots_.size()) {  // steps in the ring of slots move to their places in a larger one
+    if (threads_.size() >= ahead()) {  // steps in the ring of slots move to their places in a larger one
       std::vector<std::unique_ptr<Slot>> larger(slots_.size() + 1);
       std::unique_ptr<Slot> free = make_slot();
       const std::lock_guard lock(mutex_);
@@ -244,6 +264,7 @@ class BatchRing {
   const std::size_t size_;
   std::size_t global_batch_ = 1;  // samples of a batch of all ranks
   std::size_t input_bytes_ = 0, target_bytes_ = 0;
+  data::BatchMemory* memory_;
   std::vector<std::unique_ptr<Slot>> slots_;  // the caller changes it, guarded
   std::vector<std::thread> threads_;
 
@@ -252,9 +273,8 @@ class BatchRing {
   std::uint64_t claimed_ = 0;   // guarded: the next step to be read
   std::uint64_t released_ = 0;  // guarded: batches given back
   bool stop_ = false;           // guarded
-  // The caller's: is a batch in use? How long it has waited; of automatic workers, since when and what had been waited
-  // then, and the batches since.
-  bool holding_ = false;
+  // The caller's: how long it has waited; of automatic workers, since when and what had been waited then, and the batches
+  // since.
   Clock::duration waited_{}, waited_before_{};
   Clock::time_point since_{};
   std::uint64_t batches_ = 0;
@@ -266,7 +286,8 @@ class BatchRing {
 ///
 ///   for (auto batch = loader.next(); batch; batch = loader.next()) { ... }
 ///
-///   input     (samples, shape.input)    In         contiguous; valid until the following next()
+///   input     (samples, shape.input)    In         contiguous; valid until the following next(), in a BatchMemory until
+///                                                  the one after it and its wait
 ///   target    (samples, shape.target)   Label
 ///   samples   options.batch; fewer, possibly 0, in a short batch; 0 after the last epoch
 ///
@@ -278,7 +299,8 @@ class BatchRing {
 /// failure  the constructor throws Error if the source cannot serve the shape, or an epoch has no batch. next()
 ///          rethrows the source's exceptions, and throws Error for an integer input outside [0, bound), or an integer
 ///          target that is neither in range nor ignore_index: at the batch concerned, and at every call after it
-/// cost     (ahead + 1) batches of memory, 1 with workers = 0: data::staged_bytes; bytes() has all of it exactly
+/// cost     (ahead + 1) batches of memory, 1 with workers = 0: data::staged_bytes; bytes() has all of it exactly. With a
+///          BatchMemory the batches lie there, and are one more: the one on its way
 template <class In, class Label, class S>
 class Loader final : public detail::BatchRing {
   static_assert(sizeof(typename rule::source_writes_samples<S, In, Label>::must_hold));
@@ -296,8 +318,10 @@ class Loader final : public detail::BatchRing {
     explicit operator bool() const { return exists; }
   };
 
-  [[gnu::noinline]] Loader(S source, const SampleShape& shape, const LoaderOptions& options)
-      : BatchRing(detail::name_of_source(source), size_of(source, shape), shape, options, sizeof(In), sizeof(Label)),
+  [[gnu::noinline]] Loader(S source, const SampleShape& shape, const LoaderOptions& options,
+                           data::BatchMemory* memory = nullptr)
+      : BatchRing(detail::name_of_source(source), size_of(source, shape), shape, options, sizeof(In), sizeof(Label),
+                  memory),
         source_(std::move(source)) {
     start();
   }
@@ -307,8 +331,8 @@ class Loader final : public detail::BatchRing {
   [[gnu::noinline]] Batch next() {
     Slot* const slot = wait();
     if (slot == nullptr) return {{}, {}, 0, next_, options_.epochs, false};
-    return {{at<In>(slot->input), slot->samples * shape_.input},
-            {at<Label>(slot->target), slot->samples * shape_.target},
+    return {{at<In>(slot->place.input), slot->samples * shape_.input},
+            {at<Label>(slot->place.target), slot->samples * shape_.target},
             slot->samples,
             next_++,
             slot->epoch,
@@ -324,8 +348,8 @@ class Loader final : public detail::BatchRing {
     }
   }
   template <class T>
-  static T* at(std::vector<std::byte>& bytes) {
-    return reinterpret_cast<T*>(bytes.data());
+  static T* at(std::byte* bytes) {
+    return reinterpret_cast<T*>(bytes);
   }
 
   void fill(Slot& slot, std::uint64_t step) const override {
@@ -337,14 +361,14 @@ class Loader final : public detail::BatchRing {
     if constexpr (BatchSource<S, In, Label>) {
       std::vector<data::Key> keys(slot.samples);
       for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = key_of(i);
-      const Sample<In, Label> all{{at<In>(slot.input), slot.samples * shape_.input},
-                                  {at<Label>(slot.target), slot.samples * shape_.target}};
+      const Sample<In, Label> all{{at<In>(slot.place.input), slot.samples * shape_.input},
+                                  {at<Label>(slot.place.target), slot.samples * shape_.target}};
       if (!keys.empty()) source_.read(std::span<const data::Key>(keys), all);
     }
     for (std::size_t i = 0; i < slot.samples; ++i) {
       const data::Key key = key_of(i);
-      const std::span<In> input(at<In>(slot.input) + i * shape_.input, shape_.input);
-      const std::span<Label> target(at<Label>(slot.target) + i * shape_.target, shape_.target);
+      const std::span<In> input(at<In>(slot.place.input) + i * shape_.input, shape_.input);
+      const std::span<Label> target(at<Label>(slot.place.target) + i * shape_.target, shape_.target);
       if constexpr (Source<S, In, Label> && !BatchSource<S, In, Label>)
         detail::read_sample(source_, key, Sample<In, Label>{input, target});
       const std::size_t bound = shape_.vocabulary_or_classes;

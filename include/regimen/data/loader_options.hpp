@@ -37,8 +37,8 @@ constexpr bool count_batch(std::size_t batch, std::size_t values, std::size_t by
 
 namespace data {
 
-/// Bytes of the batches that a Loader of such samples holds on its rank from its start. Loader::bytes() has besides a
-/// few numbers for each batch and thread, and the batches that automatic workers add.
+/// Bytes of the batches that a Loader of such samples holds on its rank from its start, in memory of its own.
+/// Loader::bytes() has besides a few numbers for each batch and thread, and the batches that automatic workers add.
 ///
 ///   static_assert(data::staged_bytes<float, std::int32_t>(Train::sample_shape(), {.batch = 512}) < 1_GiB);
 ///

@@ -150,6 +150,9 @@ struct NoInput {
 ///   feed(slot, at, bytes, write)
 ///                        write(to) fills `to`, host memory, with what slot number `slot` of the ring, at `at`, holds
 ///                        for the operations that run from now on. Those that ran before may still need other slots
+///   pin(bytes), feed_pinned(slot, at, from)
+///                        optional: memory of the host, until the engine ends, aligned as tensors are; and feed that
+///                        copies from there, without `write`. `from` must stay as it is until the fence
 ///   hash(at, bytes)      of the bytes there; equal bytes have equal hashes on all ranks. Waits
 ///   Fence::wait()        the one place where the host waits; throws earlier errors, and
 ///                        then pending operations never run
@@ -177,6 +180,13 @@ concept Engine = Walked<E> && requires(E& e, const E& constant, std::size_t at, 
   e.lives(at, at);
   { constant.operations() } -> std::convertible_to<std::size_t>;
   constant.scope();
+};
+
+/// Whether an engine's copies of inputs read the host's memory where it lies.
+template <class E>
+concept PinsInputs = requires(E& e, std::size_t at, std::span<const std::byte> from) {
+  { e.pin(at) } -> std::same_as<std::byte*>;
+  { e.feed_pinned(at, at, from) } -> std::same_as<typename E::Fence>;
 };
 
 /// The arguments with which a Trainer constructs an engine.

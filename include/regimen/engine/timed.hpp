@@ -350,6 +350,11 @@ class Timed : public Engine {
   void feed(std::size_t slot, std::size_t at, std::size_t bytes, const Write& write) {
     copied(CopyTime::Kind::feed, bytes, [&] { return Engine::feed(slot, at, bytes, write), 0; });
   }
+  typename Engine::Fence feed_pinned(std::size_t slot, std::size_t at, std::span<const std::byte> from)
+    requires engine::PinsInputs<Engine>
+  {
+    return copied(CopyTime::Kind::feed, from.size(), [&] { return Engine::feed_pinned(slot, at, from); });
+  }
   std::size_t offload(const engine::HostCopy& copy)
     requires Engine::Traits::offloads
   {

@@ -90,6 +90,13 @@ inline void check_run(const FitOptions& run, bool has_validation, bool has_avera
     throw Error("Trainer::fit, validate_average", "a rule that keeps averages of the weights", "none",
                 "write Optimizer<Averaged<...>>, or leave the option out");
 }
+/// Of the micro-batches from the session's place on.
+template <class Session>
+LoaderOptions loader_options(const Session& session, const FitOptions& run) {
+  return {Session::batch, run.order,      run.remainder, mix(session.seed, 0xDA7A),
+          session.place,  run.epochs,     run.workers,   run.ahead,
+          session.rank(), session.ranks()};
+}
 /// Warns if an epoch is smaller than a batch or a step: then the batches differ from those that the program names.
 [[gnu::cold]] inline void say_if_short(std::size_t ranks, std::size_t own_batch, std::size_t micro_batches,
                                        std::size_t size, const FitOptions& run) {
@@ -124,8 +131,10 @@ struct FitLoop final {
     });
     [[maybe_unused]] auto measured = measurement_of(session, callbacks...);
     constexpr bool measures = !std::is_same_v<decltype(measured), Unmeasured>;
-    auto loader = trainer.batches(source, run);
+    session.batches_by_hand = 0;
     session.batching = {};  // the loader knows the place
+    Loader<typename Trainer::Input, typename Trainer::Label, Borrowed<Source>> loader(
+        {&source}, Trainer::sample_shape(), loader_options(session, run), session.batch_memory());
     if constexpr (!Trainer::Step::Sharding::alone) {
       if (session.ranks() > 1) {
         std::uint64_t how = mix(mix(run.steps, run.epochs),

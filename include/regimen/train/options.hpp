@@ -121,8 +121,9 @@ void check_rate(double rate, std::uint64_t step) {
 ///   order            of the samples; Shuffled: every sample once an epoch
 ///   remainder        the samples that do not fill the last batch of an epoch. Short: a shorter batch; Drop: left out,
 ///                    and every step is full; Wrap: the next epoch fills the batch
-///   workers, ahead   prefetching threads, and the batches that they keep ready. data::automatic workers: fit adds one while
-///                    training waits for data, and says what it chose; `ahead` then at least
+///   workers, ahead   prefetching threads, and the batches that they keep ready: on a GPU in pinned memory, which stays
+///                    until the Trainer ends. data::automatic workers: fit adds one while training waits for data, and
+///                    says what it chose; `ahead` then at least
 ///   progress         shows progress: a bar on a terminal, plain lines elsewhere (standard error)
 struct FitOptions {
   std::uint64_t steps = 0, epochs = 0, validate_every = 0, patience = 0;

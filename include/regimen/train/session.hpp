@@ -16,6 +16,7 @@
 #include <regimen/train/expect.hpp>
 #include <regimen/train/fingerprint.hpp>
 #include <regimen/train/options.hpp>
+#include <regimen/train/pinned_batches.hpp>
 #include <regimen/train/preparation.hpp>
 #include <regimen/train/progress.hpp>
 #include <regimen/train/replicas.hpp>
@@ -95,10 +96,11 @@ struct Session final {
   Scalars given{};  // the first members: the values that the host writes before a micro-batch
   typename Engine::Fence uploaded{};
   std::array<Ran, 2> ran{};
-  std::array<StepResult, steps> results{};  // of the last `finish`
-  std::uint64_t fed = 0;                    // micro-batches that went to the ring
-  bool ring_differs = false;                // the device may have taken fewer
-  std::vector<Master> host_weights;         // of the last call of Trainer::parameters
+  std::array<StepResult, steps> results{};          // of the last `finish`
+  std::unique_ptr<PinnedBatchesOf<Engine>> pinned;  // null: the engine copies from any memory
+  std::uint64_t fed = 0;                            // micro-batches that went to the ring
+  bool ring_differs = false;                        // the device may have taken fewer
+  std::vector<Master> host_weights;                 // of the last call of Trainer::parameters
   std::vector<Reduce> host_gradients;
   Resident resident{};
   std::vector<TensorRecord> tensors;
@@ -142,6 +144,8 @@ struct Session final {
     walk.arena.capacity = plan.peak;
     walk.checks_finite = Recipe::checks_finite;
     resident = Step::setup(walk);
+    if constexpr (engine::PinsInputs<Engine>)
+      pinned = std::make_unique<PinnedBatches<Engine>>(walk.engine, resident.ring);
     preparation.step(*this, batch);
     preparation.evaluation(*this, batch);
     tensors = list_tensors<typename Recipe::Bound>(rank(), ranks());
@@ -168,6 +172,11 @@ struct Session final {
     [[maybe_unused]] const auto scope = walk.engine.scope();
     if constexpr (requires { walk.engine.library_bytes(); }) return walk.engine.library_bytes();
     else return library;
+  }
+  /// Where the batches of fit's loader lie; null: in memory of its own.
+  data::BatchMemory* batch_memory() {
+    if constexpr (engine::PinsInputs<Engine>) return pinned.get();
+    else return nullptr;
   }
   std::size_t rank() const { return walk.rank; }
   std::size_t ranks() const { return walk.ranks; }
@@ -304,15 +313,19 @@ struct Session final {
       prepare_batch(inputs, targets, samples, micro_batch, ahead);
       const op::InputRing& ring = resident.ring;
       if (std::exchange(ring_differs, false)) upload(walk, ring.taken, std::span<const std::uint64_t>(&fed, 1)).wait();
-      walk.engine.feed(static_cast<std::size_t>(fed % ring.count), ring.slot(fed), ring.stride,
-                       [&](std::span<std::byte> to) {
-                         const auto write = [&](std::size_t at, std::span<const std::byte> from) {
-                           std::copy(from.begin(), from.end(), to.subspan(at).begin());
-                         };
-                         write(0, std::as_bytes(std::span(&given, 1)).first(given_bytes));
-                         write(ring.input, std::as_bytes(inputs));
-                         write(ring.target, std::as_bytes(targets));
-                       });
+      const std::span<const std::byte> numbers = std::as_bytes(std::span(&given, 1)).first(given_bytes);
+      bool is_fed = false;
+      if constexpr (engine::PinsInputs<Engine>) is_fed = pinned->feed(fed, inputs.data(), numbers);
+      if (!is_fed)
+        walk.engine.feed(static_cast<std::size_t>(fed % ring.count), ring.slot(fed), ring.stride,
+                         [&](std::span<std::byte> to) {
+                           const auto write = [&](std::size_t at, std::span<const std::byte> from) {
+                             std::copy(from.begin(), from.end(), to.subspan(at).begin());
+                           };
+                           write(0, numbers);
+                           write(ring.input, std::as_bytes(inputs));
+                           write(ring.target, std::as_bytes(targets));
+                         });
       ++fed;
     }
   }

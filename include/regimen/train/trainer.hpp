@@ -282,10 +282,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
     if constexpr (serves<Source>)
       if (const std::size_t size = source.size(sample_shape()); size > 0)
         session_.batching = {size, batch * ranks(), run.order, run.remainder, run.epochs, session_.place};
-    return {{&source},
-            sample_shape(),
-            {batch, run.order, run.remainder, mix(seed(), 0xDA7A), session_.place, run.epochs, run.workers, run.ahead,
-             rank(), ranks()}};
+    return {{&source}, sample_shape(), train::loader_options(session_, run)};
   }
 
   /// Forward and loss of one micro-batch.

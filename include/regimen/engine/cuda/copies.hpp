@@ -17,8 +17,8 @@ namespace regimen::cuda {
 /// stream of their own. The host waits in finish, in feed for the slot's last copy, in upload if many are on their way,
 /// and in a download of several pieces: by `Waits`, as a Transport does.
 ///
-/// memory   pinned, until the engine ends: a slot for each input that is fed ahead; for all other copies less than
-///          64 MiB, however much they copy, and what downloads hold that wait to be finished
+/// memory   pinned, until the engine ends: a slot for each input that is fed ahead by `write`; for all other copies less
+///          than 64 MiB, however much they copy, and what downloads hold that wait to be finished
 template <Runtime R, class Waits>
 class Copies final {
  public:
@@ -47,7 +47,7 @@ class Copies final {
     finish(before);
     return last;
   }
-  /// Waits for a copy; a download's target is written here.
+  /// Waits for a copy, by upload, download or feed; a download's target is written here.
   void finish(std::uint64_t copy) {
     if (copy == 0) return;
     for (Staging& staging : stagings_) {
@@ -58,24 +58,27 @@ class Copies final {
       staging.copy = 0;
       return;
     }
+    for (Slot& slot : slots_) {
+      if (slot.copy != copy) continue;
+      waits_.synchronize(slot.sent);
+      slot.copy = 0;
+      return;
+    }
   }
 
   /// Copies while earlier work computes: after the operations that read the slot's last content, and before those that
-  /// are queued from now on.
+  /// are queued from now on. Returns the number of the copy, as upload does.
   template <class Write>
-  void feed(std::size_t index, std::byte* to, std::size_t bytes, const Write& write) {
-    Slot& slot = slot_of(index, bytes);
-    if (slot.is_fed) taken(slot);  // by operations outside of a recording
-    if (slot.was_sent) waits_.synchronize(slot.sent);
+  std::uint64_t feed(std::size_t index, std::byte* to, std::size_t bytes, const Write& write) {
+    Slot& slot = free_slot(index);
+    if (slot.at == nullptr) slot.at = runtime_.allocate_pinned(bytes, "a slot for inputs");
     write(std::span(slot.at, bytes));
-    runtime_.wait(stream_, slot.taken);
-    runtime_.upload(to, slot.at, bytes, stream_);
-    runtime_.record(slot.sent, stream_);
-    runtime_.wait(compute_, slot.sent);
-    slot.is_fed = slot.was_sent = true;
+    return send(slot, to, {slot.at, bytes});
   }
-  /// Waits until the slot's content is on the device.
-  void finish_feed(std::size_t index) { waits_.synchronize(slots_[index].sent); }
+  /// The same of pinned memory, which must stay as it is until the copy is finished.
+  std::uint64_t feed(std::size_t index, std::byte* to, std::span<const std::byte> from) {
+    return send(free_slot(index), to, from);
+  }
   /// What is queued by now reads the slots that were fed.
   void taken() {
     for (Slot& slot : slots_)
@@ -91,11 +94,12 @@ class Copies final {
     std::uint64_t copy = 0;     // the copy that uses it; 0: free
     std::span<std::byte> to{};  // of a download
   };
-  /// Pinned memory of a slot of the ring for inputs.
+  /// A slot of the ring for inputs, and the pinned memory of what is written to it.
   struct Slot {
     std::byte* at = nullptr;
-    typename R::Event sent{}, taken{};      // its copy to the device; the operations that read it there
-    bool is_fed = false, was_sent = false;  // fed: `taken` is not yet recorded
+    typename R::Event sent{}, taken{};  // its copy to the device; the operations that read it there
+    std::uint64_t copy = 0;             // the last one to it; 0: none that the host has not waited for
+    bool is_fed = false;                // `taken` is not yet recorded
   };
   static constexpr std::size_t least = 4096, none = ~std::size_t{0};
 
@@ -148,14 +152,24 @@ class Copies final {
     staging.to = to;
     return staging.copy;
   }
-  Slot& slot_of(std::size_t index, std::size_t bytes) {
+  /// The slot, whose last copy has ended: one event tells of one copy.
+  Slot& free_slot(std::size_t index) {
     while (slots_.size() <= index) {
-      slots_.push_back({.at = runtime_.allocate_pinned(bytes, "a slot for inputs"),
-                        .sent = runtime_.make_event(),
-                        .taken = runtime_.make_event()});
+      slots_.push_back({.sent = runtime_.make_event(), .taken = runtime_.make_event()});
       runtime_.record(slots_.back().taken, compute_);
     }
-    return slots_[index];
+    Slot& slot = slots_[index];
+    if (slot.is_fed) taken(slot);  // by operations outside of a recording
+    finish(slot.copy);
+    return slot;
+  }
+  std::uint64_t send(Slot& slot, std::byte* to, std::span<const std::byte> from) {
+    runtime_.wait(stream_, slot.taken);
+    runtime_.upload(to, from.data(), from.size(), stream_);
+    runtime_.record(slot.sent, stream_);
+    runtime_.wait(compute_, slot.sent);
+    slot.is_fed = true;
+    return slot.copy = ++copies_;
   }
   void taken(Slot& slot) {
     runtime_.record(slot.taken, compute_);

@@ -185,8 +185,11 @@ class Engine : public engine::EveryIteration {
 
   template <class Write>
   void feed(std::size_t slot, std::size_t at, std::size_t bytes, const Write& write) {
-    copies_.feed(slot, base_ + at, bytes, write);
-    finish_if_waiting("a copy of inputs to the device", bytes, [&] { copies_.finish_feed(slot); });
+    (void)fed(copies_.feed(slot, base_ + at, bytes, write), bytes);
+  }
+  std::byte* pin(std::size_t bytes) { return runtime_.allocate_pinned(bytes, "batches that are read ahead"); }
+  Fence feed_pinned(std::size_t slot, std::size_t at, std::span<const std::byte> from) {
+    return fed(copies_.feed(slot, base_ + at, from), from.size());
   }
 
   void replay(const engine::Recording& key, auto&& body) {
@@ -377,6 +380,10 @@ class Engine : public engine::EveryIteration {
     launch_rest(o, scratch, [&](const auto& part) { launch_kernels(part, scratch); });
   }
 
+  Fence fed(std::uint64_t copy, std::size_t bytes) {
+    finish_if_waiting("a copy of inputs to the device", bytes, [&] { copies_.finish(copy); });
+    return {this, copy};
+  }
   void finish_moved(std::size_t ticket) { transport_.synchronize(host_copies_.copied(ticket)); }
   /// Every operation before was waited for, so an error is the copy's.
   void finish_if_waiting(const char* what, std::size_t bytes, const auto& finish) {

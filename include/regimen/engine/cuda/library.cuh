@@ -123,14 +123,15 @@ class Library final {
     allocated_ += bytes;
     return static_cast<std::byte*>(at);
   }
-  std::byte* allocate_pinned(std::size_t bytes, const char*) {
+  std::byte* allocate_pinned(std::size_t bytes, const char* name) {
     void* at = nullptr;
     const cudaError_t status = cudaMallocHost(&at, bytes == 0 ? 1 : bytes);
     if (status == cudaErrorMemoryAllocation) {
       (void)cudaGetLastError();
-      throw Error("cudaMallocHost", std::to_string(bytes) + " bytes of the host's memory that can be pinned",
+      throw Error("cudaMallocHost",
+                  std::to_string(bytes) + " bytes of the host's memory that can be pinned, for " + name,
                   cudaGetErrorName(status),
-                  "free memory of the host, or raise its limit for locked memory (ulimit -l)");
+                  "ask for less, free memory of the host, or raise its limit for locked memory (ulimit -l)");
     }
     detail::demand(status, "cudaMallocHost");
     pinned_.push_back(at);
