@@ -491,9 +491,26 @@ TEST_CASE("no more connections than a worker was told") {
   data::ServeOptions one = served();
   one.connections = 1;
   const Server server(Pictures{}, one);
-  const Remote first({at(server.port())}, options()), second({at(server.port())}, options());
-  CHECK(first.size(shape) == 210);
-  CHECK(says(error_of([&] { static_cast<void>(second.size(shape)); }), {"serves 1 connections"}));
+  std::optional<Remote> first;
+  first.emplace(std::vector<std::string>{at(server.port())}, options());
+  CHECK(first->size(shape) == 210);
+  data::RemoteOptions impatient = options();
+  impatient.patience = milliseconds(300);
+  const Remote second({at(server.port())}, impatient);
+  const std::string text = error_of([&] { static_cast<void>(second.size(shape)); });
+  INFO(text);
+  CHECK(says(text, {"one of its workers within 300 ms", "serves 1 connections", "end another trainer"}));
+
+  // Who waits is let in when the other has gone.
+  const Remote third({at(server.port())}, options());
+  std::thread ends([&] {
+    std::this_thread::sleep_for(milliseconds(300));
+    first.reset();
+  });
+  const std::string none = error_of([&] { CHECK(third.size(shape) == 210); });
+  ends.join();
+  CHECK(none == "");
+  CHECK(says(third.workers()[0].reason, {"serves 1 connections"}));
 }
 
 TEST_CASE("a trainer survives whatever workers answer, and says why it left them") {

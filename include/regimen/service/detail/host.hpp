@@ -146,15 +146,18 @@ class Host final {
   void welcome(comm::detail::PendingConnections::Arrival& arrival) {
     const auto& hello = arrival.transcript.hello;
     std::string problem;
+    std::uint32_t refused = comm::detail::Answer::always;
     if (hello.channel != channel || hello.fingerprint != protocol)
       problem = "this worker speaks version " + std::to_string(protocol) +
                 " of the data service, and the trainer version " + std::to_string(hello.fingerprint) +
                 ": build both from one version of the library";
-    else if (clients_.count() >= options_.connections)
-      problem =
-          "this worker serves " + std::to_string(options_.connections) + " connections, as it was told: give it more";
+    else if (clients_.count() >= options_.connections) {
+      problem = "this worker serves " + std::to_string(options_.connections) +
+                " connections, as many as it was told to: end another trainer, or give it more .connections";
+      refused = comm::detail::Answer::now;
+    }
     comm::detail::Answer answer;
-    answer.refused = problem.empty() ? 0 : 1;
+    answer.refused = problem.empty() ? 0 : refused;
     answer.bytes = static_cast<std::uint32_t>(problem.size());
     answer.proof = arrival.transcript.proof_of_answer(
         secret_, answer, comm::detail::Sha256().add(problem.data(), problem.size()).finish());

@@ -87,6 +87,7 @@ class Line final {
       throw Lost(secret.empty() ? "that it has a REGIMEN_SECRET, and this trainer none"
                                 : "that it has another REGIMEN_SECRET than this trainer, or none",
                  "trainers and workers to know the same secret", "set REGIMEN_SECRET to the same for all");
+    if (heard == Heard::Later) throw Lost(text);
     if (heard == Heard::Refusal) throw Lost(text, "a worker that takes this trainer");
   }
   /// Opens a shape of samples: which pipeline is it?
