@@ -640,20 +640,43 @@ TEST_CASE("a sample that ends every worker that computes it ends the run, too") 
 
 TEST_CASE("a fork of the process that connected a Remote is refused, and does not wait") {
   const Server server(Pictures{}, served());
-  const Remote remote({at(server.port())}, options());
-  CHECK(remote.size(shape) == 210);
-  const ::pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(20);
-    std::vector<float> input(33);
-    std::vector<std::int32_t> target(3);
-    const bool refused = says(error_of([&] { static_cast<void>(remote.size(shape)); }), {"a fork of it"}) &&
-                         says(error_of([&] { remote.read(data::Key{}, {input, target}); }), {"a fork of it"});
-    ::_exit(refused ? 0 : 1);
+  auto remote = std::make_unique<const Remote>(std::vector<std::string>{at(server.port())}, options());
+  CHECK(remote->size(shape) == 210);
+  std::atomic<bool> is_done = false;
+  std::thread asks([&] {  // has the lock in some of the forks
+    while (!is_done) static_cast<void>(remote->workers());
+  });
+  int refused = 0, times = 0;
+  for (; times < 20; ++times) {
+    const ::pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      std::vector<float> input(33);
+      std::vector<std::int32_t> target(3);
+      const bool reads = !says(error_of([&] { static_cast<void>(remote->size(shape)); }), {"a fork of it"}) ||
+                         !says(error_of([&] { remote->read(data::Key{}, {input, target}); }), {"a fork of it"});
+      const data::RemoteWorker worker = remote->workers()[0];
+      const bool knows = says(remote->name(), {at(server.port())}) && worker.address == at(server.port()) &&
+                         !worker.is_connected && says(worker.reason, {"another process"});
+      remote.reset();
+      ::_exit(!reads && knows ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    refused += status == 0;
   }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
+  is_done = true;
+  asks.join();
+  CHECK(refused == times);
+
+  // The connection is as it was.
+  std::vector<float> input(33);
+  std::vector<std::int32_t> target(3);
+  remote->read(data::Key{7, 0, 0}, {input, target});
+  CHECK(target[0] == 7);
+  CHECK(remote->name() == "pictures");
+  CHECK(remote->workers()[0].is_connected);
+  CHECK(remote->workers()[0].reason == "");
 }
 
 TEST_CASE("a part of a Remote, with weights of classes, asks for whole batches") {

@@ -142,6 +142,8 @@ class Line final {
     const std::lock_guard lock(mutex_);
     const Socket closed = std::move(socket_);
   }
+  /// In a fork: closes its descriptor of the connection, and says nothing on it.
+  void leave() { const Socket closed = std::move(socket_); }
   /// From another thread: all calls end soon, and no other begins.
   void interrupt() {
     const std::lock_guard lock(mutex_);
