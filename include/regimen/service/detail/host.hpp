@@ -24,11 +24,11 @@ namespace regimen::data {
 
 struct ServeOptions {
   std::uint16_t port = 0;  // 0: a free one, which port() has
-  std::string address;     // where to listen, a name or an IPv4 address; empty: everywhere if there is a secret,
+  std::string address{};   // where to listen, a name or an IPv4 address; empty: everywhere if there is a secret,
                            // without one on this machine only, 127.0.0.1
-  std::optional<std::string> secret;  // as REGIMEN_SECRET, which counts if this is not given: the same for all ranks
-  std::size_t workers = 0;            // threads that compute samples; 0: as many as processors
-  std::string name;                   // by which trainers compare workers; empty: the source's
+  std::optional<std::string> secret{};  // as REGIMEN_SECRET, which counts if this is not given: the same for all ranks
+  std::size_t workers = 0;              // threads that compute samples; 0: as many as processors
+  std::string name{};                   // by which trainers compare workers; empty: the source's
   std::size_t memory = std::size_t{256} << 20;  // bytes of answers that are computed or being sent, at most
   std::size_t connections = 256;                // one for each rank of each trainer, at most
   comm::Deadline deadline =
