@@ -1,5 +1,5 @@
 #!/bin/bash
-# data_service.sh PROGRAM: workers serve, a trainer trains from them; one, two, and one of two that is killed give one loss.
+# data_service.sh PROGRAM: workers serve, a trainer trains from them; one, two, and one of two that is killed: one loss.
 set -u
 program=$1
 work=$(mktemp -d)
@@ -9,7 +9,8 @@ cd "$work" || exit 1
 failed=0
 wrong() { echo "$*"; failed=1; }
 
-"$program" > out; [ $? -eq 2 ] && grep -q '^usage: data_service serve PORT' out || wrong "without arguments: $(cat out)"
+"$program" > out && wrong "without arguments: no error"
+grep -q '^usage: data_service serve PORT' out || wrong "without arguments: $(cat out)"
 "$program" train 10.0.0.7 > out 2> err; [ $? -eq 1 ] && grep -q 'host:port' err || wrong "an address without a port: $(cat err)"
 
 REGIMEN_SECRET=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')
