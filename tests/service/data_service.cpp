@@ -44,7 +44,8 @@ struct Pictures {
   std::string label = "pictures";
   std::uint64_t other = 0;  // another program
   std::size_t broken = ~std::size_t{0};
-  int slow = 1;  // · 40 us, for some
+  std::size_t odd = ~std::size_t{0};  // of this one alone
+  int slow = 1;                       // · 40 us, for some
 
   std::string name() const { return label; }
   std::size_t size(const SampleShape& shape) const {
@@ -55,7 +56,7 @@ struct Pictures {
     if (key.index == broken) throw Error(label + ", sample " + std::to_string(key.index), "a picture", "a hole");
     if (key.index % 5 == 2) std::this_thread::sleep_for(std::chrono::microseconds(40 * slow));
     for (std::size_t i = 0; i < sample.input.size(); ++i)
-      sample.input[i] = static_cast<float>(key.bits(i + other) % 1000) / 7;
+      sample.input[i] = static_cast<float>(key.bits(i + other + (key.index == odd ? 1 : 0)) % 1000) / 7;
     for (std::size_t i = 0; i < sample.target.size(); ++i) sample.target[i] = static_cast<std::int32_t>(key.index + i);
   }
 };
@@ -385,6 +386,13 @@ TEST_CASE("unlike pipelines are refused, and both are named") {
   other = Pictures{};
   other.other = 1;
   CHECK(says(beside(other), {"workers of one pipeline", "a sum of three of them"}));
+  for (const std::size_t index : {0u, 105u, 209u}) {  // the first, the middle and the last sample, each alone
+    other = Pictures{};
+    other.odd = index;
+    CHECK(says(beside(other), {"workers of one pipeline", "a sum of three of them"}));
+  }
+  other = Pictures{};
+  other.other = 1;
 
   const data::Remote<float, std::int64_t> types({at(server.port())}, options());
   CHECK(says(error_of([&] { static_cast<void>(types.size(shape)); }),
@@ -518,11 +526,12 @@ TEST_CASE("a trainer survives whatever workers answer, and says why it left them
   const LoaderOptions how{.batch = 16, .seed = 7, .epochs = 2, .workers = 2};
   const std::vector<Batch> all = batches_of(pictures, how);
   const Server honest(pictures, served());
-  enum Lie { Noise, Length, Split, Sum, Number, Kinds, Silence, Half, Never, Failure };
+  enum Lie { Noise, Length, Split, Sum, SumOfInputs, Number, Kinds, Silence, Half, Never, Failure };
   const std::vector<std::pair<Lie, std::string>> lies{{Noise, "bytes that are no answer"},
                                                       {Length, "bytes in place of"},
                                                       {Split, "bytes in place of"},
                                                       {Sum, "damaged on its way"},
+                                                      {SumOfInputs, "damaged on its way"},
                                                       {Number, "nothing that was asked"},
                                                       {Kinds, "another kind"},
                                                       {Silence, "no answer within 300 ms"},
@@ -552,6 +561,7 @@ TEST_CASE("a trainer survives whatever workers answer, and says why it left them
       if (lie == Noise) frame.own ^= 1;
       if (lie == Split) frame.first -= 4;
       if (lie == Sum) frame.sums[1] ^= 1;
+      if (lie == SumOfInputs) frame.sums[0] ^= 1;
       if (lie == Number) frame.number += 1000;
       if (lie == Kinds) frame.kind = Kind::Opened;
       if (lie != Noise) frame.own = frame.sum();
@@ -612,6 +622,28 @@ TEST_CASE("without any worker there is an error that names each, or the samples 
              {"within 1400 ms after the last was lost", address + ": ", nowhere + ": Connection refused", "resume"}));
 }
 
+TEST_CASE("patience begins when the last worker is lost, however long it was there") {
+  data::ServeOptions serving = served();
+  auto server = std::make_unique<Server>(Pictures{}, serving);
+  serving.port = server->port();
+  data::RemoteOptions patient = options();
+  patient.patience = milliseconds(1500);
+  const Remote remote({at(serving.port)}, patient);
+  CHECK(remote.size(shape) == 210);
+  std::this_thread::sleep_for(milliseconds(1600));
+  server.reset();
+  std::thread again([&] {
+    std::this_thread::sleep_for(milliseconds(100));
+    server = std::make_unique<Server>(Pictures{}, serving);
+  });
+  std::vector<float> input(33);
+  std::vector<std::int32_t> target(3);
+  const std::string error = error_of([&] { remote.read(data::Key{7, 0, 0}, {input, target}); });
+  again.join();
+  CHECK(error == "");
+  CHECK(target[0] == 7);
+}
+
 TEST_CASE("what a pipeline throws is said, after every worker was asked") {
   Pictures pictures;
   pictures.broken = 77;
@@ -624,6 +656,9 @@ TEST_CASE("what a pipeline throws is said, after every worker was asked") {
                     "127.0.0.1:", "pictures, sample 77: expected a picture, found a hole"}));
   const Remote helped({at(first.port())}, options(), pictures);
   CHECK(says(error_of([&] { batches_of(helped, how); }), {"pictures, sample 77"}));
+  // A worker that is not there is not waited for.
+  const Remote halved({at(first.port()), at(free_port())}, options());
+  CHECK(says(error_of([&] { batches_of(halved, how); }), {"pictures, sample 77"}));
 }
 
 TEST_CASE("a sample that ends every worker that computes it ends the run, too") {
