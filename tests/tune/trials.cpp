@@ -314,6 +314,28 @@ TEST_CASE("a search that is killed goes on: finished trials do not run again, an
   CHECK(lines(runs).size() <= 14 + 2 * static_cast<std::size_t>(kills));
 }
 
+TEST_CASE("what a rung promotes does not change by what its trials did later") {
+  const ::test::Directory folder;
+  const std::string records = folder / "run/trials.jsonl";
+  const auto search = [&](bool stopped) {
+    const auto second_has_begun = [&] {
+      for (const std::string& line : lines(records))
+        if (::test::says(line, "\"steps\":20")) return true;
+      return false;
+    };
+    tune::Trials trials(folder / "run", tune::Halving{tune::Grid{}, 2, 10}, {tune::choice("x", {0, 1, 2, 3})}, 40,
+                        {.stops = [&] { return stopped && second_has_begun(); }, .progress = false});
+    return trials.run([&](const tune::Trial& trial) {  // then worse than those that were left behind
+      return trial.steps == 10 ? trial.values["x"] : 100 - trial.values["x"];
+    });
+  };
+  CHECK(!search(true).complete);
+  const tune::Found found = search(false);
+  CHECK(found.complete);
+  CHECK(found.best().number == 1);
+  for (const std::size_t left : {2u, 3u}) CHECK(found.trials[left].steps() == 10);
+}
+
 TEST_CASE("a search can be stopped, and goes on") {
   const ::test::Directory folder;
   bool stop = false;
@@ -389,6 +411,23 @@ TEST_CASE("impossible values, and folders of others, are refused") {
   const tune::Found none = failing.run([](const tune::Trial& trial) { return trial.values["y"]; });
   CHECK(::test::says(none.trials[0].failure, "expected the name of an axis: x, found y"));
   refuses([&] { (void)none.best(); }, "expected a trial that has ended well");
+
+  // A trial of a search that was just killed, which has not yet closed what it inherited.
+  tune::Trials after(folder / "run-again", tune::Grid{}, {x}, 0, quiet);
+  (void)after.run(zero);
+  int ready[2];
+  REQUIRE(::pipe(ready) == 0);
+  const ::pid_t left = ::fork();
+  if (left == 0) {
+    const auto lock = after.lock();
+    [[maybe_unused]] const ::ssize_t told = ::write(ready[1], "x", 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    ::_exit(0);
+  }
+  char told = 0;
+  REQUIRE(::read(ready[0], &told, 1) == 1);
+  CHECK(after.run(zero).complete);
+  ::waitpid(left, nullptr, 0);
 
   // Two searches in one folder at once.
   tune::Trials slow(folder / "twice", tune::Grid{}, {x}, 0, quiet), too(folder / "twice", tune::Grid{}, {x}, 0, quiet);
