@@ -480,6 +480,7 @@ TEST_CASE("a worker survives whoever calls") {
   // Asks for much and reads nothing: the worker keeps what .memory allows, and hangs up.
   data::ServeOptions small = serving;
   small.memory = 1 << 16;
+  small.connections = 1;  // the next one is let in when it has hung up
   const Server little(Pictures{}, small);
   const Stranger deaf(little.port());
   REQUIRE(deaf.open());
@@ -493,6 +494,21 @@ TEST_CASE("a worker survives whoever calls") {
   }
   REQUIRE(batches_of(Remote({at(little.port())}, options()), how) == all);
   REQUIRE(batches_of(Remote({at(server.port())}, options()), how) == all);
+
+  // Who asks, and has gone before the answer: the memory for it is free again.
+  Pictures slow;
+  slow.slow = 250;  // 10 ms for each of index 2
+  small.connections = 256;
+  const Server again(slow, small);
+  std::string ten;
+  for (int i = 0; i < 10; ++i) ten += text_of({2, 0, 0});
+  for (int i = 0; i < 16; ++i) {
+    const Stranger hasty(again.port());
+    REQUIRE(hasty.open());
+    REQUIRE(hasty.say(frame_of(Kind::Read, 1, bytes_of(ten)), ten));
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  REQUIRE(batches_of(Remote({at(again.port())}, options()), how) == all);
 }
 
 TEST_CASE("no more connections than a worker was told") {

@@ -66,17 +66,19 @@ TEST_CASE("random draws depend on seed, trial and axis, lie in their ranges, and
     CHECK(drawn[i].values != others[i].values);
     CHECK(drawn[i].recipe == i % 3);
   }
-  std::size_t lower_half = 0, small = 0, of_choice[3] = {};
+  std::size_t lower_half = 0, small = 0, both = 0, of_choice[3] = {};
   for (const tune::Candidate& one : drawn) {
     REQUIRE((one.values[0] >= -2 && one.values[0] <= 3));
     REQUIRE((one.values[1] >= 1e-5 && one.values[1] <= 1e-1));
     lower_half += one.values[0] < 0.5 ? 1 : 0;
     small += one.values[1] < 1e-3 ? 1 : 0;  // half of the decades
+    both += one.values[0] < 0.5 && one.values[1] < 1e-3 ? 1 : 0;
     ++of_choice[static_cast<std::size_t>(one.values[2]) - 5];
   }
   // Binomial: the standard deviation of 3000 draws is below 28, and 26 for a third; 5 of them.
   CHECK(std::abs(double(lower_half) - 1500) < 140);
   CHECK(std::abs(double(small) - 1500) < 140);
+  CHECK(std::abs(double(both) - 750) < 120);  // one axis says nothing of another; a standard deviation of 24
   for (const std::size_t times : of_choice) CHECK(std::abs(double(times) - 1000) < 140);
 }
 
@@ -132,6 +134,9 @@ TEST_CASE("halving promotes the best of each rung, lets them go on in their fold
   const tune::Found found = trials.run([&](const tune::Trial& trial) {
     // After 10 steps the least x leads; later it is x = 2, in the end x = 1.
     count(runs, std::to_string(trial.number) + " " + std::to_string(trial.steps));
+    std::size_t folders = 0;  // of those that were left behind there is none
+    for (const auto& entry : std::filesystem::directory_iterator(folder / "run")) folders += entry.is_directory();
+    if (trial.steps > 10 && folders != (trial.steps == 30 ? 3u : 1u)) throw std::runtime_error("other folders");
     const std::size_t before = lines(trial.folder + "/state").size();
     count(trial.folder + "/state", "a rung");
     if (before != (trial.steps == 10 ? 0u : trial.steps == 30 ? 1u : 2u)) throw std::runtime_error("not its folder");
@@ -312,6 +317,15 @@ TEST_CASE("a search that is killed goes on: finished trials do not run again, an
   CHECK(found.best().number == whole.best().number);
   // Each kill loses at most what ran at that moment.
   CHECK(lines(runs).size() <= 14 + 2 * static_cast<std::size_t>(kills));
+}
+
+TEST_CASE("of equal losses the first trial is the best") {
+  const ::test::Directory folder;
+  tune::Trials trials(folder / "run", tune::Halving{tune::Grid{}, 3, 10}, {tune::choice("x", {0, 1, 2, 3, 4, 5})}, 30,
+                      {.at_once = 3, .progress = false});
+  const tune::Found found = trials.run([](const tune::Trial&) { return 1.0; });
+  CHECK(found.best().number == 0);
+  for (std::size_t i = 0; i < 6; ++i) CHECK(found.ranking()[i].number == i);
 }
 
 TEST_CASE("what a rung promotes does not change by what its trials did later") {
