@@ -44,7 +44,8 @@ struct Pictures {
   std::string label = "pictures";
   std::uint64_t other = 0;  // another program
   std::size_t broken = ~std::size_t{0};
-  int slow = 1;  // · 40 us, for some
+  std::size_t odd = ~std::size_t{0};  // of this one alone
+  int slow = 1;                       // · 40 us, for some
 
   std::string name() const { return label; }
   std::size_t size(const SampleShape& shape) const {
@@ -55,7 +56,7 @@ struct Pictures {
     if (key.index == broken) throw Error(label + ", sample " + std::to_string(key.index), "a picture", "a hole");
     if (key.index % 5 == 2) std::this_thread::sleep_for(std::chrono::microseconds(40 * slow));
     for (std::size_t i = 0; i < sample.input.size(); ++i)
-      sample.input[i] = static_cast<float>(key.bits(i + other) % 1000) / 7;
+      sample.input[i] = static_cast<float>(key.bits(i + other + (key.index == odd ? 1 : 0)) % 1000) / 7;
     for (std::size_t i = 0; i < sample.target.size(); ++i) sample.target[i] = static_cast<std::int32_t>(key.index + i);
   }
 };
@@ -385,6 +386,13 @@ TEST_CASE("unlike pipelines are refused, and both are named") {
   other = Pictures{};
   other.other = 1;
   CHECK(says(beside(other), {"workers of one pipeline", "a sum of three of them"}));
+  for (const std::size_t index : {0u, 105u, 209u}) {  // the first, the middle and the last sample, each alone
+    other = Pictures{};
+    other.odd = index;
+    CHECK(says(beside(other), {"workers of one pipeline", "a sum of three of them"}));
+  }
+  other = Pictures{};
+  other.other = 1;
 
   const data::Remote<float, std::int64_t> types({at(server.port())}, options());
   CHECK(says(error_of([&] { static_cast<void>(types.size(shape)); }),
@@ -472,6 +480,7 @@ TEST_CASE("a worker survives whoever calls") {
   // Asks for much and reads nothing: the worker keeps what .memory allows, and hangs up.
   data::ServeOptions small = serving;
   small.memory = 1 << 16;
+  small.connections = 1;  // the next one is let in when it has hung up
   const Server little(Pictures{}, small);
   const Stranger deaf(little.port());
   REQUIRE(deaf.open());
@@ -485,15 +494,47 @@ TEST_CASE("a worker survives whoever calls") {
   }
   REQUIRE(batches_of(Remote({at(little.port())}, options()), how) == all);
   REQUIRE(batches_of(Remote({at(server.port())}, options()), how) == all);
+
+  // Who asks, and has gone before the answer: the memory for it is free again.
+  Pictures slow;
+  slow.slow = 250;  // 10 ms for each of index 2
+  small.connections = 256;
+  const Server again(slow, small);
+  std::string ten;
+  for (int i = 0; i < 10; ++i) ten += text_of({2, 0, 0});
+  for (int i = 0; i < 16; ++i) {
+    const Stranger hasty(again.port());
+    REQUIRE(hasty.open());
+    REQUIRE(hasty.say(frame_of(Kind::Read, 1, bytes_of(ten)), ten));
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  REQUIRE(batches_of(Remote({at(again.port())}, options()), how) == all);
 }
 
 TEST_CASE("no more connections than a worker was told") {
   data::ServeOptions one = served();
   one.connections = 1;
   const Server server(Pictures{}, one);
-  const Remote first({at(server.port())}, options()), second({at(server.port())}, options());
-  CHECK(first.size(shape) == 210);
-  CHECK(says(error_of([&] { static_cast<void>(second.size(shape)); }), {"serves 1 connections"}));
+  std::optional<Remote> first;
+  first.emplace(std::vector<std::string>{at(server.port())}, options());
+  CHECK(first->size(shape) == 210);
+  data::RemoteOptions impatient = options();
+  impatient.patience = milliseconds(300);
+  const Remote second({at(server.port())}, impatient);
+  const std::string text = error_of([&] { static_cast<void>(second.size(shape)); });
+  INFO(text);
+  CHECK(says(text, {"one of its workers within 300 ms", "serves 1 connections", "end another trainer"}));
+
+  // Who waits is let in when the other has gone.
+  const Remote third({at(server.port())}, options());
+  std::thread ends([&] {
+    std::this_thread::sleep_for(milliseconds(300));
+    first.reset();
+  });
+  const std::string none = error_of([&] { CHECK(third.size(shape) == 210); });
+  ends.join();
+  CHECK(none == "");
+  CHECK(says(third.workers()[0].reason, {"serves 1 connections"}));
 }
 
 TEST_CASE("a trainer survives whatever workers answer, and says why it left them") {
@@ -501,11 +542,12 @@ TEST_CASE("a trainer survives whatever workers answer, and says why it left them
   const LoaderOptions how{.batch = 16, .seed = 7, .epochs = 2, .workers = 2};
   const std::vector<Batch> all = batches_of(pictures, how);
   const Server honest(pictures, served());
-  enum Lie { Noise, Length, Split, Sum, Number, Kinds, Silence, Half, Never, Failure };
+  enum Lie { Noise, Length, Split, Sum, SumOfInputs, Number, Kinds, Silence, Half, Never, Failure };
   const std::vector<std::pair<Lie, std::string>> lies{{Noise, "bytes that are no answer"},
                                                       {Length, "bytes in place of"},
                                                       {Split, "bytes in place of"},
                                                       {Sum, "damaged on its way"},
+                                                      {SumOfInputs, "damaged on its way"},
                                                       {Number, "nothing that was asked"},
                                                       {Kinds, "another kind"},
                                                       {Silence, "no answer within 300 ms"},
@@ -535,6 +577,7 @@ TEST_CASE("a trainer survives whatever workers answer, and says why it left them
       if (lie == Noise) frame.own ^= 1;
       if (lie == Split) frame.first -= 4;
       if (lie == Sum) frame.sums[1] ^= 1;
+      if (lie == SumOfInputs) frame.sums[0] ^= 1;
       if (lie == Number) frame.number += 1000;
       if (lie == Kinds) frame.kind = Kind::Opened;
       if (lie != Noise) frame.own = frame.sum();
@@ -595,6 +638,28 @@ TEST_CASE("without any worker there is an error that names each, or the samples 
              {"within 1400 ms after the last was lost", address + ": ", nowhere + ": Connection refused", "resume"}));
 }
 
+TEST_CASE("patience begins when the last worker is lost, however long it was there") {
+  data::ServeOptions serving = served();
+  auto server = std::make_unique<Server>(Pictures{}, serving);
+  serving.port = server->port();
+  data::RemoteOptions patient = options();
+  patient.patience = milliseconds(1500);
+  const Remote remote({at(serving.port)}, patient);
+  CHECK(remote.size(shape) == 210);
+  std::this_thread::sleep_for(milliseconds(1600));
+  server.reset();
+  std::thread again([&] {
+    std::this_thread::sleep_for(milliseconds(100));
+    server = std::make_unique<Server>(Pictures{}, serving);
+  });
+  std::vector<float> input(33);
+  std::vector<std::int32_t> target(3);
+  const std::string error = error_of([&] { remote.read(data::Key{7, 0, 0}, {input, target}); });
+  again.join();
+  CHECK(error == "");
+  CHECK(target[0] == 7);
+}
+
 TEST_CASE("what a pipeline throws is said, after every worker was asked") {
   Pictures pictures;
   pictures.broken = 77;
@@ -607,6 +672,9 @@ TEST_CASE("what a pipeline throws is said, after every worker was asked") {
                     "127.0.0.1:", "pictures, sample 77: expected a picture, found a hole"}));
   const Remote helped({at(first.port())}, options(), pictures);
   CHECK(says(error_of([&] { batches_of(helped, how); }), {"pictures, sample 77"}));
+  // A worker that is not there is not waited for.
+  const Remote halved({at(first.port()), at(free_port())}, options());
+  CHECK(says(error_of([&] { batches_of(halved, how); }), {"pictures, sample 77"}));
 }
 
 TEST_CASE("a sample that ends every worker that computes it ends the run, too") {
@@ -623,20 +691,43 @@ TEST_CASE("a sample that ends every worker that computes it ends the run, too") 
 
 TEST_CASE("a fork of the process that connected a Remote is refused, and does not wait") {
   const Server server(Pictures{}, served());
-  const Remote remote({at(server.port())}, options());
-  CHECK(remote.size(shape) == 210);
-  const ::pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(20);
-    std::vector<float> input(33);
-    std::vector<std::int32_t> target(3);
-    const bool refused = says(error_of([&] { static_cast<void>(remote.size(shape)); }), {"a fork of it"}) &&
-                         says(error_of([&] { remote.read(data::Key{}, {input, target}); }), {"a fork of it"});
-    ::_exit(refused ? 0 : 1);
+  auto remote = std::make_unique<const Remote>(std::vector<std::string>{at(server.port())}, options());
+  CHECK(remote->size(shape) == 210);
+  std::atomic<bool> is_done = false;
+  std::thread asks([&] {  // has the lock in some of the forks
+    while (!is_done) static_cast<void>(remote->workers());
+  });
+  int refused = 0, times = 0;
+  for (; times < 20; ++times) {
+    const ::pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      std::vector<float> input(33);
+      std::vector<std::int32_t> target(3);
+      const bool reads = !says(error_of([&] { static_cast<void>(remote->size(shape)); }), {"a fork of it"}) ||
+                         !says(error_of([&] { remote->read(data::Key{}, {input, target}); }), {"a fork of it"});
+      const data::RemoteWorker worker = remote->workers()[0];
+      const bool knows = says(remote->name(), {at(server.port())}) && worker.address == at(server.port()) &&
+                         !worker.is_connected && says(worker.reason, {"another process"});
+      remote.reset();
+      ::_exit(!reads && knows ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    refused += status == 0;
   }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
+  is_done = true;
+  asks.join();
+  CHECK(refused == times);
+
+  // The connection is as it was.
+  std::vector<float> input(33);
+  std::vector<std::int32_t> target(3);
+  remote->read(data::Key{7, 0, 0}, {input, target});
+  CHECK(target[0] == 7);
+  CHECK(remote->name() == "pictures");
+  CHECK(remote->workers()[0].is_connected);
+  CHECK(remote->workers()[0].reason == "");
 }
 
 TEST_CASE("a part of a Remote, with weights of classes, asks for whole batches") {

@@ -74,6 +74,10 @@ TEST_CASE("the form has its effect, what it plans is what it uses, and it repeat
   using ByLibrary = Trainer<SmallResNet, Batch<4>, Precision<bf16, fp32>, Convolution<Cudnn>, Device<Emulated>>;
   static_assert(Composable<SmallResNet, Convolution<Cudnn>, Device<Emulated>> &&
                 !Composable<SmallResNet, Convolution<Cudnn>> && !Composable<SmallResNet, Convolution<Direct>>);
+  // It says how a device computes, not what: one recipe for models with convolutions, attention, both and neither.
+  struct Plain final : Model<Input<Vector<4>>, Linear<5>> {};
+  static_assert(Composable<Plain, Convolution<Cudnn>, Device<Emulated>> &&
+                Composable<Plain, Precision<bf16, fp32>, Attention<Cudnn>, Device<Emulated>>);
   static_assert(ByLibrary::plan().operations() == InBlocks::plan().operations());
   static_assert(std::is_same_v<Trainer<SmallResNet, Device<Emulated>>::Recipe::Device::Traits::convolution, Direct>);
   ByLibrary trainer;

@@ -9,16 +9,19 @@
 #include "temporary.hpp"
 #include "tune/same.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -136,6 +139,36 @@ TEST_CASE("halving goes on with the bits of an uninterrupted run, and so does a 
     if (!::test::says(line, "{\"trial\":" + std::to_string(best.number) + ",")) text += line + "\n";
   ::test::put(folder / "whole/trials.jsonl", text);
   CHECK(same(search("whole", 0, 1).run(training(), validation()), whole));
+}
+
+TEST_CASE("a promoted trial trains the steps that are left, and a trial saves its state on the way") {
+  struct Counted {
+    std::atomic<std::uint64_t>* reads;  // of all processes
+    std::size_t size(const SampleShape& shape) const { return training().size(shape); }
+    void read(std::size_t index, Sample<float, std::int32_t> sample) const {
+      ++*reads;
+      training().read(index, sample);
+    }
+  };
+  void* const shared = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(shared != MAP_FAILED);
+  auto* const reads = ::new (shared) std::atomic<std::uint64_t>(0);
+  const ::test::Directory folder;
+  tune::Search<tune::Recipes<WithAdamW>> halving(folder / "halving", tune::Halving{tune::Random{4, 4}, 2, 40}, rates,
+                                                 set, quiet(160));
+  CHECK(halving.run(Counted{reads}, validation()).complete);
+  // 4 trials to 40 steps, 2 on to 80, 1 on to 160 are 320 steps; from the beginning each time, 480. A loader is some
+  // batches ahead, in each of the 7 runs.
+  CHECK(*reads >= 320 * 32);
+  CHECK(*reads < 400 * 32);
+  ::munmap(shared, 4096);
+
+  tune::Settings settings = quiet(20'000);
+  settings.save_every = 5;
+  const std::string state = folder / "saves/trial-0/state.safetensors";
+  settings.stops = [&] { return std::filesystem::exists(state); };
+  tune::Search<tune::Recipes<WithAdamW>> saves(folder / "saves", tune::Random{.trials = 1}, rates, set, settings);
+  CHECK(!saves.run(training(), validation()).complete);
 }
 
 TEST_CASE("a search chooses by the averages of the weights, if the rules keep some") {

@@ -66,17 +66,19 @@ TEST_CASE("random draws depend on seed, trial and axis, lie in their ranges, and
     CHECK(drawn[i].values != others[i].values);
     CHECK(drawn[i].recipe == i % 3);
   }
-  std::size_t lower_half = 0, small = 0, of_choice[3] = {};
+  std::size_t lower_half = 0, small = 0, both = 0, of_choice[3] = {};
   for (const tune::Candidate& one : drawn) {
     REQUIRE((one.values[0] >= -2 && one.values[0] <= 3));
     REQUIRE((one.values[1] >= 1e-5 && one.values[1] <= 1e-1));
     lower_half += one.values[0] < 0.5 ? 1 : 0;
     small += one.values[1] < 1e-3 ? 1 : 0;  // half of the decades
+    both += one.values[0] < 0.5 && one.values[1] < 1e-3 ? 1 : 0;
     ++of_choice[static_cast<std::size_t>(one.values[2]) - 5];
   }
   // Binomial: the standard deviation of 3000 draws is below 28, and 26 for a third; 5 of them.
   CHECK(std::abs(double(lower_half) - 1500) < 140);
   CHECK(std::abs(double(small) - 1500) < 140);
+  CHECK(std::abs(double(both) - 750) < 120);  // one axis says nothing of another; a standard deviation of 24
   for (const std::size_t times : of_choice) CHECK(std::abs(double(times) - 1000) < 140);
 }
 
@@ -132,6 +134,9 @@ TEST_CASE("halving promotes the best of each rung, lets them go on in their fold
   const tune::Found found = trials.run([&](const tune::Trial& trial) {
     // After 10 steps the least x leads; later it is x = 2, in the end x = 1.
     count(runs, std::to_string(trial.number) + " " + std::to_string(trial.steps));
+    std::size_t folders = 0;  // of those that were left behind there is none
+    for (const auto& entry : std::filesystem::directory_iterator(folder / "run")) folders += entry.is_directory();
+    if (trial.steps > 10 && folders != (trial.steps == 30 ? 3u : 1u)) throw std::runtime_error("other folders");
     const std::size_t before = lines(trial.folder + "/state").size();
     count(trial.folder + "/state", "a rung");
     if (before != (trial.steps == 10 ? 0u : trial.steps == 30 ? 1u : 2u)) throw std::runtime_error("not its folder");
@@ -314,6 +319,37 @@ TEST_CASE("a search that is killed goes on: finished trials do not run again, an
   CHECK(lines(runs).size() <= 14 + 2 * static_cast<std::size_t>(kills));
 }
 
+TEST_CASE("of equal losses the first trial is the best") {
+  const ::test::Directory folder;
+  tune::Trials trials(folder / "run", tune::Halving{tune::Grid{}, 3, 10}, {tune::choice("x", {0, 1, 2, 3, 4, 5})}, 30,
+                      {.at_once = 3, .progress = false});
+  const tune::Found found = trials.run([](const tune::Trial&) { return 1.0; });
+  CHECK(found.best().number == 0);
+  for (std::size_t i = 0; i < 6; ++i) CHECK(found.ranking()[i].number == i);
+}
+
+TEST_CASE("what a rung promotes does not change by what its trials did later") {
+  const ::test::Directory folder;
+  const std::string records = folder / "run/trials.jsonl";
+  const auto search = [&](bool stopped) {
+    const auto second_has_begun = [&] {
+      for (const std::string& line : lines(records))
+        if (::test::says(line, "\"steps\":20")) return true;
+      return false;
+    };
+    tune::Trials trials(folder / "run", tune::Halving{tune::Grid{}, 2, 10}, {tune::choice("x", {0, 1, 2, 3})}, 40,
+                        {.stops = [&] { return stopped && second_has_begun(); }, .progress = false});
+    return trials.run([&](const tune::Trial& trial) {  // then worse than those that were left behind
+      return trial.steps == 10 ? trial.values["x"] : 100 - trial.values["x"];
+    });
+  };
+  CHECK(!search(true).complete);
+  const tune::Found found = search(false);
+  CHECK(found.complete);
+  CHECK(found.best().number == 1);
+  for (const std::size_t left : {2u, 3u}) CHECK(found.trials[left].steps() == 10);
+}
+
 TEST_CASE("a search can be stopped, and goes on") {
   const ::test::Directory folder;
   bool stop = false;
@@ -389,6 +425,23 @@ TEST_CASE("impossible values, and folders of others, are refused") {
   const tune::Found none = failing.run([](const tune::Trial& trial) { return trial.values["y"]; });
   CHECK(::test::says(none.trials[0].failure, "expected the name of an axis: x, found y"));
   refuses([&] { (void)none.best(); }, "expected a trial that has ended well");
+
+  // A trial of a search that was just killed, which has not yet closed what it inherited.
+  tune::Trials after(folder / "run-again", tune::Grid{}, {x}, 0, quiet);
+  (void)after.run(zero);
+  int ready[2];
+  REQUIRE(::pipe(ready) == 0);
+  const ::pid_t left = ::fork();
+  if (left == 0) {
+    const auto lock = after.lock();
+    [[maybe_unused]] const ::ssize_t told = ::write(ready[1], "x", 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    ::_exit(0);
+  }
+  char told = 0;
+  REQUIRE(::read(ready[0], &told, 1) == 1);
+  CHECK(after.run(zero).complete);
+  ::waitpid(left, nullptr, 0);
 
   // Two searches in one folder at once.
   tune::Trials slow(folder / "twice", tune::Grid{}, {x}, 0, quiet), too(folder / "twice", tune::Grid{}, {x}, 0, quiet);

@@ -226,6 +226,21 @@ static_assert(breaks<TwoEnds<Within<Ended>, Within<EndedTarget>, Within<Ended>, 
                      rule::padding_is_a_token<PaddedWith<9>, 9, false>>);
 static_assert(breaks<TwoEnds<Within<Ended>, Within<EndedTarget>, Within<Ended>, 16, 8>,
                      rule::padding_is_a_token<PaddedWith<16>, 16, false>>);
+/// Two lengths of one text end at one token.
+struct EndedToo : NamedLength<4> {};
+template <std::int32_t first, std::int32_t second>
+using PaddedTwice =
+    Model<Input<Bundle<Tokens<4>, Tokens<6>>>,
+          Fork<ConcatAlong<0>,
+               Sequential<Part<0>, KeepLength<Ended, PaddedWith<first>>, Embedding<Vocabulary<16>, 12>,
+                          SelfAttention<Heads<2>, Within<Ended>>>,
+               Sequential<Part<0>, KeepLength<EndedToo, PaddedWith<second>>, Embedding<Vocabulary<16>, 12>,
+                          SelfAttention<Heads<2>, Within<EndedToo>>>,
+               Sequential<Part<1>, KeepLength<EndedTarget, PaddedWith<1>>, Embedding<Vocabulary<9>, 12>>>,
+          Linear<16>>;
+static_assert(Composable<PaddedTwice<15, 15>>);
+static_assert(breaks<PaddedTwice<15, 0>, rule::one_token_pads_a_text<PaddedWith<15>, PaddedWith<0>>>);
+static_assert(breaks<PaddedTwice<1, 15>, rule::one_token_pads_a_text<PaddedWith<1>, PaddedWith<15>>>);
 /// A shorter source is one whose padding some attention does not see.
 template <class Network>
 inline constexpr std::int32_t pads = train::two_texts<typename train::parts_t<Network>::Layers>::padding;

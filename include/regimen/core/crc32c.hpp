@@ -1,4 +1,4 @@
-// regimen/core/crc32c.hpp — the checksum of TFRecord files: CRC-32C, plain and masked.
+// regimen/core/crc32c.hpp — the checksum of TFRecord files: CRC-32C, plain and masked; what frames their records.
 #pragma once
 
 #include <array>
@@ -66,6 +66,28 @@ inline std::uint32_t masked_crc32c(std::span<const std::byte> bytes) {
   const std::uint32_t crc = crc32c(bytes);
   return (crc >> 15 | crc << 17) + 0xA282'EAD8u;
 }
+
+namespace detail {
+
+/// What stands before and behind the data of a record in TFRecord files: their length, in 8 bytes, little-endian, and its
+/// masked sum; the masked sum of the data.
+struct RecordEnds final {
+  std::array<std::byte, 12> before{};
+  std::array<std::byte, 4> behind{};
+
+  explicit RecordEnds(std::span<const std::byte> data) {
+    put(std::span(before).first(8), data.size());
+    put(std::span(before).last(4), masked_crc32c(std::span(before).first(8)));
+    put(behind, masked_crc32c(data));
+  }
+
+ private:
+  static void put(std::span<std::byte> to, std::uint64_t value) {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<std::byte>(value >> 8 * i);
+  }
+};
+
+}  // namespace detail
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

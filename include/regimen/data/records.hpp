@@ -5,7 +5,6 @@
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/indexed_files.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -75,7 +74,8 @@ class Records final {
   }
 
  private:
-  static constexpr std::size_t header = 12, trailer = 4;
+  static constexpr std::size_t header = sizeof(regimen::detail::RecordEnds::before),
+                               trailer = sizeof(regimen::detail::RecordEnds::behind);
   using File = detail::IndexedFiles::File;
 
   /// A record's data, without a place if its length is wrong; `found` says what is wrong, if anything is.
@@ -131,14 +131,10 @@ class RecordWriter final {
   explicit RecordWriter(const std::string& path) : file_(path) {}
 
   void write(std::span<const std::byte> data) {
-    std::array<std::byte, 12> header{};
-    detail::put_little<std::uint64_t>(header.data(), data.size());
-    detail::put_little(header.data() + 8, masked_crc32c(std::span(header).first(8)));
-    file_.put(header);
+    const regimen::detail::RecordEnds ends(data);
+    file_.put(ends.before);
     file_.put(data);
-    std::array<std::byte, 4> trailer{};
-    detail::put_little(trailer.data(), masked_crc32c(data));
-    file_.put(trailer);
+    file_.put(ends.behind);
     ++records_;
   }
   void write(std::string_view data) { write(detail::bytes_of(data)); }

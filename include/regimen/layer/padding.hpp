@@ -52,7 +52,8 @@ inline constexpr std::int32_t padding_token<PaddedWith<Token>> = Token;
 ///   x, y (B,T) tokens; exact. It stands in no Repeat. Padding between two other tokens counts as they do. The keys of a
 ///   Within<Name> are those of the T positions, one each: behind a layer that changes their number the length is another's
 ///
-/// refuses  texts of other positions than Name's, and in Within<Name> keys of others; a token outside the vocabulary
+/// refuses  texts of other positions than Name's, and in Within<Name> keys of others; a token outside the vocabulary; two
+///          tokens that pad one text, the model's input or a Part of it
 /// cost     a number per sample, from the beginning of forward to the end of backward
 template <class Name, class End>
 struct KeepLength final {

@@ -38,7 +38,8 @@ struct Cudnn final {
 };
 
 /// Decides the form in which a device computes the attention of SelfAttention. All forms compute the same function, of
-/// the same random numbers but for Cudnn, with other roundings; each repeats its bits.
+/// the same random numbers but for Cudnn, with other roundings; each repeats its bits. A recipe has it for models without
+/// attention, too, where it changes no result.
 ///
 ///   choices   Attention<Tiled>, Attention<Composed>, Attention<Cudnn>
 ///   default   Attention<>: the device's own form

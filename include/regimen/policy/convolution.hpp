@@ -19,7 +19,8 @@ inline constexpr bool belongs_to<Cudnn, axis::convolution> = true;
 }  // namespace detail
 
 /// Decides the form in which a GPU computes convolutions: Conv1d, Conv2d, Conv3d and ConvTranspose2d, forward and
-/// backward. One of a single pixel, which is a product, has no other form.
+/// backward. One of a single pixel, which is a product, has no other form. Like Attention<...>, it says how a device
+/// computes, and not what: a recipe has it for models without convolutions, too, where it changes no result.
 ///
 ///   choices   Convolution<Direct>, Convolution<Cudnn>
 ///   default   Convolution<>: the device's own form; Direct on GPUs

@@ -37,11 +37,10 @@ template <class In, class Label>
 class Remote final {
  public:
   explicit Remote(const std::vector<std::string>& addresses, const RemoteOptions& options = {})
-      : pool_(std::make_shared<service::Pool>(addresses, options, service::words_of_types<In, Label>(), nullptr)) {}
+      : pool_(make(addresses, options, nullptr)) {}
   template <Source<In, Label> S>
   Remote(const std::vector<std::string>& addresses, const RemoteOptions& options, S local)
-      : pool_(std::make_shared<service::Pool>(addresses, options, service::words_of_types<In, Label>(),
-                                              std::make_unique<service::SamplesOf<In, Label, S>>(std::move(local)))) {}
+      : pool_(make(addresses, options, std::make_unique<service::SamplesOf<In, Label, S>>(std::move(local)))) {}
 
   std::size_t size(const SampleShape& shape) const { return pool_->size(shape_of(shape)); }
   std::string name() const { return pool_->name(); }
@@ -55,6 +54,11 @@ class Remote final {
   std::vector<RemoteWorker> workers() const { return pool_->workers(); }
 
  private:
+  static std::shared_ptr<service::Pool> make(const std::vector<std::string>& addresses, const RemoteOptions& options,
+                                             std::unique_ptr<const service::Samples> local) {
+    return {new service::Pool(addresses, options, service::words_of_types<In, Label>(), std::move(local)),
+            service::Pool::Delete{}};
+  }
   static service::Extents shape_of(const SampleShape& shape) {
     return {shape.input, shape.target, shape.vocabulary_or_classes, shape.classes, sizeof(In), sizeof(Label)};
   }

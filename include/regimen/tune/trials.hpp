@@ -126,14 +126,16 @@ class Trials final {
     return found_;
   }
 
-  /// Only one process works in a folder: the lock ends with the descriptor, or the process.
+  /// Only one process works in a folder: the lock ends with the descriptor, or the process. It is waited for, for a
+  /// second: a trial of a search that was killed just now may not have closed its copy.
   [[gnu::cold]] detail::Descriptor lock() const {
     const std::string path = folder_ + "/lock";
     detail::Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     if (*lock < 0) throw Error(path, "a folder that can be written", detail::system_words(errno));
-    if (::flock(*lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-      throw Error(folder_, "a folder in which nobody searches", "a search that is running, or its look at test data",
-                  "wait for its end");
+    for (int tries = 0; ::flock(*lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++tries, nap())
+      if (tries == 200)
+        throw Error(folder_, "a folder in which nobody searches", "a search that is running, or its look at test data",
+                    "wait for its end");
     return lock;
   }
   /// Runs a body in a process of its own, as a trial, with the whole machine. Throws Error if it fails.

@@ -193,19 +193,26 @@ constexpr auto vocabulary_of() {
   }
 }
 
+/// Which value of the model's input a layer reads: that of the last Part before it; 0 without one.
+template <class Network, class Layer>
+constexpr std::size_t part_before() {
+  using Layers = detail::layers_in<typename parts_t<Network>::Layers>;
+  using Before = mp::mp_take_c<Layers, mp::mp_find<Layers, Layer>::value>;
+  std::size_t part = 0;
+  mp::mp_for_each<mp::mp_transform<vocabulary, Before>>([&]<class Found>(Found) {
+    if (Found::part != vocabulary<void>::part) part = Found::part;
+  });
+  return part;
+}
+
 /// The vocabulary of the text that a layer of a model reads, likewise: 0 without an Embedding.
 template <class Network, class Layer>
 constexpr std::size_t vocabulary_at() {
   constexpr auto sizes = vocabulary_of<Network>();
   if constexpr (std::is_same_v<decltype(sizes), const std::size_t>) return sizes;
   else {
-    using Layers = detail::layers_in<typename parts_t<Network>::Layers>;
-    using Before = mp::mp_take_c<Layers, mp::mp_find<Layers, Layer>::value>;
-    std::size_t part = 0;
-    mp::mp_for_each<mp::mp_transform<vocabulary, Before>>([&]<class Found>(Found) {
-      if (Found::part < sizes.size()) part = Found::part;
-    });
-    return sizes[part];
+    constexpr std::size_t part = part_before<Network, Layer>();
+    return part < sizes.size() ? sizes[part] : 0;  // bundle_has_part refuses others
   }
 }
 

@@ -6,6 +6,7 @@
 #include <regimen/layer/named.hpp>
 #include <regimen/layer/padding.hpp>
 #include <regimen/rule/named_value_is_kept.hpp>
+#include <regimen/rule/one_token_pads_a_text.hpp>
 #include <regimen/rule/padding_is_a_token.hpp>
 #include <regimen/rule/value_is_kept_once.hpp>
 #include <regimen/verdict/model_layers.hpp>
@@ -58,7 +59,7 @@ struct as_named<detail::AttendWithin<Attend, Name>> {
 template <class Layer>
 using as_named_t = typename as_named<Layer>::type;
 
-/// The rules for what pads texts: a token of their vocabulary.
+/// The rules for what pads texts: a token of their vocabulary, and one for each text.
 template <class Network>
 struct padding_rules {
  private:
@@ -68,18 +69,39 @@ struct padding_rules {
   };
   template <class Name, class End>
   struct of<KeepLength<Name, End>> {
-    static constexpr std::size_t words = vocabulary_at<Network, KeepLength<Name, End>>();
-    static constexpr std::int64_t token = regimen::detail::padding_token<End>;
-    using type = boost::mp11::mp_list<
-        rule::padding_is_a_token<End, words, (token >= 0 && (words == 0 || token < std::int64_t(words)))>>;
+    using type = boost::mp11::mp_list<KeepLength<Name, End>>;
   };
   template <class Layer>
   using of_t = typename of<Layer>::type;
-
- public:
-  using type = boost::mp11::mp_append<
+  using Counted = boost::mp11::mp_append<
       boost::mp11::mp_list<>,
       boost::mp11::mp_flatten<boost::mp11::mp_transform<of_t, detail::layers_in<typename parts_t<Network>::Layers>>>>;
+
+  template <class Counts>
+  using end = boost::mp11::mp_second<Counts>;
+  template <class Counts>
+  struct is_token {
+    static constexpr std::size_t words = vocabulary_at<Network, Counts>();
+    static constexpr std::int64_t token = regimen::detail::padding_token<end<Counts>>;
+    using type =
+        rule::padding_is_a_token<end<Counts>, words, (token >= 0 && (words == 0 || token < std::int64_t(words)))>;
+  };
+  template <class Counts>
+  using is_token_t = typename is_token<Counts>::type;
+  /// The first that counts the same text.
+  template <class Counts>
+  struct of_one_text {
+    template <class Other>
+    using is_of_it = boost::mp11::mp_bool<part_before<Network, Other>() == part_before<Network, Counts>()>;
+    using First = boost::mp11::mp_at<Counted, boost::mp11::mp_find_if<Counted, is_of_it>>;
+    using type = rule::one_token_pads_a_text<end<First>, end<Counts>>;
+  };
+  template <class Counts>
+  using of_one_text_t = typename of_one_text<Counts>::type;
+
+ public:
+  using type = boost::mp11::mp_append<boost::mp11::mp_transform<is_token_t, Counted>,
+                                      boost::mp11::mp_transform<of_one_text_t, Counted>>;
 };
 
 /// The rules for all names in a model's layers, in the order in which these are computed.

@@ -225,11 +225,11 @@ class EventFile final {
  private:
   static std::string value_of(const detail::Message& value) { return detail::Message().text(1, value.bytes()).bytes(); }
   void put(const std::string& event) {
-    const auto masked = [](const std::string& of) {
-      return detail::little_bytes(masked_crc32c(std::as_bytes(std::span(of))), 4);
+    const detail::RecordEnds ends(std::as_bytes(std::span(event)));
+    const auto text = [](std::span<const std::byte> bytes) {
+      return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     };
-    const std::string length = detail::little_bytes(event.size(), 8),
-                      record = length + masked(length) + event + masked(event);
+    const std::string record = text(ends.before) + event + text(ends.behind);
     for (std::string_view left = record; !left.empty();) {
       const ::ssize_t written = ::write(*file_, left.data(), left.size());
       if (written < 0 && errno == EINTR) continue;

@@ -44,6 +44,7 @@ struct Challenge final {
 /// `bytes` follow: the addresses of all ranks, the reason of a refusal, or nothing.
 struct Answer final {
   std::array<char, 8> magic{'r', 'e', 'g', 'i', 'm', 'e', 'n', '5'};
+  static constexpr std::uint32_t always = 1, now = 2;  // how it is refused
   std::uint32_t refused = 0, bytes = 0;
   Digest proof{};
 };
@@ -84,8 +85,8 @@ inline Called prove(int socket, Transcript& transcript, const std::string& secre
 }
 
 /// The answer to a caller's proof: its body, which a refusal has, too. Of a welcome all bytes are awaited, `bytes` if they
-/// are given.
-enum class Heard : unsigned char { Welcome, Refusal, Unproved, OtherBytes, Part, Ended };
+/// are given. Later: a refusal of now, which may be a welcome to whoever calls again.
+enum class Heard : unsigned char { Welcome, Refusal, Later, Unproved, OtherBytes, Part, Ended };
 inline Heard hear(int socket, const Transcript& transcript, const std::string& secret, Clock::time_point until,
                   std::string& body, std::optional<std::size_t> bytes = {}) {
   Answer answer;
@@ -97,7 +98,7 @@ inline Heard hear(int socket, const Transcript& transcript, const std::string& s
   if (!receive_all(socket, body.data(), body.size(), until)) return Heard::Part;
   const Digest digest = Sha256().add(body.data(), body.size()).finish();
   if (!is_equal(answer.proof, transcript.proof_of_answer(secret, answer, digest))) return Heard::Unproved;
-  return answer.refused == 0 ? Heard::Welcome : Heard::Refusal;
+  return answer.refused == 0 ? Heard::Welcome : answer.refused == Answer::now ? Heard::Later : Heard::Refusal;
 }
 
 /// Connections that have not yet proved membership. All are served at once, so a silent connection delays nobody. Each
@@ -202,7 +203,7 @@ class PendingConnections final {
         ++refused_;
         last_refused_ = one.arrival.from;
         Answer answer;  // without proof: this tells the other side that its secret differs
-        answer.refused = 1;
+        answer.refused = Answer::always;
         say(socket, answer);
         return State::goes;
       }

@@ -174,7 +174,7 @@ class Bootstrap final {
                                           : "that it has another REGIMEN_SECRET than this rank, or none",
                   "set REGIMEN_SECRET to the same for all ranks");
     }
-    if (heard == Heard::Refusal) throw refusal(text);
+    if (heard != Heard::Welcome) throw refusal(text);
     if (bytes != 0) std::memcpy(body, text.data(), bytes);
   }
 
@@ -277,7 +277,7 @@ class Bootstrap final {
     for (Told& one : all) {
       if (*one.socket < 0) continue;
       Answer answer;
-      answer.refused = refused ? 1 : 0;
+      answer.refused = refused ? Answer::always : 0;
       answer.bytes = static_cast<std::uint32_t>(bytes);
       answer.proof = one.transcript.proof_of_answer(options_.secret, answer, digest);
       one.answer.assign(reinterpret_cast<const char*>(&answer), sizeof answer);

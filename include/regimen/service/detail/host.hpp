@@ -24,11 +24,11 @@ namespace regimen::data {
 
 struct ServeOptions {
   std::uint16_t port = 0;  // 0: a free one, which port() has
-  std::string address;     // where to listen, a name or an IPv4 address; empty: everywhere if there is a secret,
+  std::string address{};   // where to listen, a name or an IPv4 address; empty: everywhere if there is a secret,
                            // without one on this machine only, 127.0.0.1
-  std::optional<std::string> secret;  // as REGIMEN_SECRET, which counts if this is not given: the same for all ranks
-  std::size_t workers = 0;            // threads that compute samples; 0: as many as processors
-  std::string name;                   // by which trainers compare workers; empty: the source's
+  std::optional<std::string> secret{};  // as REGIMEN_SECRET, which counts if this is not given: the same for all ranks
+  std::size_t workers = 0;              // threads that compute samples; 0: as many as processors
+  std::string name{};                   // by which trainers compare workers; empty: the source's
   std::size_t memory = std::size_t{256} << 20;  // bytes of answers that are computed or being sent, at most
   std::size_t connections = 256;                // one for each rank of each trainer, at most
   comm::Deadline deadline =
@@ -146,15 +146,18 @@ class Host final {
   void welcome(comm::detail::PendingConnections::Arrival& arrival) {
     const auto& hello = arrival.transcript.hello;
     std::string problem;
+    std::uint32_t refused = comm::detail::Answer::always;
     if (hello.channel != channel || hello.fingerprint != protocol)
       problem = "this worker speaks version " + std::to_string(protocol) +
                 " of the data service, and the trainer version " + std::to_string(hello.fingerprint) +
                 ": build both from one version of the library";
-    else if (clients_.count() >= options_.connections)
-      problem =
-          "this worker serves " + std::to_string(options_.connections) + " connections, as it was told: give it more";
+    else if (clients_.count() >= options_.connections) {
+      problem = "this worker serves " + std::to_string(options_.connections) +
+                " connections, as many as it was told to: end another trainer, or give it more .connections";
+      refused = comm::detail::Answer::now;
+    }
     comm::detail::Answer answer;
-    answer.refused = problem.empty() ? 0 : 1;
+    answer.refused = problem.empty() ? 0 : refused;
     answer.bytes = static_cast<std::uint32_t>(problem.size());
     answer.proof = arrival.transcript.proof_of_answer(
         secret_, answer, comm::detail::Sha256().add(problem.data(), problem.size()).finish());

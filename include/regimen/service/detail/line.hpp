@@ -87,6 +87,7 @@ class Line final {
       throw Lost(secret.empty() ? "that it has a REGIMEN_SECRET, and this trainer none"
                                 : "that it has another REGIMEN_SECRET than this trainer, or none",
                  "trainers and workers to know the same secret", "set REGIMEN_SECRET to the same for all");
+    if (heard == Heard::Later) throw Lost(text);
     if (heard == Heard::Refusal) throw Lost(text, "a worker that takes this trainer");
   }
   /// Opens a shape of samples: which pipeline is it?
@@ -141,6 +142,8 @@ class Line final {
     const std::lock_guard lock(mutex_);
     const Socket closed = std::move(socket_);
   }
+  /// In a fork: closes its descriptor of the connection, and says nothing on it.
+  void leave() { const Socket closed = std::move(socket_); }
   /// From another thread: all calls end soon, and no other begins.
   void interrupt() {
     const std::lock_guard lock(mutex_);

@@ -33,9 +33,13 @@ struct Reading final {
 class Owner final {
  public:
   void take() { process_ = ::getpid(); }
-  /// Not under a lock, which a thread that was not copied may hold.
+  /// Asked before any lock is taken, which a thread that was not copied may hold.
+  bool is_another() const {
+    const ::pid_t owner = process_;
+    return owner != 0 && owner != ::getpid();
+  }
   void expect() const {
-    if (const ::pid_t owner = process_; owner != 0 && owner != ::getpid())
+    if (is_another())
       throw Error("Remote", "to be read by the process that connected it", "a fork of it",
                   "make the Remote where it is read; a search (tune) needs local data");
   }

@@ -1,11 +1,11 @@
 // regimen/service/detail/pool.hpp — a trainer's side of the data service, whatever the types of its samples are.
 #pragma once
 
-#include <regimen/comm/rendezvous.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/service/detail/frame.hpp>
 #include <regimen/service/detail/line.hpp>
 #include <regimen/service/detail/part.hpp>
+#include <regimen/service/detail/remote_options.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -25,23 +25,6 @@
 #include <vector>
 
 namespace regimen::data {
-
-struct RemoteOptions {
-  std::optional<std::string> secret;  // as REGIMEN_SECRET, which counts if this is not given: the workers' own
-  std::size_t chunk = 0;              // samples that are asked for at once; 0: few enough that all workers have some
-  std::size_t depth = 0;              // such requests in flight to a worker; 0: two more than its threads
-  comm::Deadline deadline = std::chrono::seconds(30);  // for one answer; then the worker is given up, and called again
-  comm::Deadline patience = std::chrono::seconds(60);  // without any worker, before an error
-  bool says = true;  // which workers are lost, and when they are back, on standard error
-};
-
-/// A worker as a trainer sees it.
-struct RemoteWorker final {
-  std::string address;
-  bool is_connected = false;
-  std::uint64_t samples = 0;  // that it has sent
-  std::string reason;         // why it was lost, or could not be reached, the last time
-};
 
 namespace service {
 
@@ -70,6 +53,15 @@ class Pool final {
   }
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
+  /// In a fork of the process that connected it, only descriptors are closed: threads that were not copied hold the rest,
+  /// such as locks, and the other process goes on with the connections.
+  struct Delete {
+    void operator()(Pool* pool) const {
+      if (!pool->owner_.is_another()) delete pool;
+      else
+        for (const auto& worker : pool->workers_) worker->line.leave();
+    }
+  };
   ~Pool() {
     {
       const std::lock_guard lock(mutex_);
@@ -105,12 +97,19 @@ class Pool final {
     return static_cast<std::size_t>(pipeline_->opened.size);
   }
   std::string name() {
+    const std::string unknown = "the data service at " + workers_[0]->line.address();
+    if (owner_.is_another()) return unknown;
     const std::lock_guard lock(mutex_);
-    return pipeline_ ? pipeline_->name : "the data service at " + workers_[0]->line.address();
+    return pipeline_ ? pipeline_->name : unknown;
   }
   std::vector<RemoteWorker> workers() {
-    const std::lock_guard lock(mutex_);
     std::vector<RemoteWorker> all;
+    if (owner_.is_another()) {
+      for (const auto& worker : workers_)
+        all.push_back({worker->line.address(), false, 0, "another process, of which this is a fork, has connected it"});
+      return all;
+    }
+    const std::lock_guard lock(mutex_);
     for (const auto& worker : workers_)
       all.push_back({worker->line.address(), worker->is_up, worker->samples, worker->reason});
     return all;
