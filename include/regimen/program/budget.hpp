@@ -204,14 +204,19 @@ struct BudgetSearch {
     std::array<std::array<std::size_t, 2>, count> of{};
     std::size_t made = 0;
   };
-  /// All schedules, and of very many those that no other beats in every way.
+  /// All schedules, and of very many those that no other beats in every way, by their bounds; where Repeats are not alike
+  /// those that no other beats in bytes and operations.
   static constexpr Members members = [] {
     Members found{};
     for (const RankedSchedule& one : uniforms) {
       bool is_beaten = false;
       for (const RankedSchedule& other : uniforms)
         is_beaten = is_beaten || (count > 64 && other.beats(one)) || (!is_even && other.beats_as_a_whole(one));
-      if (!is_beaten) found.of[found.made++] = one.index;
+      if (is_beaten) continue;
+      std::size_t place = found.made++;
+      for (; place > 0 && uniforms[found.of[place - 1]].bound > one.bound; --place)
+        found.of[place] = found.of[place - 1];
+      found.of[place] = one.index;
     }
     return found;
   }();

@@ -103,24 +103,31 @@ struct BlockSpan {
 ///           size, ranked(mixture, whole, index)   parts of the outline; what it says
 template <class Space>
 struct MixtureSearch {
-  static constexpr std::size_t most_odd = Space::is_even ? 3 : 0;
+  static constexpr std::size_t most_odd = 3;
+  /// Where Repeats are not alike, lines say little: each schedule is mixed with two that take a little less, and two that
+  /// take a little more.
+  static constexpr std::size_t neighbours = 4;
 
   // ---- all mixtures
 
   static constexpr std::size_t count() {
     const std::size_t members = Space::members.made;
-    return Space::depth < 2 ? 0 : members * members + Space::pairs.made * members * most_odd;
+    if (Space::depth < 2) return 0;
+    return Space::is_even ? members * members + Space::pairs.made * members * most_odd : members * neighbours;
   }
   static constexpr Mixture at(std::size_t number) {
     const std::size_t members = Space::members.made;
     const auto& of = Space::members.of;
+    if (!Space::is_even) {
+      const std::size_t first = number / neighbours, step = number % neighbours,
+                        last = first + step - neighbours / 2 + (step < neighbours / 2 ? 0 : 1);
+      return {of[first], of[last < members ? last : first], 0, 0};
+    }
     if (number < members * members) return {of[number / members], of[number % members], 0, 0};
     number -= members * members;
-    constexpr std::size_t kinds = most_odd > 0 ? most_odd : 1;
-    const auto& pair = Space::pairs.of[number / (members * kinds)];
-    return {pair[0], pair[1], 1 + number % kinds, of[number / kinds % members]};
+    const auto& pair = Space::pairs.of[number / (members * most_odd)];
+    return {pair[0], pair[1], 1 + number % most_odd, of[number / most_odd % members]};
   }
-
   /// Whether its schedules differ. Odd blocks fill what is left, where no segment is longer than a block.
   static constexpr bool is_apart(const Mixture& of) {
     if (of.first == of.last) return false;
