@@ -1,18 +1,16 @@
 // regimen/program/budget.hpp — Checkpoint<Budget<Bytes>>: a cheap schedule of recomputation whose plan fits.
 //
 // The schedules of the space (policy/checkpoint.hpp) are ranked by outlines (program/outline.hpp), which cost a compiler
-// little: those that take more than Bytes by a bound from below are left out. Then plans decide, in the order of the
-// ranks: the first schedule whose plan fits. Of a mixture only one number of blocks is ranked, the largest that is found to
-// fit, as if memory rose and operations fell with it. With segments longer than a block neither always does: then a cheaper
-// number may be missed, and a smaller budget is not proved to take less memory (tests have not seen it take more).
+// little: those that take more than Bytes by a bound from below are left out. Mixtures are searched by lines
+// (program/mixtures.hpp). Then plans decide, in the order of the ranks: the first schedule whose plan fits. The order is the
+// same for every budget, and a plan takes no less than its bound: so a smaller budget takes no more memory.
 //
 //   mixtures   if all blocks follow one schedule, they take so many bytes and operations; a mixture of two schedules takes
-//              what lies on the line between. So the best mixtures are of neighbours on the line below all schedules, and
-//              one odd block fills what is left where the grain is a block
+//              what lies on the line between, and an odd block or more fill what is left where the grain is a block
 //
-//   cost   of a compilation: GPT-2 of 48 blocks, whose plan is made, takes clang 14 2.9 s of processor time under Every<1>,
-//          and 6.4 s under a Budget that finds a mixture; each plan that is tried and does not fit takes a second or two
-//          more. Recipes without Budget instantiate nothing of this
+//   cost   of a compilation: GPT-2 of 48 blocks, whose plan is made, takes clang 14 3.2 s of processor time under Every<1>,
+//          and 5.5 to 6 s under a Budget that finds a mixture, up to 9 s within a GiB of the least budget; each plan that is
+//          tried and does not fit takes a second or two more. Recipes without Budget instantiate nothing of this
 #pragma once
 
 #include <regimen/layer/children.hpp>
