@@ -78,7 +78,7 @@ struct Offload final {
 ///             least the square root of the model's depth; and Selective<...> of any of the five layers of the model whose
 ///             outputs take most memory, and can be recomputed. And mixtures of any two of these, with KeepLast<K, ...>,
 ///             for every K; those next to each other on the line below which no schedule of all blocks lies also with one
-///             to three blocks between that follow a third, where no segment is longer than a block. Of more than 64
+///             to three blocks between that follow a third, where no segment is longer than a block. Of more than 40
 ///             schedules those are mixed that no other beats in all that they take; where Repeats are not alike, those
 ///             that no other beats in memory and operations, each with the two next to it on either side
 ///   chosen    of these the schedule of fewest floating-point operations whose plan fits; of equal ones that of least

@@ -115,7 +115,7 @@ struct BudgetSearch {
   struct Depths {
     std::size_t depth = 0, seam = 0;
     double steepest = 0;
-    bool is_even = true;
+    bool is_even = true, is_nested = false;
   };
   static constexpr Depths depths = [] {
     Depths all{};
@@ -125,9 +125,9 @@ struct BudgetSearch {
       for (std::size_t outer = 0; outer <= i; ++outer)
         if (parts[outer].kind == OutlinePart::Kind::repeat && i < parts[outer].next) {
           part += 1 / double(parts[outer].count);
-          if (outer < i) all.is_even = false;
+          all.is_nested = all.is_nested || outer < i;
         }
-      all.is_even = all.is_even && (all.depth == 0 || all.depth == parts[i].count);
+      all.is_even = all.is_even && !all.is_nested && (all.depth == 0 || all.depth == parts[i].count);
       all.depth = (std::max)(all.depth, parts[i].count);
       all.steepest = (std::max)(all.steepest, part);
       all.seam += parts[i].x;
@@ -136,7 +136,7 @@ struct BudgetSearch {
   }();
   static constexpr std::size_t depth = depths.depth, seam = depths.seam;
   static constexpr double steepest = depths.steepest;
-  static constexpr bool is_even = depths.is_even;
+  static constexpr bool is_even = depths.is_even, is_nested = depths.is_nested;
   static constexpr bool all_replay = boost::mp11::mp_all_of<All, replays>::value;
 
   /// Every<0>, which is none, and the segments that may be chosen.
@@ -209,7 +209,7 @@ struct BudgetSearch {
     for (const RankedSchedule& one : uniforms) {
       bool is_beaten = false;
       for (const RankedSchedule& other : uniforms)
-        is_beaten = is_beaten || (count > 64 && other.beats(one)) || (!is_even && other.beats_as_a_whole(one));
+        is_beaten = is_beaten || (count > 40 && other.beats(one)) || (!is_even && other.beats_as_a_whole(one));
       if (is_beaten) continue;
       std::size_t place = found.made++;
       for (; place > 0 && uniforms[found.of[place - 1]].bound > one.bound; --place)

@@ -97,8 +97,8 @@ struct BlockSpan {
 ///           members             those that are mixed
 ///           pairs               of members: those that are mixed with a few odd blocks of a third between them
 ///           depth               blocks of the deepest Repeat
-///           is_even, steepest   whether all Repeats are as deep, and none in another; the largest part of them that one of
-///                               the last blocks is
+///           is_even, is_nested  whether all Repeats are as deep, and none in another; whether one is in another
+///           steepest            the largest part of a Repeat that one of the last blocks is
 ///           seam                bytes of values between blocks, by which a line may be wrong
 ///           size, ranked(mixture, whole, index)   parts of the outline; what it says
 template <class Space>
@@ -154,21 +154,24 @@ struct MixtureSearch {
     return double((blocks + segment(schedule) - 1) / segment(schedule));
   }
   /// Operations that each segment saves: of its last block not all is needed.
-  static constexpr double saved_by_segment(std::size_t schedule) {
-    if (segment(schedule) == 1) return 0;
-    const double one_by_one = redone(schedule / Space::segments.count * Space::segments.count + 1);
-    return (redone(schedule) - one_by_one) / (double(Space::depth) - segments(schedule, Space::depth));
-  }
+  static constexpr std::array<double, Space::count> saved_by_segment = [] {
+    std::array<double, Space::count> all{};
+    for (std::size_t i = 0; i < Space::count; ++i)
+      if (segment(i) > 1)
+        all[i] = (redone(i) - redone(i / Space::segments.count * Space::segments.count + 1)) /
+                 (double(Space::depth) - segments(i, Space::depth));
+    return all;
+  }();
   /// Operations, and bytes, by which a line may be wrong: where segments do not divide the blocks.
   static constexpr double slack_of(std::size_t schedule) {
-    return Space::is_even ? saved_by_segment(schedule) : segment(schedule) > 1 ? redone(schedule) * Space::steepest : 0;
+    return Space::is_even ? saved_by_segment[schedule] : segment(schedule) > 1 ? redone(schedule) * Space::steepest : 0;
   }
   static constexpr double slack_of_bytes(std::size_t schedule) {
     return segment(schedule) > 1 ? double(Space::seam) : 0;
   }
   /// What some blocks take, if all Repeats are alike: operations, and bytes that stay.
   static constexpr double redone(std::size_t schedule, std::size_t blocks) {
-    const double saved = saved_by_segment(schedule),
+    const double saved = saved_by_segment[schedule],
                  of_all = redone(schedule) + segments(schedule, Space::depth) * saved;
     return of_all * double(blocks) / double(Space::depth) - segments(schedule, blocks) * saved;
   }
@@ -190,6 +193,7 @@ struct MixtureSearch {
   static constexpr BlockSpan span_of(const Mixture& of, const Wanted& wanted, const RankedSchedule& best) {
     if (!is_apart(of) || Space::depth < 2 + of.odd) return {};
     BlockSpan left{1, Space::depth - 1 - of.odd};
+    if (Space::is_nested) return left;  // blocks of the inner Repeat follow other schedules in turn
     const double budget = double(wanted.by_bound && best.fits ? best.bound : wanted.budget) + double(Space::seam) +
                           slack_of_bytes(of.first) + slack_of_bytes(of.last);
     if (!wanted.by_bound && best.fits)
@@ -240,47 +244,58 @@ struct MixtureSearch {
 
   // ---- the search
 
-  /// How far it is.   seed, tried   the mixture that it began with; how many are done     left   of the next, if is_open
+  /// How far it is.   seed, tried   the mixture that it begins with; how many are done     left   of the next, if is_open
   struct State {
     RankedSchedule best{};
     std::size_t seed = 0, tried = 0, walks = 0;
     BlockSpan left{};
-    bool is_open = false;
+    double seed_cost = -1;
+    bool is_seeded = false, is_open = false;
   };
   static constexpr bool is_cheaper_with_more(const Mixture& of) { return redone(of.last) <= redone(of.first); }
+  /// Steps of a compiler: what a constant expression may take, and what a line and an outline do.
+  static constexpr std::size_t most_work = 400'000, line_work = 1200, walk_work = 1500 * Space::size;
 
-  /// Begins with the best of all that are not mixed, and with the mixture that the lines say is cheapest.
+  /// Begins with the best of all that are not mixed.
   static constexpr State start(const Wanted& wanted) {
     State state{};
     for (RankedSchedule one : Space::uniforms) {
       wanted.judge(one);
       if (wanted.precedes(one, state.best)) state.best = one;
     }
-    bool is_found = state.best.fits;
-    double least = state.best.extra;
-    for (std::size_t i = 0; i < count() && !wanted.by_bound; ++i) {
-      const Mixture mixture = at(i);
+    state.is_seeded = wanted.by_bound;
+    if (count() == 0 || (state.best.fits && !wanted.by_bound && state.best.extra == 0)) state.tried = count();
+    if (state.tried == count()) state.is_seeded = true;
+    return state;
+  }
+  /// Looks for the mixture that the lines say is cheapest: with a good one first, fewer outlines are walked.
+  static constexpr State seeded(State state, const Wanted& wanted) {
+    std::size_t work = 0;
+    for (; state.tried < count() && work < most_work; ++state.tried, work += line_work) {
+      const Mixture mixture = at(state.tried);
       const BlockSpan span = span_of(mixture, wanted, state.best);
       if (span.is_empty()) continue;
       const double cost = least_cost(mixture, is_cheaper_with_more(mixture) ? span.to : span.from);
-      if (!is_found || cost < least) {
-        is_found = true;
-        least = cost;
-        state.seed = i;
-      }
+      if (state.seed_cost >= 0 && cost >= state.seed_cost) continue;
+      state.seed_cost = cost;
+      state.seed = state.tried;
     }
+    if (state.tried < count()) return state;
+    state.is_seeded = true;
+    state.tried = 0;
     return state;
   }
   /// Goes on until all is done, or as long as one constant expression may take.
   static constexpr State advance(State state, const Wanted& wanted) {
-    for (std::size_t work = 0; state.tried < count() && work < 400'000;) {
+    if (!state.is_seeded) return seeded(state, wanted);
+    for (std::size_t work = 0; state.tried < count() && work < most_work;) {
       std::size_t number = state.seed + state.tried;
       if (number >= count()) number -= count();
       const Mixture mixture = at(number);
       if (!state.is_open) {
         state.left = span_of(mixture, wanted, state.best);
         state.is_open = true;
-        work += 300;
+        work += line_work;
       }
       if (state.left.is_empty()) {
         state.is_open = false;
@@ -288,12 +303,12 @@ struct MixtureSearch {
         continue;
       }
       const std::size_t whole = is_cheaper_with_more(mixture) ? state.left.to-- : state.left.from++;
-      work += 500;
+      work += line_work;
       if (!may_precede(mixture, whole, wanted, state.best)) continue;
       RankedSchedule one = Space::ranked(mixture, whole, Space::count + number);
       wanted.judge(one);
       ++state.walks;
-      work += Space::size * 1500;
+      work += walk_work;
       if (!one.fits || !wanted.precedes(one, state.best)) continue;
       state.best = one;
       const BlockSpan now = span_of(mixture, wanted, one);
@@ -302,7 +317,7 @@ struct MixtureSearch {
     }
     return state;
   }
-  static constexpr bool is_done(const State& state) { return state.tried >= count(); }
+  static constexpr bool is_done(const State& state) { return state.is_seeded && state.tried >= count(); }
 };
 
 }  // namespace regimen::train
