@@ -629,17 +629,42 @@ struct SayEvery {
                                                   Kept<Model, (Model::depth > n ? Model::depth - n : 0)>>,
                                     Every<n>>>>;
 };
-/// One layer of the model, two, or all.
+/// One layer of the model, two, or all; sometimes other schedules in the last blocks: none, Every<1>, another layer, or two
+/// of these, one within the other. Sometimes the last blocks alone have schedules.
 struct SaySelective {
   template <class Model>
   static constexpr bool fits = !mp::mp_empty<typename Model::leaves>::value;
-  template <class Model, std::size_t count = mp::mp_size<typename Model::leaves>::value>
-  using make = mp::mp_list<Checkpoint<mp::mp_apply<
-      Selective,
-      std::conditional_t<Model::Source::below(of_policy, 2, 3) == 0, typename Model::leaves,
-                         mp::mp_unique<mp::mp_list<
-                             mp::mp_at_c<typename Model::leaves, Model::Source::below(of_policy, 3, count)>,
-                             mp::mp_at_c<typename Model::leaves, Model::Source::below(of_policy, 4, count)>>>>>>>;
+  template <class Model>
+  static constexpr std::size_t layer(std::uint64_t which) {
+    return Model::Source::below(of_policy, which, mp::mp_size<typename Model::leaves>::value);
+  }
+  template <class Model>
+  using Layers = std::conditional_t<Model::Source::below(of_policy, 2, 3) == 0, typename Model::leaves,
+                                    mp::mp_unique<mp::mp_list<mp::mp_at_c<typename Model::leaves, layer<Model>(3)>,
+                                                              mp::mp_at_c<typename Model::leaves, layer<Model>(4)>>>>;
+  template <class Model>
+  using Other = Selective<mp::mp_at_c<typename Model::leaves, layer<Model>(60)>>;
+  template <class Model, std::size_t last, std::size_t which>
+  using Inside =
+      mp::mp_at_c<mp::mp_list<mp::mp_list<>, mp::mp_list<Every<1>>, mp::mp_list<Other<Model>>,
+                              std::conditional_t<(last > 1), mp::mp_list<Every<1>, KeepLast<1>>,
+                                                 mp::mp_list<Every<1>, Other<Model>>>,
+                              std::conditional_t<(last > 1), mp::mp_list<Other<Model>, KeepLast<last - 1, Every<1>>>,
+                                                 mp::mp_list<Every<1>>>>,
+                  which>;
+  template <class Model, bool alone, std::size_t last>
+  using Kept = mp::mp_list<
+      mp::mp_apply<kept<last>::template by,
+                   Inside<Model, last, (alone ? 1 : 0) + Model::Source::below(of_policy, 61, alone ? 4 : 5)>>>;
+  template <class Model, std::size_t others = (Model::depth > 1 ? Model::depth - 1 : 0),
+            bool keeps = others != 0 && Model::Source::below(of_policy, 62, 2) == 0,
+            bool alone = keeps && Model::Source::below(of_policy, 63, 3) == 0>
+  using make = mp::mp_list<mp::mp_apply<
+      Checkpoint,
+      mp::mp_append<
+          std::conditional_t<alone, mp::mp_list<>, mp::mp_list<mp::mp_apply<Selective, Layers<Model>>>>,
+          std::conditional_t<keeps, Kept<Model, alone, 1 + Model::Source::below(of_policy, 64, others + (others == 0))>,
+                             mp::mp_list<>>>>>;
 };
 struct SayFreeze {
   template <class Model>

@@ -84,6 +84,14 @@ static_assert(breaks<rule::kept_segments_exist<Shard<ZeRO3, KeepSegments>, Check
 static_assert(
     Composable<Gpt, Shard<Hybrid<2>, KeepSegments, Prefetch<0>>, Checkpoint<Every<2>>, Communicator<Threads>>);
 
+// Segments of the last blocks, too.
+static_assert(
+    Composable<Gpt, Shard<ZeRO3, KeepSegments>, Checkpoint<Every<1>, KeepLast<2, Every<2>>>, Communicator<Threads>> &&
+    Composable<Gpt, Shard<ZeRO3, KeepSegments>, Checkpoint<KeepLast<4, Every<1>, KeepLast<2, Every<2>>>>,
+               Communicator<Threads>>);
+static_assert(breaks<rule::kept_segments_exist<Shard<ZeRO3, KeepSegments>, Checkpoint<Every<1>, KeepLast<2, Every<1>>>>,
+                     Shard<ZeRO3, KeepSegments>, Checkpoint<Every<1>, KeepLast<2, Every<1>>>, Communicator<Threads>>);
+
 // Units by a predicate, and buckets of units.
 template <class Layer>
 struct is_block : std::is_same<Layer, Block> {};

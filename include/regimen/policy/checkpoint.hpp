@@ -76,17 +76,17 @@ struct Offload final {
 ///
 ///   space     schedules of all blocks: Every<N> or none of it, N = 1, 2, 3, 4, 6, 8, 12, ... up to the first that is at
 ///             least the square root of the model's depth; and Selective<...> of any of the five layers of the model whose
-///             outputs take most memory, and can be recomputed. And mixtures of two of these, with KeepLast<K, ...>: of
-///             those that no other beats in both memory and operations, near ones, each with the one that recomputes
-///             least, and those next to each other on the line below all of them, these also with one block between
-///             that follows a third; K is the largest that is found to fit
+///             outputs take most memory, and can be recomputed. And mixtures of any two of these, with KeepLast<K, ...>,
+///             for every K; those next to each other on the line below which no schedule of all blocks lies also with one
+///             to three blocks between that follow a third, where no segment is longer than a block. Of more than 40
+///             schedules those are mixed that no other beats in all that they take; where Repeats are not alike, those
+///             that no other beats in memory and operations, each with the two next to it on either side
 ///   chosen    of these the schedule of fewest floating-point operations whose plan fits; of equal ones that of least
-///             memory. For GPT-2 of 48 blocks at most 1.031 times the recomputation of a dynamic program over blocks, and
-///             1.096 within half a GiB of the least budget. (If the 24 cheapest by their outlines do not fit, which
+///             memory. So a smaller budget never takes more memory. For GPT-2 of 48 blocks at most 1.04 times the
+///             recomputation of a dynamic program over blocks. (If the 24 cheapest by their outlines do not fit, which
 ///             outlines seldom leave open, the schedule of least memory.) In a combinator of a program's own outlines see
 ///             its children, as if it added their outputs
-///   refuses   a budget below the least peak of schedules of all blocks and of mixtures with K = 1, which the error says;
-///             Batch<Largest>
+///   refuses   a budget below the least peak of all of these, which the error says; Batch<Largest>
 ///   source    the bounds by which the compiler ranks schedules: program/outline.hpp; the search: program/budget.hpp
 template <std::size_t Bytes>
 struct Budget final {

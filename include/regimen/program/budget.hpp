@@ -1,23 +1,22 @@
 // regimen/program/budget.hpp — Checkpoint<Budget<Bytes>>: a cheap schedule of recomputation whose plan fits.
 //
 // The schedules of the space (policy/checkpoint.hpp) are ranked by outlines (program/outline.hpp), which cost a compiler
-// little: those that take more than Bytes by a bound from below are left out. Then plans decide, in the order of the
-// ranks: the first schedule whose plan fits. Of a mixture only one number of blocks is ranked, the largest that is found to
-// fit, as if memory rose and operations fell with it. With segments longer than a block neither always does: then a cheaper
-// number may be missed, and a smaller budget is not proved to take less memory (tests have not seen it take more).
+// little: those that take more than Bytes by a bound from below are left out. Mixtures are searched by lines
+// (program/mixtures.hpp). Then plans decide, in the order of the ranks: the first schedule whose plan fits. The order is the
+// same for every budget, and a plan takes no less than its bound: so a smaller budget takes no more memory.
 //
 //   mixtures   if all blocks follow one schedule, they take so many bytes and operations; a mixture of two schedules takes
-//              what lies on the line between. So the best mixtures are of neighbours on the line below all schedules, and
-//              one odd block fills what is left where the grain is a block
+//              what lies on the line between, and an odd block or more fill what is left where the grain is a block
 //
-//   cost   of a compilation: GPT-2 of 48 blocks, whose plan is made, takes clang 14 2.9 s of processor time under Every<1>,
-//          and 6.4 s under a Budget that finds a mixture; each plan that is tried and does not fit takes a second or two
-//          more. Recipes without Budget instantiate nothing of this
+//   cost   of a compilation: GPT-2 of 48 blocks, whose plan is made, takes clang 14 3.2 s of processor time under Every<1>,
+//          and 5.5 to 6 s under a Budget that finds a mixture, up to 9 s within a GiB of the least budget; each plan that is
+//          tried and does not fit takes a second or two more. Recipes without Budget instantiate nothing of this
 #pragma once
 
 #include <regimen/layer/children.hpp>
 #include <regimen/policy/checkpoint.hpp>
 #include <regimen/policy/policy.hpp>
+#include <regimen/program/mixtures.hpp>
 #include <regimen/program/outline.hpp>
 #include <regimen/program/recomputation.hpp>
 #include <regimen/program/sketch.hpp>
@@ -29,7 +28,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <type_traits>
 #include <utility>
 
@@ -113,12 +111,32 @@ struct BudgetSearch {
     return chosen;
   }();
 
-  static constexpr std::size_t depth = [] {
-    std::size_t most = 0;
-    for (const OutlinePart& part : parts)
-      if (part.kind == OutlinePart::Kind::repeat && part.count > most) most = part.count;
-    return most;
+  /// Of the Repeats: see MixtureSearch.
+  struct Depths {
+    std::size_t depth = 0, seam = 0;
+    double steepest = 0;
+    bool is_even = true, is_nested = false;
+  };
+  static constexpr Depths depths = [] {
+    Depths all{};
+    for (std::size_t i = 0; i < size; ++i) {
+      if (parts[i].kind != OutlinePart::Kind::repeat) continue;
+      double part = 0;
+      for (std::size_t outer = 0; outer <= i; ++outer)
+        if (parts[outer].kind == OutlinePart::Kind::repeat && i < parts[outer].next) {
+          part += 1 / double(parts[outer].count);
+          all.is_nested = all.is_nested || outer < i;
+        }
+      all.is_even = all.is_even && !all.is_nested && (all.depth == 0 || all.depth == parts[i].count);
+      all.depth = (std::max)(all.depth, parts[i].count);
+      all.steepest = (std::max)(all.steepest, part);
+      all.seam += parts[i].x;
+    }
+    return all;
   }();
+  static constexpr std::size_t depth = depths.depth, seam = depths.seam;
+  static constexpr double steepest = depths.steepest;
+  static constexpr bool is_even = depths.is_even, is_nested = depths.is_nested;
   static constexpr bool all_replay = boost::mp11::mp_all_of<All, replays>::value;
 
   /// Every<0>, which is none, and the segments that may be chosen.
@@ -151,21 +169,21 @@ struct BudgetSearch {
     RankedSchedule made{};
     made.index = index;
     made.whole = whole;
-    const std::size_t others = mixture.swapped ? mixture.first : mixture.last;
-    made.schedules.of[0] = schedule_of(mixture.swapped ? mixture.last : mixture.first);
-    made.schedules.of[1] = schedule_of(mixture.odd > 0 ? mixture.between : others);
-    made.schedules.of[2] = schedule_of(others);
-    made.schedules.whole[0] = mixture.swapped ? depth - whole : mixture.odd + whole;
+    made.schedules.of[0] = schedule_of(mixture.first);
+    made.schedules.of[1] = schedule_of(mixture.odd > 0 ? mixture.between : mixture.last);
+    made.schedules.of[2] = schedule_of(mixture.last);
+    made.schedules.whole[0] = mixture.odd + whole;
     made.schedules.whole[1] = mixture.odd > 0 ? whole : 0;
     Sketch<size> sketch(parts.data(), made.schedules);
     sketch.walk_on(base);
     made.bound = sketch.bound;
     made.extra = sketch.extra;
+    made.shares = sketch.shares;
     return made;
   }
   // Constants of their own: compilers count the steps of each constant expression apart.
   template <std::size_t index>
-  static constexpr RankedSchedule of_all_blocks = ranked(Mixture{index, index, 0, 0, false}, 0, index);
+  static constexpr RankedSchedule of_all_blocks = ranked(Mixture{index, index}, 0, index);
   template <class Indices>
   struct uniform;
   template <std::size_t... index>
@@ -174,107 +192,81 @@ struct BudgetSearch {
   };
   static constexpr std::array<RankedSchedule, count> uniforms = uniform<std::make_index_sequence<count>>::all;
 
-  struct Mixtures {
-    std::array<Mixture, 12 * count + 128> of{};
-    std::size_t made = 0;
+  // ---- what is mixed
 
-    constexpr void add(const Mixture& one) {
-      if (made < of.size()) of[made++] = one;
-    }
+  struct Members {
+    std::array<std::size_t, count> of{};
+    std::size_t made = 0;
   };
-  /// Of the schedules that no other beats in both bytes and operations, those that are neighbours: as many as are cheap to
-  /// compare, and those between which no other lies below the line. These also with one block under a third.
-  static constexpr Mixtures mixtures = [] {
-    Mixtures found{};
-    std::array<std::size_t, count> best{}, line{};
-    std::size_t members = 0, ends = 0;
+  struct Pairs {
+    std::array<std::array<std::size_t, 2>, count> of{};
+    std::size_t made = 0;
+  };
+  /// All schedules, and of very many those that no other beats in every way, by their bounds; where Repeats are not alike
+  /// those that no other beats in bytes and operations.
+  static constexpr Members members = [] {
+    Members found{};
+    for (const RankedSchedule& one : uniforms) {
+      bool is_beaten = false;
+      for (const RankedSchedule& other : uniforms)
+        is_beaten = is_beaten || (count > 40 && other.beats(one)) || (!is_even && other.beats_as_a_whole(one));
+      if (is_beaten) continue;
+      std::size_t place = found.made++;
+      for (; place > 0 && uniforms[found.of[place - 1]].bound > one.bound; --place)
+        found.of[place] = found.of[place - 1];
+      found.of[place] = one.index;
+    }
+    return found;
+  }();
+  /// Neighbours on the line of bytes and operations, below which no schedule of all blocks lies.
+  static constexpr Pairs pairs = [] {
+    Pairs found{};
+    std::array<std::size_t, count> line{};
+    std::size_t ends = 0;
     for (const RankedSchedule* before = nullptr;;) {
       const RankedSchedule* next = nullptr;
       for (const RankedSchedule& one : uniforms)
         if (!before || one.extra < before->extra)
           if (!next || one.bound < next->bound || (one.bound == next->bound && one.extra < next->extra)) next = &one;
       if (!next) break;
-      best[members++] = next->index;
+      const auto is_above = [&](std::size_t a, std::size_t b) {  // whether b is, between a and next
+        const RankedSchedule &x = uniforms[a], &y = uniforms[b];
+        return (y.extra - x.extra) * double(next->bound - x.bound) >=
+               (next->extra - x.extra) * double(y.bound - x.bound);
+      };
+      while (ends > 1 && is_above(line[ends - 2], line[ends - 1])) --ends;
+      line[ends++] = next->index;
       before = next;
     }
-    if (depth < 2) return found;
-    const std::size_t width = members < 96 ? 96 / members : 1;
-    for (std::size_t i = 0; i < members; ++i)
-      for (std::size_t j = i + 1; j < members && j <= i + width; ++j) found.add({best[i], best[j], 0, 0, false});
-    for (std::size_t i = 0; i < members; ++i) {
-      const auto is_above = [&](std::size_t a, std::size_t b, std::size_t c) {  // whether b is
-        const RankedSchedule &x = uniforms[best[a]], &y = uniforms[best[b]], &z = uniforms[best[c]];
-        return (y.extra - x.extra) * double(z.bound - x.bound) >= (z.extra - x.extra) * double(y.bound - x.bound);
-      };
-      while (ends > 1 && is_above(line[ends - 2], line[ends - 1], i)) --ends;
-      line[ends++] = i;
-    }
-    for (std::size_t i = 0; i + 1 < members; ++i) found.add({best[i], best[members - 1], 0, 0, true});
-    for (std::size_t i = 0; i + 1 < ends; ++i) {
-      if (line[i + 1] > line[i] + width) found.add({best[line[i]], best[line[i + 1]], 0, 0, false});
-      if (depth > 2)
-        for (std::size_t odd = 0; odd < members; ++odd)
-          if (odd != line[i] && odd != line[i + 1]) found.add({best[line[i]], best[line[i + 1]], 1, best[odd], false});
-    }
+    for (std::size_t i = 0; i + 1 < ends; ++i) found.of[found.made++] = {line[i], line[i + 1]};
     return found;
   }();
+  using Mixed = MixtureSearch<BudgetSearch>;
 
-  static constexpr RankedSchedule mixed(std::size_t mixture, std::size_t whole, std::size_t budget) {
-    RankedSchedule made = ranked(mixtures.of[mixture], whole, count + mixture);
-    made.fits = made.bound <= budget;
-    return made;
-  }
-  /// With as many last blocks as its bound allows.
-  static constexpr RankedSchedule with_most_last(std::size_t mixture, std::size_t budget) {
-    RankedSchedule low = mixed(mixture, 1, budget);
-    if (!low.fits) return low;
-    RankedSchedule high = mixed(mixture, depth - 1 - mixtures.of[mixture].odd, budget);
-    if (high.fits) return high;
-    while (high.whole - low.whole > 1) {  // the bound is nearly a line
-      const std::size_t from = low.whole, to = high.whole, slope = (high.bound - low.bound) / (to - from),
-                        guess = from + (budget - low.bound) / (slope > 0 ? slope : 1);
-      const RankedSchedule between = mixed(mixture, guess <= from ? from + 1 : guess >= to ? to - 1 : guess, budget);
-      (between.fits ? low : high) = between;
-    }
-    return low;
-  }
-  template <std::size_t mixture>
-  static constexpr RankedSchedule most_last = with_most_last(mixture, bytes);
-  template <std::size_t mixture>
-  static constexpr RankedSchedule one_last = mixed(mixture, 1, bytes);
+  // ---- the first that fit, each behind those whose plans do not
 
-  using Ranks = std::array<RankedSchedule, count + mixtures.made>;
-  static constexpr std::size_t cheapest(const Ranks& ranks) {
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < ranks.size(); ++i)
-      if (ranks[i].before(ranks[best])) best = i;
-    return best;
+  /// Wish   Wanted, as the value() of a type
+  template <class Wish, std::size_t steps>
+  static constexpr auto began() {
+    if constexpr (steps == 0) return Mixed::start(Wish::value());
+    else return state<Wish, steps - 1>;
   }
-  /// Without the cheapest: in its place the same with one of the last blocks less.
-  static constexpr Ranks without_cheapest(const Ranks& ranks) {
-    Ranks others = ranks;
-    RankedSchedule& best = others[cheapest(ranks)];
-    if (best.whole > 1) best = mixed(best.index - count, best.whole - 1, bytes);
-    else best.fits = false;
-    return others;
+  template <class Wish, std::size_t steps>
+  static constexpr auto state = Mixed::advance(began<Wish, steps>(), Wish::value());
+  template <class Wish, std::size_t steps = 0>
+  static constexpr RankedSchedule first() {
+    if constexpr (Mixed::is_done(state<Wish, steps>)) return state<Wish, steps>.best;
+    else return first<Wish, steps + 1>();
   }
-  template <class Indices>
-  struct ranks_of;
-  template <std::size_t... mixture>
-  struct ranks_of<std::index_sequence<mixture...>> {
-    static constexpr Ranks joined(std::initializer_list<RankedSchedule> mixed) {
-      Ranks all{};
-      for (std::size_t i = 0; i < count; ++i) {
-        all[i] = uniforms[i];
-        all[i].fits = all[i].bound <= bytes;
-      }
-      std::size_t i = count;
-      for (const RankedSchedule& one : mixed) all[i++] = one;
-      return all;
+  template <bool by_bound, std::size_t failed>
+  struct Wish {
+    static constexpr Wanted value() {
+      Wanted wanted{by_bound ? ~std::size_t{0} : bytes, by_bound, {}};
+      if constexpr (failed > 0) wanted.last = Wish<by_bound, failed - 1>::found;
+      return wanted;
     }
-    static constexpr Ranks most = joined({most_last<mixture>...}), least = joined({one_last<mixture>...});
+    static constexpr RankedSchedule found = first<Wish>();
   };
-  using RanksOfAll = ranks_of<std::make_index_sequence<mixtures.made>>;
 
   // ---- plans
 
@@ -304,11 +296,13 @@ struct BudgetSearch {
     template <class... Schedules>
     using type = KeepLast<whole, Schedules...>;
   };
-  /// The schedules of all blocks that are under `levels` or later ones.   At   a RankedSchedule, as a type
+  /// The schedules of all blocks that are under `level` or later ones; a segment is no longer than the part of the blocks.
+  ///   At   a type with a RankedSchedule that is `found`
   template <class At, std::size_t level>
   static constexpr auto schedules_from() {
-    constexpr OutlineSchedules all = At::value().schedules;
-    using Here = schedules_of<all.of[level].layers, all.of[level].segment>;
+    constexpr OutlineSchedules all = At::found.schedules;
+    constexpr std::size_t blocks = (level == 0 ? depth : all.whole[level - 1]) - all.whole[level];
+    using Here = schedules_of<all.of[level].layers, (std::min)(all.of[level].segment, blocks)>;
     if constexpr (all.whole[level] == 0) return Here{};
     else
       return boost::mp11::mp_push_back<Here, boost::mp11::mp_apply<last_by<all.whole[level]>::template type,
@@ -323,51 +317,21 @@ struct BudgetSearch {
 
   static constexpr std::size_t most_plans = 24;
   template <std::size_t failed>
-  static constexpr const Ranks& ranks_after() {
-    if constexpr (failed == 0) return RanksOfAll::most;
-    else return later<failed>;
-  }
-  template <std::size_t failed>
-  static constexpr Ranks later = without_cheapest(ranks_after<failed - 1>());
-  template <std::size_t failed>
   static constexpr auto choose() {
-    constexpr RankedSchedule best = ranks_after<failed>()[cheapest(ranks_after<failed>())];
-    if constexpr (!best.fits || failed == most_plans) return least<0, 0>(list<Checkpoint<None>>{});
-    else {
-      struct Best {
-        static constexpr RankedSchedule value() { return ranks_after<failed>()[cheapest(ranks_after<failed>())]; }
-      };
-      using Cheapest = checkpoint_t<Best>;
-      if constexpr (peak_with<Cheapest> <= bytes) return list<Cheapest>{};
-      else return choose<failed + 1>();
-    }
+    using Cheapest = Wish<false, failed>;
+    if constexpr (!Cheapest::found.fits || failed == most_plans) return least<0>(list<Checkpoint<None>>{});
+    else if constexpr (peak_with<checkpoint_t<Cheapest>> <= bytes) return list<checkpoint_t<Cheapest>>{};
+    else return choose<failed + 1>();
   }
 
   /// The schedule of least peak: plans in the order of their bounds, until these are above the least peak found.
-  ///   bound, from   of the one planned before; its bound and its place among those with an equal bound
-  template <std::size_t bound, std::size_t from, class Best>
+  template <std::size_t planned, class Best>
   static constexpr auto least(list<Best> best) {
-    constexpr RankedSchedule next = next_by_bound(bound, from);
-    if constexpr (!next.fits || (bound > 0 && next.bound >= peak_with<Best>)) return best;
-    else {
-      struct AtNext {
-        static constexpr RankedSchedule value() { return next_by_bound(bound, from); }
-      };
-      using Next = checkpoint_t<AtNext>;
-      constexpr std::size_t place = next.index + 1;
-      if constexpr (peak_with<Next> < peak_with<Best>) return least<next.bound, place>(list<Next>{});
-      else return least<next.bound, place>(best);
-    }
-  }
-  static constexpr RankedSchedule next_by_bound(std::size_t bound, std::size_t from) {
-    RankedSchedule next{};
-    for (const RankedSchedule& one : RanksOfAll::least) {
-      if (one.bound < bound || (one.bound == bound && one.index + 1 <= from)) continue;
-      if (next.fits && one.bound >= next.bound) continue;
-      next = one;
-      next.fits = true;
-    }
-    return next;
+    using Next = Wish<true, planned>;
+    if constexpr (!Next::found.fits || (planned > 0 && Next::found.bound >= peak_with<Best>)) return best;
+    else if constexpr (peak_with<checkpoint_t<Next>> < peak_with<Best>)
+      return least<planned + 1>(list<checkpoint_t<Next>>{});
+    else return least<planned + 1>(best);
   }
 };
 

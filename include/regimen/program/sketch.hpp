@@ -7,6 +7,17 @@
 
 namespace regimen::train {
 
+/// What a walk says of the blocks of a model: mixtures of two schedules take what lies between.
+///   below, held      bytes that persist before the blocks' tensors; those of the blocks
+///   not_held         of their outputs what is not saved behind the last block
+///   ahead, inside    the bound until backward comes to the blocks, and while it is in them; a schedule's is the larger one
+///   redone           floating-point operations of recomputation in the blocks
+///   groups           Repeats, each with blocks of its own; of several ones `below` and `inside` say nothing
+struct OutlineShares {
+  std::size_t below = 0, held = 0, not_held = 0, ahead = 0, inside = 0, groups = 0;
+  double redone = 0;
+};
+
 /// An outline, walked under schedules.
 template <std::size_t size>
 struct Sketch : OutlinePlaces<size> {
@@ -16,6 +27,7 @@ struct Sketch : OutlinePlaces<size> {
 
   std::size_t top = 0, live = 0, bound = 0;
   double extra = 0;
+  OutlineShares shares{};
   bool ready[size]{};
 
   /// Backward of the whole model, above `base` bytes that persist.
@@ -29,6 +41,8 @@ struct Sketch : OutlinePlaces<size> {
   }
 
  private:
+  bool in_group = false, in_again = false;
+
   using Places::parts, Places::schedules, Places::level, Places::again, Places::between, Places::in_blocks,
       Places::is_apart, Places::is_idle, Places::is_redone, Places::keeps_d_y, Places::last_branch, Places::level_of,
       Places::output_again, Places::place_before, Places::place_in_residual, Places::place_of_branch,
@@ -211,10 +225,14 @@ struct Sketch : OutlinePlaces<size> {
         break;
       case Kind::again: {
         const Place inner = reads_output(part.last) ? Place::saved : Place::nowhere;
+        const bool was_in_again = in_again;
         extra += forward(part.last, true, inner);
         top = floor + footprint(part.last, inner);
         note();
-        return backward(part.last, floor, owned, inner);
+        in_again = true;
+        backward(part.last, floor, owned, inner);
+        in_again = was_in_again;
+        return;
       }
       case Kind::repeat:
         return backward_of_repeat(i, floor, owned, place);
@@ -294,8 +312,26 @@ struct Sketch : OutlinePlaces<size> {
     return backward_under_one(i, count - rest, floor, true, seam(i));
   }
   constexpr void backward_of_repeat(std::size_t i, std::size_t floor, bool owned, Place place) {
+    const bool is_outer = !in_group && parts[i].active;
+    const std::size_t before = bound;
+    if (is_outer) {
+      if (shares.groups++ == 0) shares.ahead = bound;
+      if (in_again) ++shares.groups;  // its tensors are not among those that forward saves
+      else shares.held += top - floor;
+      if (!in_again && place != Place::saved) shares.not_held += parts[i].x;
+      shares.below = floor;
+      shares.redone -= extra;
+      bound = 0;
+      in_group = true;
+    }
     in_blocks(i, [&](auto... blocks) { return backward_from(blocks..., floor, owned, place); });
     if (!parts[i].flows && parts[i].active) live -= parts[i].x;
+    if (is_outer) {
+      if (bound > shares.inside) shares.inside = bound;
+      if (before > bound) bound = before;
+      shares.redone += extra;
+      in_group = false;
+    }
   }
   constexpr void backward_of_fork(std::size_t i, std::size_t floor, bool owned, Place place) {
     const OutlinePart& part = parts[i];
@@ -324,27 +360,6 @@ struct Sketch : OutlinePlaces<size> {
     }
     if (part.adds && owned) live -= part.y;
     top = floor;
-  }
-};
-
-/// Some last blocks under schedule `last`, before them `odd` ones (one or none) under `between`, the others under `first`.
-///   swapped   those of `last` come first: so what stands outside of blocks is under it, too
-struct Mixture {
-  std::size_t first, last, odd, between;
-  bool swapped;
-};
-/// Schedules of the space, and what their outline says.   index   among the schedules of all blocks, then the mixtures
-struct RankedSchedule {
-  OutlineSchedules schedules{};
-  std::size_t bound = 0, index = 0, whole = 0;  // whole: blocks under the cheapest of two or three
-  double extra = 0;
-  bool fits = false;
-
-  constexpr bool before(const RankedSchedule& other) const {
-    if (fits != other.fits) return fits;
-    if (extra != other.extra) return extra < other.extra;
-    if (bound != other.bound) return bound < other.bound;
-    return index < other.index;
   }
 };
 

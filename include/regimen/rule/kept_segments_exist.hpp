@@ -6,13 +6,19 @@
 
 namespace regimen::rule {
 
+/// Whether some blocks are computed again in segments of several: all but the last, or these by a KeepLast of their own.
+template <class Checkpoint>
+inline constexpr bool has_long_segments = Checkpoint::segment >= 2 || has_long_segments<typename Checkpoint::Last>;
+template <>
+inline constexpr bool has_long_segments<Checkpoint<None>> = false;
+
 /// A segment of one unit stays gathered anyway, and without Every<N> there are no
 /// segments: the option would be ignored.
 /// Units: whether the iterations of a Repeat are units under the WrapIf, if there is one.
 /// docs/errors/kept_segments_exist.md
 template <class Shard, class Checkpoint, bool Units = true>
 struct kept_segments_exist {
-  static constexpr bool holds = !Shard::keeps || (Checkpoint::segment >= 2 && Units);
+  static constexpr bool holds = !Shard::keeps || (has_long_segments<Checkpoint> && Units);
   struct must_hold {
     static_assert(
         holds,
