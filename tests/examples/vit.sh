@@ -34,6 +34,13 @@ grep -Eq 'planned [0-9.]+ MiB \(([0-9]+) bytes\), used \1 bytes$' out || wrong "
 processes "$fake" --threads 1 --steps 2
 [ "$(cat code.0)$(cat code.1)" = 00 ] && grep -q 'one of 2 ranks' out.0 && grep -q '^step: 2: step time is' out.0 || wrong "two processes: $(cat code.* out.0 err.*)"
 [ -z "$(cat out.1 err.1)" ] || wrong "rank 1 speaks: $(cat out.1 err.1)"
+# Without MASTER_ADDR and MASTER_PORT they meet at localhost:2222, which one run at a time can have; what is set stays as it is.
+said=$(exec 9> "${TMPDIR:-/tmp}/regimen-port-2222.lock"; flock -w 300 9
+  (RANK=1 WORLD_SIZE=2 "$fake" --threads 1 --steps 2 > out.1 2> err.1; echo $? > code.1) 9>&- &
+  RANK=0 WORLD_SIZE=2 "$fake" --threads 1 --steps 2 2>&1 9>&-; echo "code $?"; wait)
+{ [[ $said == *'one of 2 ranks'*'step: 2: step time is'*'code 0' ]] && [ "$(cat code.1)" = 0 ]; } || [[ $said == *':2222'*'in use'* ]] ||
+  wrong "two processes without an address: $said, $(cat code.1 err.1)"
+refused 1 'MASTER_PORT=0' env RANK=0 WORLD_SIZE=2 MASTER_PORT=0 "$fake" --steps 1
 refused 2 'small|whole' "$fake" --size large
 if [ "$(awk '/^MemAvailable:/ {print $2}' /proc/meminfo)" -lt 24000000 ]; then
   refused 1 'the network: expected 25.2 GiB of free memory for its plan, found' "$fake" --size whole
