@@ -4,8 +4,10 @@
 //   vit_fake --size whole                                       1.26 billion parameters: 257 positions, width 2560
 //   torchrun --no-python --nproc-per-node 8 -- vit_fake         a rank for each process, each with a batch of 10
 //
-// Without torchrun: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, the same for all processes but RANK.
+// Without torchrun: RANK and WORLD_SIZE for each process, and where the ranks are on several machines MASTER_ADDR and MASTER_PORT.
 #include "vit.hpp"
+
+#include <cstdlib>
 
 using namespace regimen;
 
@@ -17,6 +19,14 @@ struct Small : VitModel<OfSmall> {};
 template <class Network>
 using Train = Trainer<Network, Batch<10>, Optimizer<Adam>, Loss<CrossEntropy>, Communicator<Tcp>, Shard<Replicated>>;
 
+/// Ranks that are told no address meet on this machine, at port 2222, as those of the script that this program follows. The library
+/// has no such default: there it would connect ranks of several machines each with itself, or two runs with each other.
+void meet_here() {
+  if (std::getenv("RANK") == nullptr) return;   // Slurm and mpirun say by other variables where rank 0 is
+  ::setenv("MASTER_ADDR", "localhost", false);
+  ::setenv("MASTER_PORT", "2222", false);
+}
+
 int main(int argc, char** argv) {
   program::Options options{.steps = 20};
   std::string size = "small";
@@ -25,6 +35,7 @@ int main(int argc, char** argv) {
   const program::TcpRanks ranks(line, options);
   if (const auto code = line.parse(argc, argv)) return *code;
   return program::run([&] {
+    meet_here();
     if (size == "whole") return vit_lesson::timed<Train<Vit1B>>(ranks, options, options.trainer<Train<Vit1B>>(), 1);
     return vit_lesson::timed<Train<Small>>(ranks, options, options.trainer<Train<Small>>(), 1);
   });

@@ -134,6 +134,11 @@ CommandLine& CommandLine::add(const char* name, std::vector<std::string>& values
   return *this;
 }
 
+CommandLine& CommandLine::either(const char* first, const char* second) {
+  parser_->get_option(first)->excludes(parser_->get_option(second));
+  return *this;
+}
+
 std::optional<int> CommandLine::parse(int argc, char** argv) {
   const std::string name = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "program";
   parser_->name(name);

@@ -56,6 +56,7 @@ class CommandLine {
   CommandLine& add(const char* name, std::string& value, const char* text, std::initializer_list<const char*> choices = {});
   CommandLine& add(const char* name, bool& value, const char* text);  // true if it is given
   CommandLine& add(const char* name, std::vector<std::string>& values, const char* text);  // one each time; without dashes: what is no option
+  CommandLine& either(const char* first, const char* second);  // of these two options one at most may be given
 
   /// Empty: continue. Otherwise the exit code, after printing the help or an error in the arguments.
   std::optional<int> parse(int argc, char** argv);

@@ -47,12 +47,11 @@ class StepTimes {
   double before_, first_ = 0, sum_ = 0;
 };
 
-/// A data set of a million images of noise in 1000 classes, of which nothing is stored.
-inline regimen::Fake images() { return regimen::Fake{{.samples = 1'000'000, .classes = 1000}}; }
-
-/// Trains on them, in their order, and tells the times. Refuses before it takes memory that the machine does not have.
+/// Trains on so many images of noise, of which nothing is stored, in their order, and tells the times. Refuses before it takes memory that
+/// the machine does not have.
 template <class Train>
-int timed(const program::TcpRanks& ranks, const program::Options& options, const typename Train::Options& settings, std::uint64_t interval) {
+int timed(const program::TcpRanks& ranks, const program::Options& options, const typename Train::Options& settings, std::uint64_t interval,
+          std::uint64_t images = 1'000'000, std::uint64_t workers = 1) {
   const regimen::comm::Membership world = regimen::comm::world_of_environment();
   const regimen::MemoryPlan plan = Train::plan(Train::batch, world.size);
   try {
@@ -69,7 +68,8 @@ int timed(const program::TcpRanks& ranks, const program::Options& options, const
     auto run = options.run();
     run.order = regimen::Order::Sequential;
     run.progress = false;
-    trainer.fit(images(), run, session, times);
+    run.workers = workers;
+    trainer.fit(regimen::Fake{{.samples = images, .classes = Train::output_size}}, run, session, times);
     times.finish(built, Train::batch * trainer.ranks());
     return session.finish();
   });

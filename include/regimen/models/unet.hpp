@@ -116,6 +116,9 @@ constexpr auto unet_names(std::size_t depth) {
 ///
 ///   struct Mine : UNetModel<Image<96, 96, 3>, 2> {};
 ///
+/// Pixels whose target is ignore_index do not count: the loss is the mean over the others, as if they had been taken out
+/// (they are not: shapes are types, so their work is done). tests/train/segmentation.cpp trains one, with IoU as its metric.
+///
 /// pytorch_unet_names are those of the program that most PyTorch users have (github.com/milesial/Pytorch-UNet), as
 /// names::load and names::save take them. Its form with bilinear upsampling has the tensors of unet::Interpolated, but lays
 /// pixels otherwise (align_corners=True): trained there, it is another network here.
