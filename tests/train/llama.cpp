@@ -192,7 +192,24 @@ TEST_CASE("a Llama and two Qwens that transformers saved give the same logits he
   check_logits<Qwen2>("qwen2");
   check_logits<Qwen3>("qwen3");
 }
-TEST_CASE("and the same loss and gradients") {
+TEST_CASE("the frequencies of Rotary that old files hold are ignored, with and without the prefix") {
+  const std::string theirs = support::recorded("llama/model.safetensors").string();
+  const safetensors::File file(theirs);
+  const auto tokens = Recorded("llama/logits").values<std::int32_t>("tokens");
+  Inference<Llama, Batch<3>> model, other;
+  names::load<hugging_face::llama_names<Llama>>(model, theirs);
+  ::test::Directory directory;
+  const std::vector<float> frequencies(3, 1);
+  for (const std::string prefix : {"model.", ""}) {
+    std::vector<safetensors::Tensor> tensors(file.tensors().begin(), file.tensors().end());
+    for (const std::string name : {"rotary_emb.inv_freq", "layers.1.self_attn.rotary_emb.inv_freq"})
+      tensors.push_back({prefix + name, safetensors::Dtype::F32, {3}, std::as_bytes(std::span(frequencies))});
+    safetensors::write(directory / "old", tensors);
+    names::load<hugging_face::llama_names<Llama>>(other, directory / "old");
+    CHECK(other.predict(tokens) == model.predict(tokens));
+  }
+}
+TEST_CASE("a Llama and two Qwens that transformers saved have the same loss and gradients here") {
   check_gradients<Llama>("llama");
   check_gradients<Qwen2>("qwen2");
   check_gradients<Qwen3>("qwen3");

@@ -6,7 +6,9 @@
 #include <regimen/models/names.hpp>
 #include <regimen/regimen.hpp>
 
+#include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -243,10 +245,10 @@ TEST_CASE("a file that does not fit is refused by the tensor's name, with both s
     }
     CHECK(is_filled(model));
   };
-  refused({"model.blocks.1.k.weight", "none"}, [](TensorList& tensors) {
+  refused({"the tensor model.blocks.1.k.weight of shape [6, 6]", "none"}, [](TensorList& tensors) {
     std::erase_if(tensors, [](const auto& tensor) { return tensor.name == "model.blocks.1.k.weight"; });
   });
-  refused({"model.blocks.2.norm1.weight"}, [&](TensorList& tensors) {
+  refused({"the tensor model.blocks.2.norm1.weight of shape [6]"}, [&](TensorList& tensors) {
     tensors.push_back(named(tensors, "model.blocks.1.norm1.weight"));
     tensors.back().name = "model.blocks.2.norm1.weight";
   });
@@ -341,5 +343,56 @@ TEST_CASE("files in parts have an index, and one that leads elsewhere is refused
   CHECK(::test::says(::test::error_of([&] { names::load<of_text>(model, path); }), gone.c_str()));
   names::save<of_text>(model, path);  // one file again: its index is gone
   CHECK_FALSE(std::filesystem::exists(index));
+}
+
+TEST_CASE("a model that is saved again in other parts leaves none of the older ones, and all other files") {
+  ::test::Directory directory;
+  Inference<Sentences, Batch<1>> model;
+  fill(model);
+  const std::string path = directory / "model.safetensors";
+  const auto parts = [&] {
+    std::set<std::string> all;
+    const safetensors::ShardedFile saved(path + ".index.json");
+    for (const auto& found : saved.tensors()) all.insert(found.file->path());
+    return all;
+  };
+  const std::vector<const char*> others{"model-00001-of-00999.safetensors", "model-extra.safetensors",
+                                        "other-00001-of-00002.safetensors", "model-00001-of-00002.txt"};
+  for (const char* other : others) ::test::put(directory / other, std::string_view("mine"));
+  names::save<of_text>(model, path, {.largest_file = 300});
+  const std::set<std::string> small = parts();
+  names::save<of_text>(model, path, {.largest_file = 1500});
+  const std::set<std::string> large = parts();
+  REQUIRE(small.size() > large.size());
+  REQUIRE(large.size() > 1);
+  CHECK(directory.files() == large.size() + 1 + others.size());
+  names::save<of_text>(model, path, {.largest_file = 1500});  // the same names: all are kept
+  CHECK(directory.files() == large.size() + 1 + others.size());
+  names::save<of_text>(model, path, {.largest_file = 300});  // more than before
+  CHECK(parts() == small);
+  CHECK(directory.files() == small.size() + 1 + others.size());
+  Inference<Sentences, Batch<1>> reader;
+  names::load<of_text>(reader, path);
+  CHECK(is_filled(reader));
+
+  // An index names what it likes: only names of parts are removed, and only here.
+  const ::test::Bytes bytes = ::test::get(path + ".index.json");
+  std::string index(bytes.begin(), bytes.end());
+  const std::string victim = directory.path().substr(directory.path().rfind('/') + 1);
+  for (const std::string& name :
+       {std::string("model-extra.safetensors"), "../" + victim + "/model-00001-of-00999.safetensors"}) {
+    const std::size_t at = index.find("model-0000");
+    index.replace(at, index.find('"', at) - at, name);
+  }
+  ::test::put(path + ".index.json", std::string_view(index));
+  names::save<of_text>(model, path);  // one file: no parts are left
+  CHECK_FALSE(std::filesystem::exists(path + ".index.json"));
+  CHECK(std::filesystem::exists(path));
+  for (const char* other : others) CHECK(std::filesystem::exists(directory / other));
+
+  names::save<of_text>(model, path, {.largest_file = 1500});
+  ::test::put(path + ".index.json", std::string_view("no index"));  // then nobody knows which are older
+  names::save<of_text>(model, path, {.largest_file = 300});
+  CHECK(parts() == small);
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -51,9 +51,11 @@
 #include <regimen/rule/layer_takes_images.hpp>
 #include <regimen/rule/layer_takes_positions.hpp>
 #include <regimen/rule/layer_takes_volumes.hpp>
+#include <regimen/rule/layers_of_takes_model.hpp>
 #include <regimen/rule/layers_one_to_255.hpp>
 #include <regimen/rule/levels_at_most_7.hpp>
 #include <regimen/rule/list_holds_layers.hpp>
+#include <regimen/rule/llama_attends_to_itself.hpp>
 #include <regimen/rule/loss_accepts_output.hpp>
 #include <regimen/rule/losses_match_outputs.hpp>
 #include <regimen/rule/masked_takes_loss.hpp>
@@ -244,6 +246,10 @@ static_assert(list_holds_layers<Linear<4>>::holds && list_holds_layers<SelfAtten
 static_assert(!list_holds_layers<Thing>::holds && !list_holds_layers<void>::holds &&
               !list_holds_layers<Linear<4>()>::holds);
 static_assert(!list_holds_layers<Checkpoint<None>>::holds && !list_holds_layers<Input<Vector<4>>>::holds);
+static_assert(!list_holds_layers<Model<Input<Vector<4>>, Linear<4>>>::holds);
+static_assert(layers_of_takes_model<Model<Input<Vector<4>>, Linear<4>>>::holds);
+static_assert(!layers_of_takes_model<Linear<4>>::holds && !layers_of_takes_model<Input<Vector<4>>>::holds);
+static_assert(llama_attends_to_itself<Thing, true>::holds && !llama_attends_to_itself<Thing>::holds);
 static_assert(attention_takes_option<Causal, true>::holds && !attention_takes_option<Thing>::holds);
 static_assert(as_takes_element_type<bf16>::holds && !as_takes_element_type<Thing*>::holds);
 static_assert(data_type_matches<float, float>::holds && !data_type_matches<float, std::int32_t>::holds);

@@ -10,6 +10,7 @@
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/models/names.hpp>
+#include <regimen/rule/llama_attends_to_itself.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -32,6 +33,18 @@ struct llama_layers {
   using model = Model<Input<Tokens<Length>>, Table, Repeat<Depth, Block>, Norm, Output>;
 };
 
+/// What counts and names ask of the attention; in place of another layer, which a rule refuses, that of some attention.
+template <class Attention>
+struct llama_attention {
+  static constexpr bool holds = false;
+  using type = SelfAttention<Heads<1>>;
+};
+template <class... Options>
+struct llama_attention<SelfAttention<Options...>> {
+  static constexpr bool holds = true;
+  using type = SelfAttention<Options...>;
+};
+
 }  // namespace detail
 
 /// Llama: rotary positions, RMS norms before attention and before the gated network, SiLU, no biases but those of
@@ -51,10 +64,12 @@ template <std::size_t Words, std::size_t Length, std::size_t Channels, std::size
 struct LlamaModel : detail::llama_layers<Words, Length, Channels, Hidden, Depth, Attention, Head, Norm>::model {
   static_assert(std::is_same_v<Head, TiedHead> || std::is_same_v<Head, OwnHead>,
                 "regimen: the head of a LlamaModel is TiedHead or OwnHead; write one of them");
+  static_assert(
+      sizeof(typename rule::llama_attends_to_itself<Attention, detail::llama_attention<Attention>::holds>::must_hold));
 
  private:
-  using Layout = typename Attention::Layout;
-  using Chosen = typename Attention::Chosen;
+  using Layout = typename detail::llama_attention<Attention>::type::Layout;
+  using Chosen = typename detail::llama_attention<Attention>::type::Chosen;
   static constexpr std::size_t width = Layout::width_in(Channels), all = Layout::all * width;
   static constexpr bool has_bias = Chosen::bias != detail::BiasIs::absent;
   static constexpr bool projects_with_bias = detail::projection_bias<Chosen> != detail::BiasIs::absent;
@@ -117,25 +132,31 @@ namespace hugging_face {
 ///   names::save<hugging_face::llama_names<Mine>>(trainer, "mine/model.safetensors", {.largest_file = 5'000'000'000});
 ///
 /// Their q_proj, k_proj and v_proj are rows of qkv. Rotary turns the same pairs, (i, i + D/2), so heads are as they are;
-/// files of other programs, which turn neighbours, have other rows. A tied lm_head.weight may be there, as a copy.
+/// files of other programs, which turn neighbours, have other rows. A tied lm_head.weight may be there, as a copy. The
+/// frequencies of Rotary that old files hold, rotary_emb.inv_freq, are ignored: the model has its own.
 template <class Network>
 inline constexpr auto llama_names = [] {
-  const auto qkv =
-      names::joined(names::layer("q_proj").shares(Network::heads), names::layer("k_proj").shares(Network::key_heads),
-                    names::layer("v_proj").shares(Network::key_heads));
-  const auto attention = [&] {
-    if constexpr (Network::has_head_norms)
-      return names::list(qkv, names::tensor("q_norm.weight"), names::tensor("k_norm.weight"), names::layer("o_proj"));
-    else return names::list(qkv, names::layer("o_proj"));
-  }();
-  const auto blocks = names::repeat(Network::llama_depth, "layers.{}.", names::layer("input_layernorm"),
-                                    names::inside("self_attn.", attention), names::layer("post_attention_layernorm"),
-                                    names::layer("mlp.gate_proj"), names::layer("mlp.up_proj"),
-                                    names::layer("mlp.down_proj"), names::ignore("self_attn.rotary_emb.inv_freq"));
-  const auto table = names::tensor("embed_tokens.weight");
-  if constexpr (Network::has_own_head)
-    return names::list(names::inside_optional("model.", table, blocks, names::layer("norm")), names::layer("lm_head"));
-  else return names::list(names::inside_optional("model.", blocks, names::layer("norm"), table.also("lm_head.weight")));
+  if constexpr (!requires { Network::llama_depth; }) {
+    return names::list();  // which names_fit_model refuses
+  } else {
+    const auto qkv =
+        names::joined(names::layer("q_proj").shares(Network::heads), names::layer("k_proj").shares(Network::key_heads),
+                      names::layer("v_proj").shares(Network::key_heads));
+    const auto attention = [&] {
+      if constexpr (Network::has_head_norms)
+        return names::list(qkv, names::tensor("q_norm.weight"), names::tensor("k_norm.weight"), names::layer("o_proj"));
+      else return names::list(qkv, names::layer("o_proj"));
+    }();
+    const auto blocks = names::repeat(Network::llama_depth, "layers.{}.", names::layer("input_layernorm"),
+                                      names::inside("self_attn.", attention), names::layer("post_attention_layernorm"),
+                                      names::layer("mlp.gate_proj"), names::layer("mlp.up_proj"),
+                                      names::layer("mlp.down_proj"), names::ignore("self_attn.rotary_emb.inv_freq"));
+    const auto table = names::tensor("embed_tokens.weight");
+    const auto norm = names::list(names::layer("norm"), names::ignore("rotary_emb.inv_freq"));
+    if constexpr (Network::has_own_head)
+      return names::list(names::inside_optional("model.", table, blocks, norm), names::layer("lm_head"));
+    else return names::list(names::inside_optional("model.", blocks, norm, table.also("lm_head.weight")));
+  }
 }();
 
 }  // namespace hugging_face

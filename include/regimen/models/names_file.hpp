@@ -160,7 +160,8 @@ class Reading final {
     }
     for (const auto& [key, found] : found_)
       if (!known.contains(key) && !written.ignores(key))
-        throw Error(found.file->path(), "tensors of this model only", "the tensor " + found.tensor->name,
+        throw Error(found.file->path(), "tensors of this model only",
+                    "the tensor " + found.tensor->name + " of shape " + safetensors::shape_text(found.tensor->shape),
                     "was the file written by a model of this size?");
   }
 
@@ -192,7 +193,9 @@ class Reading final {
     if (const auto place = found_.find(piece.key); place != found_.end()) return place->second;
     for (const std::string& copy : piece.also)
       if (const auto place = found_.find(copy); place != found_.end()) return place->second;
-    throw Error(files_.path(), "the tensor " + piece.name, "none", "was the file written by a model of this size?");
+    throw Error(files_.path(),
+                "the tensor " + piece.name + " of shape " + safetensors::shape_text(piece.both.theirs.list()), "none",
+                "was the file written by a model of this size?");
   }
   void check_shape(const Piece& piece, const Found& found) const {
     train::with_dtype(*found.file, *found.tensor, [](auto) {});

@@ -12,6 +12,7 @@
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>
 #include <regimen/models/names.hpp>
+#include <regimen/rule/extents_at_least_one.hpp>
 #include <regimen/rule/resnet_takes_option.hpp>
 
 #include <array>
@@ -207,9 +208,9 @@ constexpr auto resnet_stage_names(std::size_t depth) {
         names::repeat_from(1, depth - 1, "{}.", Block::names));
 }
 template <class Block, std::size_t... stage, std::size_t... Depth>
-constexpr auto resnet_names(std::index_sequence<stage...>, resnet::Depths<Depth...>) {
+constexpr auto resnet_encoder_names(std::index_sequence<stage...>, resnet::Depths<Depth...>) {
   return names::list(names::conv2d("conv1"), names::layer("bn1"), resnet_stage_names<Block, stage>(Depth)...,
-                     names::layer("fc"), names::ignore("*.num_batches_tracked"));
+                     names::ignore("*.num_batches_tracked"));
 }
 
 }  // namespace detail
@@ -231,25 +232,28 @@ constexpr auto resnet_names(std::index_sequence<stage...>, resnet::Depths<Depth.
 ///
 ///   names::load<Cifar::torchvision_names>(trainer, "resnet18.safetensors");
 ///
-/// It counts the batches of its norms (num_batches_tracked), which nothing here reads: they are ignored, and not written;
-/// load_state_dict does without them.
+/// torchvision_encoder_names are those of EncoderOf<Cifar>, all but the head's (models/layers_of.hpp).
+/// torchvision counts the batches of its norms (num_batches_tracked), which nothing here reads: they are ignored, and not
+/// written; load_state_dict does without them.
 /// Compile time does not depend on the depths: a stage is its first block and a Repeat.
 /// Initial weights are those of the layers (Conv2d: uniform in ±1/√fan-in), not torchvision's (normal, of variance
 /// 2/fan-out) or Keras' (Glorot's).
-/// refuses  options that it does not have, and StrideInFirst of basic blocks, whose first convolution has the stride anyway
+/// refuses  stages without blocks, options that it does not have, and StrideInFirst of basic blocks, whose first convolution has the stride anyway
 /// source   He et al. 2016, "Deep residual learning for image recognition", table 1; the stride in the 3x3 is torchvision's
 template <class Kind, std::size_t Classes, class Block, class Depths, class... Options>
 struct ResNetModel;
 template <class Kind, std::size_t Classes, class Block, std::size_t... Depth, class... Options>
 struct ResNetModel<Kind, Classes, Block, resnet::Depths<Depth...>, Options...>
     : detail::resnet_form<Block, Options...>::template of<Kind, Classes, std::make_index_sequence<sizeof...(Depth)>,
-                                                          resnet::Depths<Depth...>>::type {
+                                                          resnet::Depths<(Depth > 0 ? Depth : 1)...>>::type {
+  static_assert(sizeof(typename rule::extents_at_least_one<resnet::Depths<Depth...>, Depth...>::must_hold));
   static_assert(sizeof(
       typename rule::resnet_takes_option<detail::resnet_form<Block, Options...>::is_known, Options...>::must_hold));
   static constexpr std::size_t parameter_count = detail::resnet_parameters<Block, Options...>(
       Kind::template value<float>::columns, Classes, std::array<std::size_t, sizeof...(Depth)>{Depth...});
-  static constexpr auto torchvision_names =
-      detail::resnet_names<Block>(std::make_index_sequence<sizeof...(Depth)>{}, resnet::Depths<Depth...>{});
+  static constexpr auto torchvision_encoder_names = detail::resnet_encoder_names<Block>(
+      std::make_index_sequence<sizeof...(Depth)>{}, resnet::Depths<(Depth > 0 ? Depth : 1)...>{});
+  static constexpr auto torchvision_names = names::list(torchvision_encoder_names, names::layer("fc"));
 };
 
 /// The published sizes.

@@ -170,35 +170,39 @@ namespace hugging_face {
 /// ignored   the table of distances across texts that old files have, and nothing reads
 template <class Network>
 inline constexpr auto t5_names = [] {
-  using Sizes = typename Network::t5_sizes;
-  const auto self = names::list(
-      names::layer("layer.0.layer_norm"),
-      names::inside("layer.0.SelfAttention.", names::joined(names::layer("q"), names::layer("k"), names::layer("v")),
-                    names::layer("o")));
-  const auto across =
-      names::list(names::layer("layer.1.layer_norm"),
-                  names::inside("layer.1.EncDecAttention.", names::layer("q"),
-                                names::joined(names::layer("k"), names::layer("v")), names::layer("o")));
-  const auto unit = [] {
-    if constexpr (Sizes::is_v1_1) return names::list(names::layer("wi_0"), names::layer("wi_1"), names::layer("wo"));
-    else return names::list(names::layer("wi"), names::layer("wo"));
-  }();
-  const auto hidden = [&](const char* prefix) {
-    return names::inside(prefix, names::layer("layer_norm"), names::inside("DenseReluDense.", unit));
-  };
-  const auto stacks =
-      names::list(names::repeat(Sizes::encoder_depth, "encoder.block.{}.", self, hidden("layer.1.")),
-                  names::layer("encoder.final_layer_norm"),
-                  names::repeat(Sizes::decoder_depth, "decoder.block.{}.", self, across, hidden("layer.2.")),
-                  names::layer("decoder.final_layer_norm"));
-  const auto table =
-      names::tensor("shared.weight").also("encoder.embed_tokens.weight").also("decoder.embed_tokens.weight");
-  const auto distances =
-      names::list(names::tensor("encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"),
-                  names::tensor("decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"),
-                  names::ignore("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"));
-  if constexpr (Sizes::is_v1_1) return names::list(stacks, names::layer("lm_head"), table, distances);
-  else return names::list(stacks, table.also("lm_head.weight"), distances);
+  if constexpr (!requires { typename Network::t5_sizes; }) {
+    return names::list();  // which names_fit_model refuses
+  } else {
+    using Sizes = typename Network::t5_sizes;
+    const auto self = names::list(
+        names::layer("layer.0.layer_norm"),
+        names::inside("layer.0.SelfAttention.", names::joined(names::layer("q"), names::layer("k"), names::layer("v")),
+                      names::layer("o")));
+    const auto across =
+        names::list(names::layer("layer.1.layer_norm"),
+                    names::inside("layer.1.EncDecAttention.", names::layer("q"),
+                                  names::joined(names::layer("k"), names::layer("v")), names::layer("o")));
+    const auto unit = [] {
+      if constexpr (Sizes::is_v1_1) return names::list(names::layer("wi_0"), names::layer("wi_1"), names::layer("wo"));
+      else return names::list(names::layer("wi"), names::layer("wo"));
+    }();
+    const auto hidden = [&](const char* prefix) {
+      return names::inside(prefix, names::layer("layer_norm"), names::inside("DenseReluDense.", unit));
+    };
+    const auto stacks =
+        names::list(names::repeat(Sizes::encoder_depth, "encoder.block.{}.", self, hidden("layer.1.")),
+                    names::layer("encoder.final_layer_norm"),
+                    names::repeat(Sizes::decoder_depth, "decoder.block.{}.", self, across, hidden("layer.2.")),
+                    names::layer("decoder.final_layer_norm"));
+    const auto table =
+        names::tensor("shared.weight").also("encoder.embed_tokens.weight").also("decoder.embed_tokens.weight");
+    const auto distances =
+        names::list(names::tensor("encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"),
+                    names::tensor("decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"),
+                    names::ignore("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"));
+    if constexpr (Sizes::is_v1_1) return names::list(stacks, names::layer("lm_head"), table, distances);
+    else return names::list(stacks, table.also("lm_head.weight"), distances);
+  }
 }();
 
 }  // namespace hugging_face

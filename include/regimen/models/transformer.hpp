@@ -119,25 +119,29 @@ namespace hugging_face {
 ///   bias      final_logits_bias is trained here; a buffer there, which fine-tuning leaves alone: Freeze<AddBias> does that
 template <class Network>
 inline constexpr auto marian_names = [] {
-  using Sizes = typename Network::transformer_sizes;
-  const auto heads = [](const char* q, const char* k, const char* v) {
-    return names::joined(names::layer(q), names::layer(k), names::layer(v));
-  };
-  const auto hidden = names::list(names::layer("fc1"), names::layer("fc2"), names::layer("final_layer_norm"));
-  const auto self = names::list(heads("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
-                                names::layer("self_attn.out_proj"), names::layer("self_attn_layer_norm"));
-  const auto across =
-      names::list(names::layer("encoder_attn.q_proj"),
-                  names::joined(names::layer("encoder_attn.k_proj"), names::layer("encoder_attn.v_proj")),
-                  names::layer("encoder_attn.out_proj"), names::layer("encoder_attn_layer_norm"));
-  return names::list(names::repeat(Sizes::encoder_depth, "model.encoder.layers.{}.", self, hidden),
-                     names::repeat(Sizes::decoder_depth, "model.decoder.layers.{}.", self, across, hidden),
-                     names::tensor("final_logits_bias").viewed(1, 0),
-                     names::tensor("model.shared.weight")
-                         .also("model.encoder.embed_tokens.weight")
-                         .also("model.decoder.embed_tokens.weight")
-                         .also("lm_head.weight"),
-                     names::ignore("model.*coder.embed_positions.weight"));
+  if constexpr (!requires { typename Network::transformer_sizes; }) {
+    return names::list();  // which names_fit_model refuses
+  } else {
+    using Sizes = typename Network::transformer_sizes;
+    const auto heads = [](const char* q, const char* k, const char* v) {
+      return names::joined(names::layer(q), names::layer(k), names::layer(v));
+    };
+    const auto hidden = names::list(names::layer("fc1"), names::layer("fc2"), names::layer("final_layer_norm"));
+    const auto self = names::list(heads("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+                                  names::layer("self_attn.out_proj"), names::layer("self_attn_layer_norm"));
+    const auto across =
+        names::list(names::layer("encoder_attn.q_proj"),
+                    names::joined(names::layer("encoder_attn.k_proj"), names::layer("encoder_attn.v_proj")),
+                    names::layer("encoder_attn.out_proj"), names::layer("encoder_attn_layer_norm"));
+    return names::list(names::repeat(Sizes::encoder_depth, "model.encoder.layers.{}.", self, hidden),
+                       names::repeat(Sizes::decoder_depth, "model.decoder.layers.{}.", self, across, hidden),
+                       names::tensor("final_logits_bias").viewed(1, 0),
+                       names::tensor("model.shared.weight")
+                           .also("model.encoder.embed_tokens.weight")
+                           .also("model.decoder.embed_tokens.weight")
+                           .also("lm_head.weight"),
+                       names::ignore("model.*coder.embed_positions.weight"));
+  }
 }();
 
 }  // namespace hugging_face

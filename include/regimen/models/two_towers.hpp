@@ -5,6 +5,8 @@
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/part.hpp>
+#include <regimen/models/layers_of.hpp>
+#include <regimen/models/names.hpp>
 
 #include <cstddef>
 
@@ -13,6 +15,7 @@ namespace regimen {
 /// An encoder: the kind of its input, and layers that make one vector of it.
 ///
 ///   Tower<Image<32, 32, 3>, Conv2d<64, 3>, ..., GlobalMaxPool>      Tower<Tokens<64>, Embedding<...>, ..., MeanPool>
+///   Tower<Image<224, 224, 3>, EncoderOf<ResNet50<>>>                a ready network without its head (models/layers_of.hpp)
 template <class Kind_, class... Layers>
 struct Tower final {
   using Kind = Kind_;
@@ -50,7 +53,7 @@ struct TwinWeights;
 ///
 ///   Both   Tower<...>       Head   layers, for which SimCLR takes Linear<2048>, Relu, Linear<128>
 ///
-///   struct SimClr : TwinTowers<Tower<Image<32, 32, 3>, ...>, Linear<2048>, Relu, Linear<128>> {};
+///   struct SimClr : TwinTowers<Tower<Image<224, 224, 3>, EncoderOf<ResNet50<>>>, Linear<2048>, Relu, Linear<128>> {};
 ///   Trainer<SimClr, Loss<NtXent<Ratio<1, 10>>>, Batch<512>>      // samples of Bundle<Image<...>, Image<...>>, targets 0
 ///
 /// The set of weights is one: its gradient is the sum over both views (Shared). A BatchNorm in it sees one view at a time,
@@ -62,5 +65,31 @@ struct TwinTowers
             Fork<ConcatAlong<0>, typename Both::template shared_on<0, detail::TwinWeights<Both, Head...>, Head...>,
                  typename Both::template shared_on<1, detail::TwinWeights<Both, Head...>, Head...>>> {};
 
+/// The names of SimCLR in the program that most PyTorch users have (github.com/sthalles/SimCLR), whose head stands in place
+/// of the classifier's: for TwinTowers with the head Linear, Relu, Linear.
+///
+///   encoder   the names of the tower's tensors
+///
+///   constexpr auto their_names = simclr_names(ResNet50<>::torchvision_encoder_names);
+///   names::load<their_names>(trainer, "simclr.safetensors");
+template <std::size_t N>
+constexpr auto simclr_names(const names::Names<N>& encoder) {
+  return names::inside("backbone.", encoder, names::layer("fc.0"), names::layer("fc.2"));
+}
+
+namespace hugging_face {
+
+/// The names of a VisionTextDualEncoderModel, for TwoTowers of images and texts.
+///
+///   vision, text   the names of the towers' tensors. A table that a TiedLinear shares, or a set of Shared, comes last in a
+///                  model: with one in a tower write the list by hand
+///   ignored        logit_scale, the temperature, which is a constant of the loss here
+template <std::size_t First, std::size_t Second>
+constexpr auto two_towers_names(const names::Names<First>& vision, const names::Names<Second>& text) {
+  return names::list(names::inside("vision_model.", vision), names::layer("visual_projection"),
+                     names::inside("text_model.", text), names::layer("text_projection"), names::ignore("logit_scale"));
+}
+
+}  // namespace hugging_face
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -132,23 +132,30 @@ inline constexpr auto block_names =
     names::list(names::layer("norm1"), names::layer("attn.qkv"), names::layer("attn.proj"), names::layer("norm2"),
                 names::layer("mlp.fc1"), names::layer("mlp.fc2"));
 
+/// Those of vit_names without the head's: for EncoderOf<Flowers> (models/layers_of.hpp).
+template <class Network, const auto& block = block_names>
+inline constexpr auto vit_encoder_names = [] {
+  if constexpr (!requires { vit_positions<typename Network::Of>; }) {
+    return names::list();  // which names_fit_model refuses
+  } else {
+    using Of = typename Network::Of;
+    constexpr auto patches =
+        names::layer("patch_embed.proj").viewed(Of::width, Of::patch, Of::patch, Of::channels).axes(0, 3, 1, 2);
+    constexpr auto positions = names::tensor("pos_embed").viewed(1, vit_positions<Of>, Of::width);
+    constexpr auto rest = names::list(names::repeat(Of::depth, "blocks.{}.", block), names::layer("norm"));
+    if constexpr (Of::class_token)
+      return names::list(patches, names::tensor("cls_token").viewed(1, 1, Of::width), positions, rest);
+    else return names::list(patches, positions, rest);
+  }
+}();
+
 /// The names of a VisionTransformer, for a VitModel: cls_token, pos_embed, patch_embed.proj.weight, ...
 ///
 ///   names::load<timm::vit_names<Flowers>>(trainer, "flowers.safetensors");      names::save likewise
 ///
 /// `block` names the tensors of a block, where it is a program's own: one whose tensors are those of VitBlock needs none.
 template <class Network, const auto& block = block_names>
-inline constexpr auto vit_names = [] {
-  using Of = typename Network::Of;
-  constexpr auto patches =
-      names::layer("patch_embed.proj").viewed(Of::width, Of::patch, Of::patch, Of::channels).axes(0, 3, 1, 2);
-  constexpr auto positions = names::tensor("pos_embed").viewed(1, vit_positions<Of>, Of::width);
-  constexpr auto rest =
-      names::list(names::repeat(Of::depth, "blocks.{}.", block), names::layer("norm"), names::layer("head"));
-  if constexpr (Of::class_token)
-    return names::list(patches, names::tensor("cls_token").viewed(1, 1, Of::width), positions, rest);
-  else return names::list(patches, positions, rest);
-}();
+inline constexpr auto vit_names = names::list(vit_encoder_names<Network, block>, names::layer("head"));
 
 }  // namespace timm
 }  // namespace regimen

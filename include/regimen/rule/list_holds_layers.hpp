@@ -6,6 +6,7 @@
 #include <regimen/layer/layer.hpp>
 #include <regimen/layer/model.hpp>
 #include <regimen/policy/policy.hpp>
+#include <regimen/rule/model_comes_first.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -49,6 +50,17 @@ struct list_holds_layers<P> {
   struct must_hold {
     static_assert(holds,
                   "regimen: a list of layers holds a policy; write it behind the model, Trainer<Model, Policies...>");
+  };
+};
+
+template <class Network>
+  requires(std::is_class_v<Network> && !detail::can_be_bound<Network> && detail::is_model<Network>)
+struct list_holds_layers<Network> {
+  static constexpr bool holds = detail::can_be_bound<Network>;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a list of layers holds a model; write its layers, LayersOf<Model>, or EncoderOf<Model>, without the head");
   };
 };
 

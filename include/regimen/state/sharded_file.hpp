@@ -5,11 +5,13 @@
 #include <regimen/core/mapped_file.hpp>
 #include <regimen/state/safetensors.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -113,6 +115,41 @@ inline std::vector<std::size_t> last_of_parts(const std::vector<std::size_t>& by
   return ends;
 }
 
+namespace detail {
+
+/// Whether a file beside `path` has the name of one of its parts.
+inline bool is_part_of(const std::string& path, const std::string& file) {
+  if (!path.ends_with(extension)) return false;
+  const std::string name = regimen::detail::name_of_file(path),
+                    stem = name.substr(0, name.size() - extension.size()) + "-";
+  if (!file.starts_with(stem) || !file.ends_with(extension) || file.size() < stem.size() + extension.size())
+    return false;
+  std::string_view rest(file);
+  rest = rest.substr(stem.size(), file.size() - stem.size() - extension.size());
+  const auto takes_number = [&] {
+    const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+    rest.remove_prefix(digits);
+    return digits >= 5;
+  };
+  if (!takes_number() || !rest.starts_with("-of-")) return false;
+  rest.remove_prefix(4);
+  return takes_number() && rest.empty();
+}
+
+/// The parts that the index of a path names. Of an index that cannot be read: none.
+inline std::set<std::string> parts_in_index(const std::string& path) {
+  std::set<std::string> parts;
+  if (!regimen::detail::exists(index_of(path))) return parts;
+  try {
+    const MappedFile text(index_of(path));
+    for (const auto& [name, file] : parse_index(index_of(path), text.bytes()))
+      if (is_part_of(path, file)) parts.insert(file);
+  } catch (const Error&) { parts.clear(); }
+  return parts;
+}
+
+}  // namespace detail
+
 /// Writes a file, or several and their index.
 ///
 ///   names, bytes   of the tensors, in the order of the files
@@ -121,13 +158,19 @@ inline std::vector<std::size_t> last_of_parts(const std::vector<std::size_t>& by
 /// killed    a kill leaves each file whole, but files of two saves may stand beside each other: where that matters,
 ///           write to a new folder. The index comes last; then an older single file, which would be read in its place,
 ///           is removed, and beside a single file an older index
+/// older     parts that the index named before and does not name now are removed in the end, nothing else
 template <class Part>
 void write_in_parts(const std::string& path, const std::vector<std::string>& names,
                     const std::vector<std::size_t>& bytes, std::size_t largest, const Part& part) {
   const std::vector<std::size_t> ends = last_of_parts(bytes, largest);
+  std::set<std::string> older = detail::parts_in_index(path);
+  const auto remove_older = [&] {
+    for (const std::string& file : older) std::remove((regimen::detail::directory_of(path) + file).c_str());
+  };
   if (ends.size() == 1) {
     part(path, std::size_t{0}, names.size());
     std::remove(index_of(path).c_str());
+    remove_older();
     return;
   }
   if (!path.ends_with(extension))
@@ -137,6 +180,7 @@ void write_in_parts(const std::string& path, const std::vector<std::string>& nam
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const std::string file = part_of(path, i, ends.size());
     part(file, first, ends[i]);
+    older.erase(regimen::detail::name_of_file(file));
     for (; first < ends[i]; ++first) {
       places.emplace(names[first], regimen::detail::name_of_file(file));
       sum += bytes[first];
@@ -147,6 +191,7 @@ void write_in_parts(const std::string& path, const std::vector<std::string>& nam
   index.write(std::as_bytes(std::span(text)));
   index.commit();
   std::remove(path.c_str());
+  remove_older();
 }
 
 }  // namespace regimen::safetensors

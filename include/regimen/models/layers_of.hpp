@@ -1,0 +1,56 @@
+// regimen/models/layers_of.hpp — the layers of a model as layers of another: a ready network in a tower, or under a new
+// head.
+#pragma once
+
+#include <regimen/layer/model.hpp>
+#include <regimen/rule/layers_of_takes_model.hpp>
+
+#include <boost/mp11/algorithm.hpp>
+#include <boost/mp11/list.hpp>
+
+#include <cstddef>
+
+namespace regimen {
+
+namespace detail {
+
+template <class Input, class... Layers>
+Sequential<Layers...> sequence_of(const Model<Input, Layers...>*);
+template <class Network, bool = is_model<Network>>
+struct model_sequence {
+  using type = decltype(sequence_of(static_cast<const Network*>(nullptr)));
+};
+template <class Network>
+struct model_sequence<Network, false> {
+  static_assert(sizeof(typename rule::layers_of_takes_model<Network>::must_hold));
+  using type = Sequential<>;
+};
+
+template <class Layers, std::size_t count = boost::mp11::mp_size<Layers>::value>
+struct without_last {
+  using type = boost::mp11::mp_take_c<Layers, count - 1>;
+};
+template <class Layers>
+struct without_last<Layers, 0> {
+  using type = Layers;
+};
+
+}  // namespace detail
+
+/// The layers of a model, as one: those that its Model<...> lists, in a Sequential.
+///
+///   Network   a Model<...>, or a struct that derives from one
+///
+/// Their input is written again: LayersOf<...> stands where layers stand.
+template <class Network>
+using LayersOf = typename detail::model_sequence<Network>::type;
+
+/// The same without the last in that list, which in the networks of models/ is what makes logits.
+///
+///   struct Mine : Model<Input<Image<32, 32, 3>>, EncoderOf<ResNet18<Image<32, 32, 3>, 10, resnet::CifarStem>>, Linear<5>> {};
+///   Tower<Image<224, 224, 3>, EncoderOf<VitBase16>>
+template <class Network>
+using EncoderOf = typename detail::without_last<typename detail::model_sequence<Network>::type>::type;
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0
