@@ -73,12 +73,16 @@ static_assert(LstmSmall::parameter_count == 4'653'200 && LstmMedium::parameter_c
 /// such a file by load_state_dict(..., strict=False) into a model whose weights are tied.
 template <class Network>
 inline constexpr auto pytorch_lstm_names = [] {
-  const auto layers =
-      names::repeat(Network::lstm_depth, "rnn.", names::tensor("weight_ih_l{}"), names::tensor("weight_hh_l{}"),
-                    names::tensor("bias_ih_l{}"), names::tensor("bias_hh_l{}"));
-  if constexpr (Network::is_tied)
-    return names::list(layers, names::layer("decoder"), names::tensor("encoder.weight").also("decoder.weight"));
-  else return names::list(names::layer("encoder"), layers, names::layer("decoder"));
+  if constexpr (!requires { Network::lstm_depth; }) {
+    return names::list();  // which names_fit_model refuses
+  } else {
+    const auto layers =
+        names::repeat(Network::lstm_depth, "rnn.", names::tensor("weight_ih_l{}"), names::tensor("weight_hh_l{}"),
+                      names::tensor("bias_ih_l{}"), names::tensor("bias_hh_l{}"));
+    if constexpr (Network::is_tied)
+      return names::list(layers, names::layer("decoder"), names::tensor("encoder.weight").also("decoder.weight"));
+    else return names::list(names::layer("encoder"), layers, names::layer("decoder"));
+  }
 }();
 
 }  // namespace regimen

@@ -155,7 +155,10 @@ inline constexpr auto vit_encoder_names = [] {
 ///
 /// `block` names the tensors of a block, where it is a program's own: one whose tensors are those of VitBlock needs none.
 template <class Network, const auto& block = block_names>
-inline constexpr auto vit_names = names::list(vit_encoder_names<Network, block>, names::layer("head"));
+inline constexpr auto vit_names = [] {
+  if constexpr (vit_encoder_names<Network, block>.entries.empty()) return names::list();
+  else return names::list(vit_encoder_names<Network, block>, names::layer("head"));
+}();
 
 }  // namespace timm
 }  // namespace regimen
