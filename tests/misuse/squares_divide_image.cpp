@@ -1,5 +1,5 @@
 // Patches that leave a margin.
-// expect: Patches<N>, MaxPool<N> and AveragePool<N> cut images into squares; let N divide height and width
+// expect: Patches<N>, MaxPool<N>, AveragePool<N> and Downsample<N> cut images into squares; let N divide height and width
 // names: regimen::Shape<6, 9, 3>
 #include "../support/model_recipe.hpp"
 

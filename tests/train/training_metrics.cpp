@@ -263,6 +263,13 @@ TEST_CASE("what metrics find stands in the history, its table and the report") {
     CHECK(std::stod(cells[4]) == history.metrics[of].value("accuracy"));
     CHECK(std::stod(cells[12]) == history.metrics[of].value("top_2_accuracy"));
     CHECK(std::stod(cells[15]) == history.metrics[of].value("f1"));
+    CHECK(std::stoul(cells[5]) == history.metrics[of].targets);
+  }
+  for (std::size_t i = 0; i < 4; ++i) {  // 43 samples an epoch: of all their targets where it has ended
+    const Measured& of = history.metrics[std::array<std::size_t, 4>{0, 2, 3, 5}[i]];
+    for (const EpochEvent& epoch : history.epochs)
+      if (epoch.ended && of.ended && epoch.epoch == of.epoch) CHECK(of.targets == epoch.targets);
+    CHECK(of.targets > 0);
   }
   CHECK(training == 4);
   CHECK(report_html(trainer, history).find("top_2_accuracy") != std::string::npos);
@@ -313,6 +320,46 @@ TEST_CASE("a metric of one's own has its result after fit, and its error ends th
   CHECK(trainer.steps_done() == 6);
 }
 
+/// Another result than Accuracy, of as many sums.
+struct Named final {
+  std::vector<double> sums = std::vector<double>(2);
+  std::size_t throws_on = 2;  // value() throws on this rank
+  std::size_t rank = 0;
+
+  void add(const auto&) {}
+  const char* name() const { return "named"; }
+  double value() const {
+    if (rank == throws_on) throw Error("named", "a value", "none");
+    return 0;
+  }
+};
+
+TEST_CASE("a result that one rank cannot compute ends the step of all ranks") {
+  std::string errors[2];
+  launch(2, [&](comm::Threads& ranks) {
+    Trainer<Net, Batch<4>, Communicator<Threads>> trainer(ranks);
+    Named named;
+    named.throws_on = 1, named.rank = ranks.rank();
+    try {  // and the Trainer lives on until the other has heard of it
+      trainer.fit(Gaps{}, Gaps{}, run, named);
+    } catch (const std::exception& error) { errors[ranks.rank()] = error.what(); }
+  });
+  CHECK(::test::says(errors[0], "rank 1"));
+  CHECK(::test::says(errors[0], "expected a value"));
+  CHECK(::test::says(errors[1], "expected a value"));
+}
+
+TEST_CASE("an evaluation before the first epoch of a call is of the epoch before") {
+  Trainer<Net, Batch<8>> trainer({.threads = 1});
+  trainer.fit(Gaps{}, {.steps = 8, .progress = false}, Accuracy{});
+  const std::uint64_t place = trainer.steps_done();
+  std::vector<std::uint64_t> epochs;
+  trainer.fit(Gaps{}, Gaps{}, {.steps = place, .progress = false}, Accuracy{}, [&](auto&, const Measured& of) {
+    if (of.evaluation) epochs.push_back(of.epoch);
+  });
+  CHECK(epochs == std::vector<std::uint64_t>{1});
+}
+
 TEST_CASE("all ranks give fit the same metrics") {
   std::string errors[2];
   launch(2, [&](comm::Threads& ranks) {
@@ -327,5 +374,14 @@ TEST_CASE("all ranks give fit the same metrics") {
     INFO(error);
     CHECK(::test::says(error, "Trainer::fit"));
   }
+  launch(2, [&](comm::Threads& ranks) {  // as many sums, of another name
+    Trainer<Net, Batch<4>, Communicator<Threads>> trainer(ranks);
+    const bool first = ranks.rank() == 0;
+    errors[ranks.rank()] = ::test::error_of([&] {
+      if (first) trainer.fit(Gaps{}, Gaps{}, run, Accuracy{});
+      else trainer.fit(Gaps{}, Gaps{}, run, Named{});
+    });
+  });
+  for (const std::string& error : errors) CHECK(::test::says(error, "Trainer::fit"));
 }
 // SPDX-License-Identifier: Apache-2.0

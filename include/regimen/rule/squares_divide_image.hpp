@@ -15,7 +15,8 @@ struct squares_divide_image {
   struct must_hold {
     static_assert(
         holds,
-        "regimen: Patches<N>, MaxPool<N> and AveragePool<N> cut images into squares; let N divide height and width");
+        "regimen: Patches<N>, MaxPool<N>, AveragePool<N> and Downsample<N> cut images into squares; let N divide height "
+        "and width");
   };
 };
 

@@ -174,6 +174,8 @@ struct FitLoop final {
       goes_on = tell(trainer, event, callbacks...) && goes_on;
     };
     [[maybe_unused]] EpochCount epoch;
+    if (const DataPlace at = loader.place(); may_tell)  // until one begins here: the one that steps before have run in
+      epoch.event.epoch = at.epoch - (at.samples == 0 && at.epoch > 0);
     [[maybe_unused]] std::uint64_t measured_at = never;
     [[maybe_unused]] const auto tell_metrics = [&](bool ended) {  // of the steps of the epoch so far
       if constexpr (measures)

@@ -89,10 +89,12 @@ struct MetricValue {
 ///   epoch        the number of the one in which they ran, in the rest that this call has run of it
 ///   evaluation   of the validation source; else of the training
 ///   ended        the epoch has ended
+///   targets      of those steps, as EpochEvent counts them; of an evaluation 0: Evaluation has them
 ///   values       of each metric that has a name, in their order; value("accuracy") gives one, NaN if there is none
 struct Measured {
   std::uint64_t step = 0, epoch = 0;
   bool evaluation = false, ended = false;
+  std::size_t targets = 0;
   std::vector<MetricValue> values{};
 
   double value(std::string_view name) const {

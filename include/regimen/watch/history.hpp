@@ -94,7 +94,8 @@ struct History final {
         return std::any_of(found.values.begin(), found.values.end(), has) ? text_of(found.value(name)) : std::string();
       };
       text += (found.evaluation ? "validation," : "training,") + std::to_string(found.step) + "," +
-              std::to_string(found.epoch) + ",," + cell("accuracy") + ",,,,,,,";
+              std::to_string(found.epoch) + ",," + cell("accuracy") + "," +
+              (found.evaluation ? "" : std::to_string(found.targets)) + ",,,,,,";
       for (const std::string& name : names) text += "," + cell(name);
       text += "\n";
     }

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -156,13 +157,18 @@ class Measurement final {
 template <class Session, class... Metrics>
 class FitMeasurement final {
  public:
-  FitMeasurement(Session& session, Metrics&... metrics)
-      : session_(session), of_evaluations_(metrics...), training_(session, metrics...) {}
+  FitMeasurement(Session& session, Metrics&... metrics) : session_(session), training_(session, metrics...) {
+    session.guarded([&] { of_evaluations_.emplace(metrics...); });
+  }
 
   /// The same on all ranks, if their metrics are.
   std::uint64_t fingerprint() {
     std::uint64_t print = sizeof...(Metrics);
-    training_.for_each_sums([&](const std::vector<double>& sums) { print = mix(print, sums.size()); });
+    session_.guarded([&] {
+      training_.for_each_sums([&](const std::vector<double>& sums) { print = mix(print, sums.size()); });
+      for (const MetricValue& value : training_.values())
+        for (const char letter : value.name) print = mix(print, static_cast<unsigned char>(letter));
+    });
     return print;
   }
   /// An epoch begins: its first batch will be the first that counts.
@@ -177,7 +183,9 @@ class FitMeasurement final {
     own_.clear();
     training_.for_each_sums([&](const std::vector<double>& sums) { own_.push_back(sums); });
     training_.combine(session_);
-    return {session_.steps_done, epoch.epoch, false, ended, training_.values()};
+    Measured found{session_.steps_done, epoch.epoch, false, ended, epoch.targets};
+    session_.guarded([&] { found.values = training_.values(); });
+    return found;
   }
   /// The epoch goes on.
   void resume() {
@@ -194,17 +202,17 @@ class FitMeasurement final {
           Measurement<Session, Metrics...> of(session_, metric...);
           const Evaluation found = evaluate([&](const auto& now) { of.add(session_, now); });
           of.combine(session_);
-          values_ = of.values();
+          session_.guarded([&] { values_ = of.values(); });
           return found;
         },
-        of_evaluations_);
+        *of_evaluations_);
   }
   /// What the last evaluation has found.
-  Measured evaluated(std::uint64_t epoch) const { return {session_.steps_done, epoch, true, false, values_}; }
+  Measured evaluated(std::uint64_t epoch) const { return {session_.steps_done, epoch, true, false, 0, values_}; }
 
  private:
   Session& session_;
-  std::tuple<Metrics...> of_evaluations_;
+  std::optional<std::tuple<Metrics...>> of_evaluations_;  // a copy may throw
   Measurement<Session, Metrics...> training_;
   std::vector<std::vector<double>> own_;
   std::vector<MetricValue> values_;

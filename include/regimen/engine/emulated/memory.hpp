@@ -56,9 +56,11 @@ class Memory final {
     const std::size_t used = round_up(bytes == 0 ? 1 : bytes, alignment);
     const std::size_t held = round_up(used, page) + 2 * page;
     if (held < bytes || held > size_ - used_)
-      throw Error(std::string("memory for ") + name,
-                  "at most " + std::to_string(size_ - used_) + " bytes, which the emulated device has left",
-                  std::to_string(bytes) + " bytes", "choose a smaller batch, or Checkpoint<Every<1>>");
+      throw Error(
+          std::string("memory for ") + name,
+          "at most " + std::to_string(size_ - used_) + " bytes, which the emulated device has left",
+          std::to_string(bytes) + " bytes",
+          "choose a smaller batch, Checkpoint<Every<1>>, or, for batches that are read ahead, a smaller .ahead");
     std::byte* const end = base_ + used_ + held - page;
     std::byte* const begin = end - used;
     used_ += held;
