@@ -1,9 +1,10 @@
 // regimen/program/mixtures.hpp — mixtures of schedules of recomputation, and the first of them in an order.
 //
 // Two schedules, of which the last K blocks follow one, make as many mixtures as there are blocks, and the best K is not
-// the largest that fits: where segments do not divide the blocks, bytes and operations rise and fall. So all are searched. Their outlines need not be walked for that: what a mixture takes lies between what the two take alone, but for
-// segments that do not divide their blocks, and values between the two. So straight lines bound its bytes and operations
-// from below, and only where both lines allow more than the best that is known, a walk decides.
+// the largest that fits: where segments do not divide the blocks, bytes and operations rise and fall. So all are searched.
+// Their outlines need not be walked for that: what a mixture takes lies between what the two take alone, but for segments
+// that do not divide their blocks, and values between the two. So straight lines bound its bytes and operations from below,
+// and only where both lines allow more than the best that is known, a walk decides.
 #pragma once
 
 #include <regimen/program/sketch.hpp>
