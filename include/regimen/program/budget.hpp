@@ -259,13 +259,18 @@ struct BudgetSearch {
     else return first<Wish, steps + 1>();
   }
   template <bool by_bound, std::size_t failed>
+  struct Found;
+  template <bool by_bound, std::size_t failed>
   struct Wish {
     static constexpr Wanted value() {
       Wanted wanted{by_bound ? ~std::size_t{0} : bytes, by_bound, {}};
-      if constexpr (failed > 0) wanted.last = Wish<by_bound, failed - 1>::found;
+      if constexpr (failed > 0) wanted.last = Found<by_bound, failed - 1>::found;
       return wanted;
     }
-    static constexpr RankedSchedule found = first<Wish>();
+  };
+  template <bool by_bound, std::size_t failed>
+  struct Found {  // apart from Wish: nvcc 13.0 loses the arguments of a class that names itself
+    static constexpr RankedSchedule found = first<Wish<by_bound, failed>>();
   };
 
   // ---- plans
@@ -318,7 +323,7 @@ struct BudgetSearch {
   static constexpr std::size_t most_plans = 24;
   template <std::size_t failed>
   static constexpr auto choose() {
-    using Cheapest = Wish<false, failed>;
+    using Cheapest = Found<false, failed>;
     if constexpr (!Cheapest::found.fits || failed == most_plans) return least<0>(list<Checkpoint<None>>{});
     else if constexpr (peak_with<checkpoint_t<Cheapest>> <= bytes) return list<checkpoint_t<Cheapest>>{};
     else return choose<failed + 1>();
@@ -327,7 +332,7 @@ struct BudgetSearch {
   /// The schedule of least peak: plans in the order of their bounds, until these are above the least peak found.
   template <std::size_t planned, class Best>
   static constexpr auto least(list<Best> best) {
-    using Next = Wish<true, planned>;
+    using Next = Found<true, planned>;
     if constexpr (!Next::found.fits || (planned > 0 && Next::found.bound >= peak_with<Best>)) return best;
     else if constexpr (peak_with<checkpoint_t<Next>> < peak_with<Best>)
       return least<planned + 1>(list<checkpoint_t<Next>>{});

@@ -127,7 +127,7 @@ inline bool is_part_of(const std::string& path, const std::string& file) {
   std::string_view rest(file);
   rest = rest.substr(stem.size(), file.size() - stem.size() - extension.size());
   const auto takes_number = [&] {
-    const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+    const std::size_t digits = (std::min)(rest.find_first_not_of("0123456789"), rest.size());
     rest.remove_prefix(digits);
     return digits >= 5;
   };

@@ -1,6 +1,7 @@
 // regimen/service/detail/remote_options.hpp — how a trainer reaches workers of the data service, and what it knows of each.
 #pragma once
 
+#include <regimen/comm/peer_error.hpp>
 #include <regimen/comm/rendezvous.hpp>
 
 #include <chrono>
