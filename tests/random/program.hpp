@@ -227,9 +227,12 @@ constexpr auto moved() {
   else if constexpr (std::is_same_v<Move, MoveBatch>) {
     using Batch_ = policy_in<Policies, axis::batch>;
     using Accumulate_ = policy_in<Policies, axis::accumulate>;
-    if constexpr (Accumulate_::count > 1)
-      return changed<Policies, Batch<Batch_::size * Accumulate_::count>, Accumulate<1>>{};
-    else return changed<Policies, Batch<1>, Accumulate<Batch_::size>>{};
+    using Moved = std::conditional_t<(Accumulate_::count > 1),
+                                     changed<Policies, Batch<Batch_::size * Accumulate_::count>, Accumulate<1>>,
+                                     changed<Policies, Batch<1>, Accumulate<Batch_::size>>>;
+    // A larger batch may no longer fit into a Budget of the one before.
+    if constexpr (composable<Network<typename Model::Source>, Moved>) return Moved{};
+    else return Policies{};
   } else if constexpr (std::is_same_v<typename Move::Axis, axis::checkpoint> && try_ == 0 && Model::depth > 0 &&
                        Model::Source::below(id, 50, 4) == 0) {
     return typename budgeted<Network<typename Model::Source>, Policies>::type{};
