@@ -223,7 +223,8 @@ TEST_CASE("the search finds the first of all mixtures") {
   finds_the_first<Blocks<8>, 4096>(1);
   finds_the_first<Blocks<16>, 4096>(1);
 }
+// No bound is known here: the numbers are a little above what was measured, 1.2 and 4.4, and hold that fast.
 TEST_CASE("where Repeats are not alike, fewer schedules are mixed") {
   finds_the_first<Uneven, 64>(1.3);
-  finds_the_first<Nested, 64>(5);  // of few operations, where nearly everything fits
+  finds_the_first<Nested, 64>(5);
 }

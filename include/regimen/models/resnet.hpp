@@ -238,7 +238,8 @@ constexpr auto resnet_encoder_names(std::index_sequence<stage...>, resnet::Depth
 /// Compile time does not depend on the depths: a stage is its first block and a Repeat.
 /// Initial weights are those of the layers (Conv2d: uniform in ±1/√fan-in), not torchvision's (normal, of variance
 /// 2/fan-out) or Keras' (Glorot's).
-/// refuses  stages without blocks, options that it does not have, and StrideInFirst of basic blocks, whose first convolution has the stride anyway
+/// refuses  stages without blocks, options that it does not have, and StrideInFirst of basic blocks, whose first convolution
+///          has the stride anyway
 /// source   He et al. 2016, "Deep residual learning for image recognition", table 1; the stride in the 3x3 is torchvision's
 template <class Kind, std::size_t Classes, class Block, class Depths, class... Options>
 struct ResNetModel;

@@ -3,7 +3,8 @@
 // The schedules of the space (policy/checkpoint.hpp) are ranked by outlines (program/outline.hpp), which cost a compiler
 // little: those that take more than Bytes by a bound from below are left out. Mixtures are searched by lines
 // (program/mixtures.hpp). Then plans decide, in the order of the ranks: the first schedule whose plan fits. The order is the
-// same for every budget, and a plan takes no less than its bound: so a smaller budget takes no more memory.
+// same for every budget, and a plan takes no less than its bound: so a smaller budget takes no more memory, but where 24
+// plans in a row do not fit: then the schedule of least peak is taken, which a smaller budget may not come to.
 //
 //   mixtures   if all blocks follow one schedule, they take so many bytes and operations; a mixture of two schedules takes
 //              what lies on the line between, and an odd block or more fill what is left where the grain is a block

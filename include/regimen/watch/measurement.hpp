@@ -110,6 +110,16 @@ class Measurement final {
       if (session.ranks() > 1)
         session.guarded([&] { for_each([&](auto& metric) { add_ranks(*session.control(), metric.sums); }); });
   }
+  /// The same for metrics of as many sums and of the same names; asks for no result.
+  std::uint64_t fingerprint() {
+    std::uint64_t print = sizeof...(Metrics);
+    for_each([&](auto& metric) {
+      print = mix(print, metric.sums.size());
+      if constexpr (requires { metric.name(); })
+        for (const char letter : std::string(metric.name())) print = mix(print, static_cast<unsigned char>(letter));
+    });
+    return print;
+  }
   /// The sums of each, in one order.
   void for_each_sums(const auto& f) {
     for_each([&](auto& metric) { f(metric.sums); });
@@ -163,12 +173,8 @@ class FitMeasurement final {
 
   /// The same on all ranks, if their metrics are.
   std::uint64_t fingerprint() {
-    std::uint64_t print = sizeof...(Metrics);
-    session_.guarded([&] {
-      training_.for_each_sums([&](const std::vector<double>& sums) { print = mix(print, sums.size()); });
-      for (const MetricValue& value : training_.values())
-        for (const char letter : value.name) print = mix(print, static_cast<unsigned char>(letter));
-    });
+    std::uint64_t print = 0;
+    session_.guarded([&] { print = training_.fingerprint(); });
     return print;
   }
   /// An epoch begins: its first batch will be the first that counts.

@@ -41,8 +41,8 @@ struct TensorBoardOptions final {
 ///   trainer.fit(data, held_out, {.epochs = 3, .validate_every = 100}, board);
 ///
 /// Scalars train/loss, train/learning_rate, train/gradient_norm, train/loss_scale if there is one, train/step_ms,
-/// validation/loss, validation/accuracy, epoch/loss; of metrics that fit was given train/NAME and validation/NAME; the recipe and the plan as a text. Rank 0 writes; all ranks have
-/// one. Under Steps<K> histograms are of the end of a launch.
+/// validation/loss, validation/accuracy, epoch/loss; of metrics that fit was given train/NAME and validation/NAME; the
+/// recipe and the plan as a text. Rank 0 writes; all ranks have one. Under Steps<K> histograms are of the end of a launch.
 ///
 /// failure  Error if the file cannot be made or written
 /// source   TensorBoard's own reader accepts the files: tests/recorded/make_events.py

@@ -1,6 +1,7 @@
 // regimen/service/detail/pool.hpp — a trainer's side of the data service, whatever the types of its samples are.
 #pragma once
 
+#include <regimen/comm/rendezvous.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/service/detail/frame.hpp>
 #include <regimen/service/detail/line.hpp>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <regimen/comm/peer_error.hpp>
-#include <regimen/comm/rendezvous.hpp>
 
 #include <chrono>
 #include <cstddef>
