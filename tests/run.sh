@@ -52,19 +52,20 @@ for preset in "${presets[@]}"; do
 
   # What does not depend on the configuration is built and tested once: benchmarks, headers alone, verdicts and refusals in four compilers,
   # programs for a GPU, what compiling costs. What is about to run for moments is not optimised: tests that train.
-  # Tests that train are compiled eight files at a time, which takes less than half as long as one by one, and up to 6 GB; or four.
+  # Tests that train are compiled sixteen files at a time, which takes less than half as long as one by one (a tenth less than eight
+  # at a time), and up to 7 GB; or four.
   # Sanitizers look at what runs; they take far longer for large files than for several small ones.
   # clang compiles tests that train, those of kernels and walks, and random programs in half of g++'s time: it builds all of them, and g++,
-  # before it, every 24th; of the others, which g++ builds, clang builds every fourth, and neither lessons nor MPI nor packages.
-  bench=TESTED headers=ON hurry=TESTS together=8 examples=ON mpi=AUTO cuda=AUTO every=1 small=1 once=()
-  [ $((jobs * 7)) -le "${memory:-0}" ] || together=4
+  # before it, every 24th; of the others, which g++ builds, clang builds every eighth, and neither lessons nor MPI nor packages.
+  bench=TESTED headers=ON hurry=TESTS together=16 examples=ON mpi=AUTO cuda=AUTO every=1 small=1 once=()
+  [ $((jobs * 10)) -le "${memory:-0}" ] || together=4
   case $preset in
     asan | tsan) bench=OFF headers=OFF hurry=ON together=1 cuda=OFF once=(-LE '^compilers$') ;;
     *)
       if [ $first = no ]; then bench=OFF headers=OFF hurry=ON cuda=OFF once=(-LE '^compilers$')
       elif [ $preset = release ] && [ "${presets[1]:-}" = clang ] && program clang++; then every=24 shared=yes; fi
       # What g++ has built with the same libraries.
-      if [ $shared$preset = yesclang ]; then examples=OFF mpi=OFF small=4 once=(-LE '^(compilers|mpi|package|device)$'); fi
+      if [ $shared$preset = yesclang ]; then examples=OFF mpi=OFF small=8 once=(-LE '^(compilers|mpi|package|device)$'); fi
       first=no
       ;;
   esac
