@@ -3,6 +3,7 @@
 #include <regimen/regimen.hpp>
 #include <regimen/service/remote.hpp>
 #include <regimen/service/serve.hpp>
+#include <charconv>
 #include <cstdio>
 using namespace regimen;
 
@@ -28,10 +29,18 @@ auto pipeline() {
   });
 }
 
+std::uint16_t port_of(const std::string& text) {
+  std::uint16_t port = 0;
+  const char* const end = text.data() + text.size();
+  if (const auto [stop, code] = std::from_chars(text.data(), end, port); code != std::errc() || stop != end)
+    throw Error("PORT", "a number from 0, a free one, to 65535", "\"" + text + "\"");
+  return port;
+}
+
 int main(int argc, char** argv) try {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 2 && words[0] == "serve") {
-    data::Server<Train::Input, Train::Label> server(pipeline(), {.port = std::uint16_t(std::stoi(words[1]))});
+    data::Server<Train::Input, Train::Label> server(pipeline(), {.port = port_of(words[1])});
     std::printf("serving at port %d\n", server.port());
     std::fflush(stdout);
     return server.wait(), 0;   // until it is killed

@@ -12,6 +12,12 @@ wrong() { echo "$*"; failed=1; }
 "$program" > out && wrong "without arguments: no error"
 grep -q '^usage: data_service serve PORT' out || wrong "without arguments: $(cat out)"
 "$program" train 10.0.0.7 > out 2> err; [ $? -eq 1 ] && grep -q 'host:port' err || wrong "an address without a port: $(cat err)"
+for port in 65536 70000 -1 7000x ''; do   # modulo 65536 is another port
+  timeout 10 "$program" serve "$port" > out 2> err
+  [ $? -eq 1 ] && grep -q 'to 65535, found "'"$port"'"' err || wrong "port $port: $(cat out err)"
+done
+"$program" train 127.0.0.1:65536 > out 2> err
+[ $? -eq 1 ] && grep -q 'a port from 1 to 65535' err || wrong "an address with port 65536: $(cat err)"
 
 REGIMEN_SECRET=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')
 export REGIMEN_SECRET

@@ -494,6 +494,16 @@ TEST_CASE("a worker survives whoever calls") {
   }
   REQUIRE(batches_of(Remote({at(little.port())}, options()), how) == all);
   REQUIRE(batches_of(Remote({at(server.port())}, options()), how) == all);
+  // The memory for what it did not read is free again: this needs more than the half of all.
+  std::unique_ptr<Stranger> next;
+  for (int tries = 0; tries < 200 && (next == nullptr || !next->open()); ++tries) {
+    std::this_thread::sleep_for(milliseconds(20));  // until the last one is gone
+    next = std::make_unique<Stranger>(little.port());
+  }
+  Frame answer;
+  REQUIRE(next->say(frame_of(Kind::Read, 1, bytes_of(many)), many));
+  REQUIRE(next->receive(answer));
+  CHECK(answer.kind == Kind::Samples);
 
   // Who asks, and has gone before the answer: the memory for it is free again.
   Pictures slow;
@@ -505,7 +515,8 @@ TEST_CASE("a worker survives whoever calls") {
   for (int i = 0; i < 16; ++i) {
     const Stranger hasty(again.port());
     REQUIRE(hasty.open());
-    REQUIRE(hasty.say(frame_of(Kind::Read, 1, bytes_of(ten)), ten));
+    for (std::uint32_t number = 1; number <= 8; ++number)  // of which some are never begun
+      REQUIRE(hasty.say(frame_of(Kind::Read, number, bytes_of(ten)), ten));
     std::this_thread::sleep_for(milliseconds(20));
   }
   REQUIRE(batches_of(Remote({at(again.port())}, options()), how) == all);
@@ -730,6 +741,73 @@ TEST_CASE("a fork of the process that connected a Remote is refused, and does no
   CHECK(remote->workers()[0].reason == "");
 }
 
+TEST_CASE("a fork of the process that made a Server is refused, does not wait, and leaves it serving") {
+  auto server = std::make_unique<Server>(Pictures{}, served());
+  const std::uint16_t port = server->port();
+  const Remote remote({at(port)}, options());
+  CHECK(remote.size(shape) == 210);
+  std::atomic<bool> is_done = false;
+  std::thread asks([&] {  // so that the worker's threads have its lock in some of the forks
+    std::vector<float> input(33);
+    std::vector<std::int32_t> target(3);
+    while (!is_done) remote.read(data::Key{7, 0, 0}, {input, target});
+  });
+  int refused = 0, times = 0;
+  for (; times < 20; ++times) {
+    const ::pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      const bool uses = !says(error_of([&] { server->wait(); }), {"Server: ", "a fork of it", "after the fork"}) ||
+                        !says(error_of([&] { server->stop(); }), {"Server: ", "a fork of it"});
+      const bool knows = server->port() == port;
+      server.reset();
+      ::_exit(!uses && knows ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    refused += status == 0;
+  }
+  is_done = true;
+  asks.join();
+  CHECK(refused == times);
+  CHECK(remote.workers()[0].is_connected);
+  CHECK(remote.workers()[0].reason == "");
+
+  // A fork that has destroyed its copy keeps no port; and one may serve with a Server of its own.
+  int ready[2], ends[2];
+  REQUIRE(::pipe(ready) == 0);
+  REQUIRE(::pipe(ends) == 0);
+  const ::pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    server.reset();
+    std::uint16_t own = 0;
+    char end = 0;
+    try {
+      const Server second(Pictures{}, served());
+      own = second.port();
+      if (::write(ready[1], &own, sizeof own) != sizeof own) ::_exit(1);
+      [[maybe_unused]] const ::ssize_t ended = ::read(ends[0], &end, 1);
+    } catch (...) { ::_exit(1); }
+    ::_exit(0);
+  }
+  std::uint16_t second = 0;
+  REQUIRE(::read(ready[0], &second, sizeof second) == sizeof second);
+  const LoaderOptions how{.batch = 16, .seed = 7, .epochs = 1, .workers = 2};
+  const std::vector<Batch> all = batches_of(Pictures{}, how);
+  CHECK(batches_of(Remote({at(second)}, options()), how) == all);
+  server.reset();
+  data::ServeOptions again = served();
+  again.port = port;
+  server = std::make_unique<Server>(Pictures{}, again);
+  CHECK(batches_of(Remote({at(port)}, options()), how) == all);
+  REQUIRE(::write(ends[1], "x", 1) == 1);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  for (const int end : {ready[0], ready[1], ends[0], ends[1]}) ::close(end);
+}
+
 TEST_CASE("a part of a Remote, with weights of classes, asks for whole batches") {
   struct Far {
     std::atomic<int>* calls;
@@ -763,7 +841,7 @@ TEST_CASE("a part of a Remote, with weights of classes, asks for whole batches")
 
 TEST_CASE("options and addresses that make no sense") {
   for (const char* const address : {"10.0.0.7", ":7000", "host:", "host:0", "host:70000", "host:7x", ""})
-    CHECK(says(error_of([&] { Remote({address}, options()); }), {"host:port", address}));
+    CHECK(says(error_of([&] { Remote({address}, options()); }), {"host:port", "from 1 to 65535", address}));
   CHECK(says(error_of([] { Remote({}, options()); }), {"the addresses of 1 to"}));
   const Remote unnamed({"a name that is none:7000"}, [] {
     auto impatient = options();

@@ -1,5 +1,6 @@
 // Metrics that fit is given: they count what predict gives before each step, on any ranks, and change no bit of a run.
 #include <regimen/comm/launch.hpp>
+#include <regimen/data/csv.hpp>
 #include <regimen/data/fake.hpp>
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/engine/emulated/device.hpp>
@@ -23,6 +24,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -273,6 +275,61 @@ TEST_CASE("what metrics find stands in the history, its table and the report") {
   }
   CHECK(training == 4);
   CHECK(report_html(trainer, history).find("top_2_accuracy") != std::string::npos);
+}
+
+namespace {
+/// Names as people may choose them, where commas, quotation marks and ends of lines mean something else.
+const std::array<std::string, 5> odd_names{"recall, of class 1", "\"best\" so far", "two\nlines\r\n", "a < b & 'c'",
+                                           "\""};
+struct Odd final {
+  std::vector<double> sums = std::vector<double>(1);
+  void add(const auto& batch) { sums[0] += double(batch.rows); }
+  std::vector<MetricValue> values() const {
+    std::vector<MetricValue> found;
+    for (const std::string& name : odd_names) found.push_back({name, sums[0] + double(found.size())});
+    return found;
+  }
+};
+}  // namespace
+
+TEST_CASE("a table gives back names of metrics that must be quoted, and the report and TensorBoard have them") {
+  Trainer<Net, Batch<8>> trainer({.threads = 1});
+  History history;
+  const ::test::Directory folder;
+  TensorBoard board(folder / "runs", {.file = "tfevents"});
+  trainer.fit(Gaps{}, Gaps{}, run, Odd{}, TopK<2>{}, history, board);
+  history.save_csv(folder / "run.csv");
+  using Cell = std::optional<double>;
+  const data::Csv<std::string, Cell, Cell, Cell, Cell, Cell, Cell> table(
+      folder / "run.csv",
+      {"event", odd_names[0], odd_names[1], odd_names[2], odd_names[3], odd_names[4], "top_2_accuracy"});
+  REQUIRE(table.size() ==
+          history.steps.size() + history.epochs.size() + history.evaluations.size() + history.metrics.size());
+  std::vector<Measured> told;
+  for (const Measured& of : history.metrics)
+    if (!of.evaluation) told.push_back(of);
+  std::size_t training = 0;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const auto [event, first, second, third, fourth, fifth, top] = table.at({.index = i});
+    if (event != "training") continue;
+    const Measured& of = told.at(training++);
+    CHECK(first == of.values[0].value);
+    CHECK(second == of.values[1].value);
+    CHECK(third == of.values[2].value);
+    CHECK(fourth == of.values[3].value);
+    CHECK(fifth == of.values[4].value);
+    CHECK(top == of.value("top_2_accuracy"));
+  }
+  CHECK(training == 4);
+  CHECK(told.size() == 4);
+  const std::string page = report_html(trainer, history);
+  CHECK(::test::says(page, "<h2>&quot;best&quot; so far</h2>"));
+  CHECK(::test::says(page, "aria-label=\"&quot;best&quot; so far\""));
+  CHECK(::test::says(page, "<h2>a &lt; b &amp; 'c'</h2>"));
+  const ::test::Bytes events = ::test::get(folder / "runs/tfevents");  // a tag's length stands before it
+  for (const std::string& name : odd_names)
+    CHECK(::test::says(std::string(events.begin(), events.end()),
+                       static_cast<char>(6 + name.size()) + ("train/" + name)));
 }
 
 TEST_CASE("the progress display shows what metrics find, and no number twice") {

@@ -59,9 +59,14 @@
 #include <regimen/rule/loss_accepts_output.hpp>
 #include <regimen/rule/losses_match_outputs.hpp>
 #include <regimen/rule/masked_takes_loss.hpp>
+#include <regimen/rule/measured_needs_metric.hpp>
 #include <regimen/rule/measured_run_has_no_debug.hpp>
 #include <regimen/rule/members_agree.hpp>
 #include <regimen/rule/metric_adds_batches.hpp>
+#include <regimen/rule/metric_is_copied.hpp>
+#include <regimen/rule/metric_is_written.hpp>
+#include <regimen/rule/metric_keeps_result.hpp>
+#include <regimen/rule/metrics_are_included.hpp>
 #include <regimen/rule/model_begins_with_input.hpp>
 #include <regimen/rule/momentum_in_range.hpp>
 #include <regimen/rule/narrowing_data.hpp>
@@ -234,6 +239,11 @@ static_assert(generate_translates<Thing, true>::holds && !generate_translates<Th
 static_assert(generate_needs_causal<Thing, true>::holds && !generate_needs_causal<Thing, false>::holds);
 static_assert(members_agree<Thing, Thing, true>::holds && !members_agree<Thing, Thing, false>::holds);
 static_assert(metric_adds_batches<Thing, Thing, true>::holds && !metric_adds_batches<Thing, Thing, false>::holds);
+static_assert(metric_is_copied<Thing, true>::holds && !metric_is_copied<Thing, false>::holds);
+static_assert(metric_is_written<Thing, true>::holds && !metric_is_written<Thing, false>::holds);
+static_assert(metric_keeps_result<Thing, true>::holds && !metric_keeps_result<Thing, false>::holds);
+static_assert(metrics_are_included<Thing, true>::holds && !metrics_are_included<Thing, false>::holds);
+static_assert(measured_needs_metric<Thing, true>::holds && !measured_needs_metric<Thing, false>::holds);
 static_assert(callback_takes_event<Thing, true>::holds && !callback_takes_event<Thing, false>::holds);
 static_assert(apply_needs_backward<Thing, true>::holds && !apply_needs_backward<Thing>::holds);
 static_assert(model_begins_with_input<Thing, true>::holds && !model_begins_with_input<Thing>::holds);

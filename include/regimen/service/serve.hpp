@@ -20,22 +20,29 @@ namespace regimen::data {
 ///
 /// failure  the constructor throws Error if the port is taken; wait() rethrows what ended the service. An error of the
 ///          source goes to the trainer, which reports it. Trainers that speak otherwise, or not in time, are hung up on
+/// forks    a fork of its process has none of its threads: there wait() and stop() throw Error, and its destructor closes
+///          the fork's copy of the socket that listens. The process that made it goes on serving; if it ends before the
+///          fork, port and connections stay taken until the fork ends, too, or starts another program
 /// cost     .memory for answers, and 7 KiB a connection; .workers + 2 threads
 template <class In, class Label>
 class Server final {
  public:
   template <class S>
-  explicit Server(S source, const ServeOptions& options = {}) : host_(hide(std::move(source)), options) {
+  explicit Server(S source, const ServeOptions& options = {})
+      : host_(new service::Host(hide(std::move(source)), options)) {
     static_assert(sizeof(typename rule::source_writes_samples<S, In, Label>::must_hold));
   }
 
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
   /// Where it listens.
-  std::uint16_t port() const { return host_.port(); }
+  std::uint16_t port() const { return host_->port(); }
   /// Samples that it has sent.
-  std::uint64_t samples() const { return host_.samples(); }
+  std::uint64_t samples() const { return host_->samples(); }
   /// Returns after stop(), which any thread may call.
-  void wait() { host_.wait(); }
-  void stop() { host_.stop(); }
+  void wait() { host_->wait(); }
+  void stop() { host_->stop(); }
 
  private:
   template <class S>
@@ -44,7 +51,7 @@ class Server final {
     else return nullptr;  // refused above
   }
 
-  service::Host host_;
+  const std::unique_ptr<service::Host, service::Host::Delete> host_;
 };
 
 /// A whole worker program: serves until it is killed.

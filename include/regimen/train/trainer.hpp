@@ -228,11 +228,18 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// with metrics of the same types. Needs host memory for a batch of outputs.
   template <class Source, class First, class... Metrics>
     requires(!std::is_convertible_v<First&, std::size_t>)
-  Evaluation evaluate(const Source& source, First& first, Metrics&... others) {
-    train::Measurement<Session, First, Metrics...> measurement(session_, first, others...);
-    const Evaluation found = evaluate_by(source, 1, [&](const auto& now) { measurement.add(session_, now); });
-    measurement.combine(session_);
-    return found;
+  Evaluation evaluate(const Source& source, First&& first, Metrics&&... others) {
+    static_assert(sizeof(typename train::RuleOfMetric<Session, First>::must_hold) > 0);
+    static_assert(((sizeof(typename train::RuleOfMetric<Session, Metrics>::must_hold) > 0) && ...));
+    if constexpr (!(train::RuleOfMetric<Session, First>::holds && ... && train::RuleOfMetric<Session, Metrics>::holds))
+      return {};
+    else {
+      train::Measurement<Session, std::remove_reference_t<First>, std::remove_reference_t<Metrics>...> measurement(
+          session_, first, others...);
+      const Evaluation found = evaluate_by(source, 1, [&](const auto& now) { measurement.add(session_, now); });
+      measurement.combine(session_);
+      return found;
+    }
   }
 
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)

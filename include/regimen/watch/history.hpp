@@ -68,14 +68,15 @@ struct History final {
 
   /// One table of all events: steps, then epochs, then evaluations, then what metrics have found in training and in
   /// validation; what an event does not have is empty. Metrics have columns of their own behind the others, but for
-  /// `accuracy`, which has one anyway. Numbers have as many digits as give them again; nan and inf are written so.
+  /// `accuracy`, which has one anyway; their names stand in quotation marks where they must (RFC 4180). Numbers have as
+  /// many digits as give them again; nan and inf are written so.
   std::string csv() const {
     using detail::text_of;
     std::vector<std::string> names = names_of_metrics();
     std::erase(names, "accuracy");
     std::string text =
         "event,step,epoch,loss,accuracy,targets,samples,seconds,learning_rate,gradient_norm,loss_scale,applied";
-    for (const std::string& name : names) text += "," + name;
+    for (const std::string& name : names) text += "," + detail::csv_field(name);
     const std::string end = std::string(names.size(), ',') + "\n";
     text += "\n";
     for (const StepResult& s : steps)

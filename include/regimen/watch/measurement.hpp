@@ -47,7 +47,7 @@ using MetricAdds = rule::metric_adds_batches<M, MetricBatch<typename Output::Ele
 template <class Session, class M>
 struct MetricRule final : MetricAdds<Session, M> {};
 
-/// Metrics see each batch between the model and its loss.
+/// Metrics see each batch between the model and its loss. fit and evaluate have asked the rules of each.
 template <class Session, class... Metrics>
 class Measurement final {
   using Step = typename Session::Step;
@@ -57,8 +57,6 @@ class Measurement final {
   using Label = typename Targets::Label;
   using Batch = MetricBatch<Element, Label>;
   static constexpr bool is_joined = regimen::detail::is_joined<typename Output::Shape>;
-  static_assert(((sizeof(typename MetricAdds<Session, Metrics>::must_hold) > 0) && ...));
-  static constexpr bool all_add = (MetricAdds<Session, Metrics>::holds && ...);
 
  public:
   Measurement(Session& session, Metrics&... metrics) : metrics_(metrics...) {
@@ -137,8 +135,8 @@ class Measurement final {
   }
 
  private:
-  void for_each([[maybe_unused]] const auto& f) {
-    if constexpr (all_add) std::apply([&](auto&... metric) { (f(metric), ...); }, metrics_);
+  void for_each(const auto& f) {
+    std::apply([&](auto&... metric) { (f(metric), ...); }, metrics_);
   }
   /// Where they lie, if the host can read them there; else a copy.
   std::span<const Element> outputs_at(Session& session, std::size_t output, std::size_t count) {

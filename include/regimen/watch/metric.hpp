@@ -47,7 +47,7 @@ struct MetricBatch final {
 ///     static std::string name() { return "absolute_error"; }
 ///     double value() const { return mean_of(sums[0], sums[1]); }
 ///   };
-///   AbsoluteError error;
+///   AbsoluteError error;        // a program that measures includes watch/metrics.hpp
 ///   trainer.evaluate(test, error);
 ///   trainer.fit(data, test, {.epochs = 3}, AbsoluteError{}, history);
 template <class M, class Output, class Label>

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace regimen::detail {
 
@@ -18,6 +19,14 @@ inline std::string text_of(double number) {
   char text[32];
   const auto [end, failure] = std::to_chars(text, text + sizeof text, number);
   return failure == std::errc{} ? std::string(text, end) : std::string("nan");
+}
+
+/// A field of CSV, as RFC 4180 has it: in quotation marks where it must be.
+inline std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string field = "\"";
+  for (const char letter : text) field.append(letter == '"' ? 2 : 1, letter);
+  return field + "\"";
 }
 
 /// Replaces a file as a whole.

@@ -5,6 +5,7 @@
 #include <regimen/core/threads.hpp>
 #include <regimen/service/detail/clients.hpp>
 #include <regimen/service/detail/frame.hpp>
+#include <regimen/service/detail/owner.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -58,6 +59,7 @@ class Host final {
       throw Error("serve, memory", std::to_string(least_memory) + " bytes at least", std::to_string(options.memory));
     comm::detail::checked(options.deadline);
     listen();
+    owner_.take();
     try {
       all_.emplace_back([this] { guarded([this] { admit(); }); });
       all_.emplace_back([this] { guarded([this] { clients_.run(); }); });
@@ -70,6 +72,14 @@ class Host final {
   }
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
+  /// In a fork of the process that made it, only the descriptor that listens is closed: threads that were not copied hold
+  /// the rest, such as locks, and the other process goes on serving.
+  struct Delete {
+    void operator()(Host* host) const {
+      if (!host->owner_.is_another()) delete host;
+      else const Socket closed = std::move(host->listener_);
+    }
+  };
   ~Host() {
     stop();
     join();
@@ -79,6 +89,7 @@ class Host final {
   std::uint64_t samples() const { return clients_.samples(); }
 
   void stop() {
+    expect_owner();
     {
       const std::lock_guard lock(exchange_.mutex);
       exchange_.stop = true;
@@ -89,6 +100,7 @@ class Host final {
   }
   /// Until stop(); rethrows what ended the service.
   void wait() {
+    expect_owner();
     std::unique_lock lock(exchange_.mutex);
     exchange_.ended.wait(lock, [this] { return exchange_.stop; });
     if (failure_) std::rethrow_exception(failure_);
@@ -109,6 +121,10 @@ class Host final {
     if (*listener_ < 0)
       throw Error("serve, port " + std::to_string(options_.port), "a port that is free", system_words(errno),
                   "choose another port, or end the program that holds it");
+  }
+  void expect_owner() const {
+    owner_.expect("Server", "to be used by the process that made it",
+                  "make a Server after the fork, in the process that serves");
   }
   void join() {
     for (std::thread& thread : all_) thread.join();
@@ -250,6 +266,7 @@ class Host final {
   const ServeOptions options_;
   const std::string name_, types_ = samples_->types(), secret_;
   const std::size_t threads_;
+  Owner owner_;
   Socket listener_;
   Exchange exchange_;
   Clients clients_;

@@ -52,7 +52,8 @@ class Line final {
     const char* const begin = colon == std::string::npos ? end : address.data() + colon + 1;
     const auto [stop, code] = std::from_chars(begin, end, port_);
     if (code != std::errc() || stop != end || port_ == 0 || host_.empty())
-      throw Error("Remote", "addresses of workers as host:port, such as 10.0.0.7:7000", "\"" + address + "\"");
+      throw Error("Remote", "addresses of workers as host:port, such as 10.0.0.7:7000, with a port from 1 to 65535",
+                  "\"" + address + "\"");
   }
 
   const std::string& address() const { return address_; }

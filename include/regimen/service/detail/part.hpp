@@ -4,10 +4,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/service/detail/frame.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <span>
@@ -27,25 +24,6 @@ struct Reading final {
   std::size_t left;      // samples that have not come
   std::size_t held = 0;  // parts that a thread is writing
   std::exception_ptr error;
-};
-
-/// The process whose threads read. A fork of it has none, and would wait for ever.
-class Owner final {
- public:
-  void take() { process_ = ::getpid(); }
-  /// Asked before any lock is taken, which a thread that was not copied may hold.
-  bool is_another() const {
-    const ::pid_t owner = process_;
-    return owner != 0 && owner != ::getpid();
-  }
-  void expect() const {
-    if (is_another())
-      throw Error("Remote", "to be read by the process that connected it", "a fork of it",
-                  "make the Remote where it is read; a search (tune) needs local data");
-  }
-
- private:
-  std::atomic<::pid_t> process_{0};
 };
 
 struct Part final {

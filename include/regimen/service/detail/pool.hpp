@@ -5,6 +5,7 @@
 #include <regimen/core/say.hpp>
 #include <regimen/service/detail/frame.hpp>
 #include <regimen/service/detail/line.hpp>
+#include <regimen/service/detail/owner.hpp>
 #include <regimen/service/detail/part.hpp>
 #include <regimen/service/detail/remote_options.hpp>
 
@@ -76,7 +77,7 @@ class Pool final {
 
   /// The number of samples, after every worker has been called once, and one has answered.
   std::size_t size(const Extents& shape) {
-    owner_.expect();
+    expect_owner();
     std::unique_lock lock(mutex_);
     begin(shape);
     const Clock::time_point until = end_of(options_.patience);
@@ -118,7 +119,7 @@ class Pool final {
 
   /// Writes the samples of these keys: all inputs, one behind the other, and all targets.
   void read(std::span<const Key> keys, std::byte* input, std::size_t inputs, std::byte* target, std::size_t targets) {
-    owner_.expect();
+    expect_owner();
     std::unique_lock lock(mutex_);
     if (!is_settled_ || inputs != keys.size() * shape_->bytes_of_input() ||
         targets != keys.size() * shape_->bytes_of_target())
@@ -214,6 +215,10 @@ class Pool final {
     return !part.failed.empty() && std::all_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
       return !worker->is_up || part.has_failed_at(worker.get());
     });
+  }
+  void expect_owner() const {
+    owner_.expect("Remote", "to be read by the process that connected it",
+                  "make the Remote where it is read; a search (tune) needs local data");
   }
   std::string words_of_workers() const {
     std::string text;
