@@ -338,7 +338,11 @@ struct DrawnBranch {
     using ids = mp::mp_list<>;
   };
   using Chosen = std::conditional_t<is_input, Bare, Inner>;
-  using Layer = typename mp::mp_apply<block, typename Chosen::Layers>::type;
+  // What closes a chain is a Linear; a third of the branches then end with a layer that reads its own output in backward.
+  static constexpr bool reads_output = closes && !is_input && Here::below(9, 3) == 0;
+  using Layer = typename mp::mp_apply<
+      block,
+      mp::mp_append<typename Chosen::Layers, std::conditional_t<reads_output, mp::mp_list<Relu>, mp::mp_list<>>>>::type;
   using Out = Value<fp32, typename Chosen::Out::Shape>;
 };
 template <class Parent, std::size_t index, bool closes>

@@ -132,6 +132,20 @@ TEST_CASE("forks train the same bits whatever is computed again") {
   CHECK(learns(trained<All, Freeze<Linear<16>>>()));
 }
 
+/// Branches of a sum that read their own outputs in backward, in each place. What is computed again does not.
+struct ReadsOutputs final
+    : Model<Input<Vector<16>>, Linear<16>, Repeat<3, Fork<Add, Identity, Sequential<Linear<16>, Relu>, Linear<16>>>,
+            Repeat<2, Fork<Add, Sequential<Linear<16>, Relu>, Linear<16>, Sequential<Linear<16>, Tanh>, Identity>>,
+            Fork<Add, Linear<16>, Sequential<Linear<16>, Relu>, Sequential<Linear<16>, Relu>>, Linear<5>> {};
+
+TEST_CASE("the order of a sum does not depend on what is saved") {
+  const std::vector<double> plain = trained<ReadsOutputs>();
+  CHECK(trained<ReadsOutputs, Checkpoint<Every<1>>>() == plain);
+  CHECK(trained<ReadsOutputs, Checkpoint<Selective<Relu>>>() == plain);
+  CHECK(trained<ReadsOutputs, Precision<bf16, fp32>, Checkpoint<Every<1>>>() ==
+        trained<ReadsOutputs, Precision<bf16, fp32>>());
+}
+
 TEST_CASE("a Residual is a Fork that adds its input: the same bits in the same memory") {
   struct Short final
       : Model<Input<Vector<16>>, Linear<16>, Repeat<3, Residual<LayerNorm, Linear<24>, Gelu, Linear<16>>>,

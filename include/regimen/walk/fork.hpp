@@ -255,32 +255,27 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     return way.place == Place::nowhere || (adds && i == last) ? way.place : Place::transient;
   }
 
+  // Each branch is added to the sum of those before it. Bits must not depend on what is saved, so neither may this order.
   static constexpr std::size_t sum(auto& engine, Tensor x, Weights weights, Path path, Way way) {
-    std::array<Tensor, count> terms{};
-    std::size_t pending = 0, y = absent;
-    if (input < count) terms[pending++] = {x.offset, false};
+    Tensor total{input < count ? x.offset : absent, false};
     for_each_branch([&]<std::size_t i>() {
       constexpr bool joins = joins_y<Context::Epilogues::sums, At<i>>;
-      const bool apart = At<i>::reads_output && way.mode == Mode::save;
-      y = forward_of<i>(engine, x, weights, path, {way.mode, place_in<i>(way)},
-                        joins && pending > 0 ? terms[0].offset : absent);
-      if (way.place == Place::nowhere) {
-        y = absent;
+      // What this branch reads again in backward stays as it is.
+      const bool stays = At<i>::reads_output && way.mode == Mode::save;
+      std::size_t y =
+          forward_of<i>(engine, x, weights, path, {way.mode, place_in<i>(way)}, joins ? total.offset : absent);
+      if (way.place == Place::nowhere) return;
+      if (stays && i != last && total.offset == absent) {
+        total = {y, false};
         return;
       }
-      if (apart && i != last) {
-        terms[pending++] = {y, false};
-        return;
-      }
-      if (apart) y = copy_of(engine, y, way.place, path);
-      for (std::size_t t = 0; t < pending; ++t) {
-        if (t > 0 || !joins) add<Output>(engine, terms[t].offset, y);
-        if (terms[t].owned) engine.arena.give(terms[t].offset);
-      }
-      terms[0] = {y, true};
-      pending = 1;
+      if (stays && i != last && total.owned) return add<Output>(engine, y, total.offset);
+      if (stays) y = copy_of(engine, y, i == last ? way.place : Place::transient, path);
+      if (!joins && total.offset != absent) add<Output>(engine, total.offset, y);
+      if (total.owned) engine.arena.give(total.offset);
+      total = {y, true};
     });
-    return y;
+    return way.place == Place::nowhere ? absent : total.offset;
   }
   static constexpr std::size_t join(auto& engine, Tensor x, Weights weights, Path path, Way way) {
     std::array<std::size_t, count> values{};
