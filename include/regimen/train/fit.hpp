@@ -283,10 +283,11 @@ struct FitLoop final {
     return fitted;
   }
 
-  /// A hash of the number of samples, and of the first, the middle and the last sample.
+  /// A hash of the number of samples, and of the first, the middle and the last sample. Error if there is none.
   template <class Source>
   [[gnu::cold]] static std::uint64_t fingerprint_of_source(const Source& source) {
     const std::size_t size = source.size(Trainer::sample_shape());
+    if (size == 0) throw Error(regimen::detail::name_of_source(source), "at least one sample", "none");
     std::vector<typename Trainer::Input> input(Trainer::input_size);
     std::vector<typename Trainer::Label> target(Trainer::target_size);
     std::uint64_t print = size;
