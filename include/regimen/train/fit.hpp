@@ -124,6 +124,7 @@ struct FitLoop final {
     Session& session = Inside::session(trainer);
     session.expect_no_fit("Trainer::fit");
     const Running running(session);
+    session.run = run;
     Patience& patience = session.patience;
     session.guarded([&] {  // finds unreadable data now, not after hours
       (void)source.size(Trainer::sample_shape());
