@@ -1,5 +1,6 @@
 // A source that is no pipeline is split as one is.
 #include <regimen/comm/launch.hpp>
+#include <regimen/data/class_weights.hpp>
 #include <regimen/data/fake.hpp>
 #include <regimen/data/pipeline.hpp>
 #include <regimen/data/rows.hpp>
@@ -14,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 using namespace regimen;
@@ -48,6 +50,23 @@ TEST_CASE("the parts of a source are its first samples and the rest, as sources 
   }
   ::test::refuses([&] { data::split(Rows(all.x, all.y, 2), 1, Train::sample_shape()); },
                   "Rows, split: expected a fraction between 0 and 1");
+}
+
+TEST_CASE("a source on a pipeline has the bytes that its stages keep") {
+  struct Numbers {
+    std::size_t size() const { return samples; }
+    std::int32_t at(const data::Key& key) const { return std::int32_t(key.index); }
+    std::string name() const { return "numbers"; }
+  };
+  const auto cached =
+      Numbers{} | data::cache() | data::samples([](std::int32_t value, Sample<float, std::int32_t> sample) {
+        sample.input[0] = sample.input[1] = float(value);
+        sample.target[0] = value % 3;
+      });
+  CHECK(data::bytes(cached) > 0);
+  const auto parts = data::split(cached, 0.7, Train::sample_shape());
+  CHECK(data::bytes(parts.train) == data::bytes(cached));
+  CHECK(data::bytes(data::ClassWeights(cached, {1, 2, 3})) == data::bytes(cached));
 }
 
 TEST_CASE("a run on a part is a run on an array of it") {

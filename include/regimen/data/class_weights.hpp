@@ -7,6 +7,7 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/core/shape.hpp>
 #include <regimen/data/source.hpp>
+#include <regimen/data/stage.hpp>  // bytes
 #include <regimen/data/timing.hpp>
 
 #include <cstddef>
@@ -61,6 +62,7 @@ class ClassWeights final {
   void timings(std::vector<Timing>& all) const {
     source_.timings(all);
   }
+  std::size_t bytes() const { return data::bytes(source_); }
 
  private:
   /// Writes the weight of the class.

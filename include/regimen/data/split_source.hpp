@@ -4,6 +4,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/data/choose.hpp>
 #include <regimen/data/source.hpp>
+#include <regimen/data/stage.hpp>  // bytes
 #include <regimen/data/timing.hpp>
 
 #include <cmath>
@@ -48,6 +49,7 @@ class PartOfSource final {
   void timings(std::vector<Timing>& all) const {
     source_.timings(all);
   }
+  std::size_t bytes() const { return data::bytes(source_); }
 
  private:
   Source source_;
