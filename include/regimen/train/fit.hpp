@@ -166,7 +166,7 @@ struct FitLoop final {
                    may_tell = hears || !Trainer::Step::Sharding::alone;
     const bool tells_epochs = may_tell && !trainer.on_all_ranks(!hears);
     Progress progress(run.progress && session.rank() == 0, run.epochs != 0 && in_epochs < last ? in_epochs : last);
-    InputMeter input(run.progress && session.rank() == 0, data::timings(source));
+    InputMeter input(run.progress && session.rank() == 0, data::timings(source), run.workers == data::automatic);
     Fitted fitted{session.steps_done};
     bool goes_on = true;
     patience.is_kept = run.patience != 0;
