@@ -189,6 +189,7 @@ TEST_CASE("the last states and the best one are kept, and a run goes on from the
   best.load(further.best_file());
   CHECK(best.steps_done() == 3);
   CHECK(::test::says(::test::error_of([&] { Checkpoints nothing(path, {}); }), "every of at least 1, or best"));
+  ::test::refuses([&] { HtmlReport report(path); }, "expected the name of a file, found a folder");
 }
 
 TEST_CASE("the text of a run has the version, and all options of the Trainer, of its rules and of fit") {
