@@ -1,9 +1,11 @@
 // A source that is no pipeline is split as one is.
 #include <regimen/comm/launch.hpp>
+#include <regimen/data/class_weights.hpp>
 #include <regimen/data/fake.hpp>
 #include <regimen/data/pipeline.hpp>
 #include <regimen/data/rows.hpp>
 #include <regimen/data/split_source.hpp>
+#include <regimen/data/text.hpp>
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/train/trainer.hpp>
@@ -14,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 using namespace regimen;
@@ -48,6 +51,38 @@ TEST_CASE("the parts of a source are its first samples and the rest, as sources 
   }
   ::test::refuses([&] { data::split(Rows(all.x, all.y, 2), 1, Train::sample_shape()); },
                   "Rows, split: expected a fraction between 0 and 1");
+}
+
+TEST_CASE("a source on a pipeline has the bytes that its stages keep") {
+  struct Numbers {
+    std::size_t size() const { return samples; }
+    std::int32_t at(const data::Key& key) const { return std::int32_t(key.index); }
+    std::string name() const { return "numbers"; }
+  };
+  const auto cached =
+      Numbers{} | data::cache() | data::samples([](std::int32_t value, Sample<float, std::int32_t> sample) {
+        sample.input[0] = sample.input[1] = float(value);
+        sample.target[0] = value % 3;
+      });
+  CHECK(data::bytes(cached) > 0);
+  const auto parts = data::split(cached, 0.7, Train::sample_shape());
+  CHECK(data::bytes(parts.train) == data::bytes(cached));
+  CHECK(data::bytes(data::ClassWeights(cached, {1, 2, 3})) == data::bytes(cached));
+}
+
+TEST_CASE("parts are of the samples that were split: a model that cuts the data otherwise is refused") {
+  const Text text = Text::from_string("some words that a model reads in pieces");
+  const SampleShape shape{.input = 4, .target = 4, .vocabulary_or_classes = 256};
+  SampleShape shorter = shape, longer = shape;
+  shorter.input = shorter.target = 2, longer.input = longer.target = 8;
+  const auto parts = data::split(text, 0.5, shape);
+  const std::string all = std::to_string(text.size(shape));
+  CHECK(parts.train.size(shape) + parts.validation.size(shape) == text.size(shape));
+  for (const SampleShape& other : {shorter, longer})  // more samples, and fewer
+    ::test::refuses([&] { (void)parts.train.size(other); },
+                    ("those that were split, " + all + " samples, found one for which there are " +
+                     std::to_string(text.size(other)))
+                        .c_str());
 }
 
 TEST_CASE("a run on a part is a run on an array of it") {

@@ -9,7 +9,14 @@
 #include "support/weights.hpp"
 #include "temporary.hpp"
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <vector>
 
@@ -180,6 +187,45 @@ TEST_CASE("progress shows a loss of any size") {
   CHECK(said(-1.7976931348623157e308, 1) == "step 2  validation loss -1.7977e+308  accuracy 1.0000\n");
   const std::string step = support::captured_error([] { train::Progress(true, 3).step(1, 1e300, 7, 1); });
   CHECK(::test::says(step, "step 1/3  loss 1.0000e+300  7e+03 targets/s"));
+  const std::string waits = support::captured_error([] {
+    train::Progress progress(true, 3);
+    progress.input(0.41);
+    progress.step(1, 0.5, 7, 1);
+  });
+  INFO(waits);
+  const std::size_t left = waits.find(" s left  "), at = left + 9, memory = waits.find("B  41 % waiting\n");
+  REQUIRE(left != std::string::npos);
+  REQUIRE(memory != std::string::npos);
+  const double shown = std::stod(waits.substr(at)) * (waits[memory - 1] == 'M' ? 1e6 : 1e9);
+  CHECK(std::abs(shown / double(train::resident_bytes()) - 1) < 0.2);
+}
+
+TEST_CASE("on a terminal the line of progress has its width") {
+  for (const int wide : {64, 80, 200}) {
+    const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
+    if (master < 0 || ::grantpt(master) != 0 || ::unlockpt(master) != 0) REGIMEN_SKIP("there are no terminals here");
+    const int terminal = ::open(::ptsname(master), O_RDWR | O_NOCTTY);
+    REQUIRE(terminal >= 0);
+    winsize size{};
+    size.ws_row = 24, size.ws_col = static_cast<unsigned short>(wide);
+    REQUIRE(::ioctl(terminal, TIOCSWINSZ, &size) == 0);
+    const int kept = ::dup(STDERR_FILENO);
+    ::dup2(terminal, STDERR_FILENO);
+    train::Progress(true, 300).step(150, 0.5, 7, 1);
+    ::dup2(kept, STDERR_FILENO);
+    char text[512];
+    const ssize_t count = ::read(master, text, sizeof text);
+    ::close(kept), ::close(terminal), ::close(master);
+    REQUIRE(count > 0);
+    const std::string drawn(text, static_cast<std::size_t>(count));
+    INFO(drawn);
+    const std::size_t begin = drawn.find("\033[K") + 3, end = drawn.find_first_of("\r\n", begin);
+    const auto columns = std::count_if(drawn.begin() + std::ptrdiff_t(begin), drawn.begin() + std::ptrdiff_t(end),
+                                       [](char letter) { return (letter & 0xC0) != 0x80; });  // not the rest of a █
+    CHECK(columns < wide);
+    CHECK(drawn.find("█") != std::string::npos);
+    CHECK(columns > (wide < 90 ? wide - 3 : 80));
+  }
 }
 
 TEST_CASE("the remainder of an epoch is a short batch, or dropped with every step full, or filled") {

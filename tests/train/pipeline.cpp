@@ -147,4 +147,10 @@ TEST_CASE("a run that waits for data says so once, with the stage that is slow")
       train::InputMeter::words(0.5, "numbers", {}, {}) ==
       "regimen: training waits 50 % of its time for data, from numbers; give fit {.workers = data::automatic}, or less "
       "work to do there\n");
+  const std::string bound = support::captured_error([&] {
+    train::InputMeter meter(true, {}, true);
+    meter.step(3000, 2000), meter.say_if_bound(source);
+  });
+  CHECK(::test::says(bound, "workers are added while processors are left: give it less work to do there\n"));
+  CHECK(!::test::says(bound, "data::automatic"));
 }

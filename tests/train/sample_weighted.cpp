@@ -252,6 +252,9 @@ TEST_CASE("classes have weights: the loss is PyTorch's weighted mean, and accura
   CHECK(trainer.fit(weighted, {.steps = 3, .progress = false}).steps == 3);
   ::test::refuses([&] { trainer.evaluate(data::ClassWeights(samples.rows(), {1, 2})); },
                   "expected a class with a weight, 0 to 1, found 2");
+  for (const float wrong : {-5.0f, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
+    ::test::refuses([&] { data::ClassWeights(samples.rows(), {1, wrong, 1}); },
+                    "ClassWeights of Rows, class 1: expected a finite weight of at least 0");
 }
 
 TEST_CASE("a weight that is negative or no number is refused before its batch is loaded") {

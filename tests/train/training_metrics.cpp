@@ -406,6 +406,26 @@ TEST_CASE("a result that one rank cannot compute ends the step of all ranks") {
   CHECK(::test::says(errors[1], "expected a value"));
 }
 
+/// A metric of any name.
+struct Chosen final {
+  std::string chosen;
+  std::vector<double> sums = std::vector<double>(1);
+  void add(const auto&) {}
+  std::string name() const { return chosen; }
+  double value() const { return 0; }
+};
+
+TEST_CASE("fit refuses metrics that a history would take for one another, or for a number of its own") {
+  Trainer<Net, Batch<8>> trainer({.threads = 1});
+  const auto fit = [&](auto... metrics) { trainer.fit(Gaps{}, Gaps{}, run, metrics...); };
+  ::test::refuses([&] { fit(Chosen{"share"}, Accuracy{}, Chosen{"share"}); },
+                  "metric share: expected a name of its own for each metric, found two of this name");
+  ::test::refuses([&] { fit(Chosen{"loss"}); }, "metric loss: expected a name that History and TensorBoard have no");
+  ::test::refuses([&] { fit(Chosen{"step_ms"}); }, "metric step_ms");
+  CHECK(trainer.steps_done() == 0);
+  ::test::refuses([&] { fit(PrecisionRecall{}, Chosen{"f1"}); }, "metric f1: expected a name of its own");
+}
+
 TEST_CASE("an evaluation before the first epoch of a call is of the epoch before") {
   Trainer<Net, Batch<8>> trainer({.threads = 1});
   trainer.fit(Gaps{}, {.steps = 8, .progress = false}, Accuracy{});

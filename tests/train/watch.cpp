@@ -3,6 +3,13 @@
 #include <regimen/data/fake.hpp>
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/linear.hpp>
+#include <regimen/optimizer/adam.hpp>
+#include <regimen/optimizer/averaged.hpp>
+#include <regimen/optimizer/lamb.hpp>
+#include <regimen/optimizer/muon.hpp>
+#include <regimen/optimizer/rmsprop.hpp>
+#include <regimen/optimizer/sgd.hpp>
+#include <regimen/optimizer/split.hpp>
 #include <regimen/train/trainer.hpp>
 #include <regimen/watch/checkpoints.hpp>
 #include <regimen/watch/find_rate.hpp>
@@ -182,6 +189,32 @@ TEST_CASE("the last states and the best one are kept, and a run goes on from the
   best.load(further.best_file());
   CHECK(best.steps_done() == 3);
   CHECK(::test::says(::test::error_of([&] { Checkpoints nothing(path, {}); }), "every of at least 1, or best"));
+  ::test::refuses([&] { HtmlReport report(path); }, "expected the name of a file, found a folder");
+}
+
+TEST_CASE("the text of a run has the version, and all options of the Trainer, of its rules and of fit") {
+  using Train = Trainer<Net, Batch<10>, Optimizer<Split<Matrices<Averaged<Muon>>, Rest<RmsProp>>>>;
+  Train trainer({.optimizer = {.first = {.weight_decay = 0.25, .nesterov = false}, .rest = {.alpha = 0.75}},
+                 .schedule = Schedule::warmup_cosine(2, 9),
+                 .threads = 1});
+  CHECK(!::test::says(run_text(trainer), "\nfit: "));
+  trainer.fit(samples(), {.steps = 3, .order = Order::Runs, .remainder = Remainder::Wrap, .progress = false});
+  const std::string text = run_text(trainer);
+  INFO(text);
+  for (const std::string& line :
+       {std::string("regimen: ") + library_version, std::string("optimizer.first.weight_decay: 0.25"),
+        std::string("optimizer.first.nesterov: false"), std::string("optimizer.rest.learning_rate: 0.01"),
+        std::string("optimizer.rest.alpha: 0.75"), std::string("optimizer.rest.epsilon: 1e-08"),
+        std::string("schedule: cosine warmup 2 decay_from 2 end 9 floor 0"), std::string("threads: 1"),
+        std::string("fit: steps 3 epochs 0 validate_every 0 patience 0 order Runs remainder Wrap workers 1 ahead 2 "
+                    "validate_average false")})
+    CHECK(::test::says(text, "\n" + line + "\n"));
+  const auto lists_all = []<class Rule>(Rule) {  // options are doubles, and at most one bool
+    std::size_t listed = 1;                      // the rate
+    Rule::list(typename Rule::Options{}, [&](const char*, auto) { ++listed; });
+    CHECK(listed == sizeof(typename Rule::Options) / sizeof(double));
+  };
+  lists_all(Adam{}), lists_all(AdamW{}), lists_all(Lamb{}), lists_all(Muon{}), lists_all(RmsProp{}), lists_all(Sgd{});
 }
 
 TEST_CASE("the best state knows its loss: a run that was killed before best.txt goes on with it") {

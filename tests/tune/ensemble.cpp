@@ -1,5 +1,6 @@
 // An ensemble is the mean of its members' predictions, and of the files that it is given.
 // compiled with -O1
+#include <regimen/data/samples.hpp>
 #include <regimen/regimen.hpp>
 #include <regimen/tune/ensemble.hpp>
 
@@ -112,14 +113,42 @@ TEST_CASE("an ensemble of models of numbers has the mean squared error of their 
     loss += error * error;
   }
   Ensemble<Inference<Small>> three(files);
-  const Evaluation found = three.evaluate(source);
+  const Evaluation found = three.evaluate_numbers(source);
   CHECK(found.targets == samples * 5);
   CHECK(found.loss == Approx(loss / double(samples * 5)).epsilon(1e-12));
   CHECK(std::isnan(found.accuracy));
   Ensemble<Inference<Small>> one({files[0]});
   Trainer<Small, Batch<16>, Loss<MeanSquaredError>> trainer;
   trainer.load_weights(files[0]);
-  CHECK(std::abs(one.evaluate(source).loss - trainer.evaluate(source).loss) < 1e-5);
+  CHECK(std::abs(one.evaluate_numbers(source).loss - trainer.evaluate(source).loss) < 1e-5);
+}
+
+TEST_CASE("an ensemble evaluates pipelines, of classes and of numbers, whatever samples their writers take") {
+  struct Rolled {
+    std::size_t size() const { return samples; }
+    std::size_t at(const data::Key& key) const { return key.index; }
+    std::string name() const { return "rolled"; }
+  };
+  const auto write = [](std::size_t index, auto sample) {
+    for (std::size_t i = 0; i < 12; ++i) sample.input[i] = std::sin(float(index * 12 + i) * 0.7f) * 2;
+    for (std::size_t i = 0; i < sample.target.size(); ++i)
+      data::put(sample.target.subspan(i, 1), (index + i) % 5);  // of five classes, or five numbers
+  };
+  const auto numbers = Rolled{} | data::samples([&](std::size_t index, Sample<float, float> to) { write(index, to); });
+  const auto any = Rolled{} | data::samples(write);
+  const ::test::Directory folder;
+  const std::string of_numbers = trained<Small, MeanSquaredError>(folder, "numbers", 1, numbers),
+                    of_classes = trained<Small, CrossEntropy>(folder, "classes", 2, any);
+  Trainer<Small, Batch<16>, Loss<MeanSquaredError>> predicts;
+  predicts.load_weights(of_numbers);
+  Ensemble<Inference<Small>> regression({of_numbers}), classifier({of_classes});
+  const Evaluation found = regression.evaluate_numbers(numbers);
+  CHECK(found.targets == samples * 5);
+  CHECK(std::abs(found.loss - predicts.evaluate(numbers).loss) < 1e-5);
+  CHECK(regression.evaluate_numbers(any).loss == found.loss);
+  Trainer<Small, Batch<16>, Loss<CrossEntropy>> classifies;
+  classifies.load_weights(of_classes);
+  CHECK(std::abs(classifier.evaluate(any).loss - classifies.evaluate(any).loss) < 1e-5);
 }
 
 TEST_CASE("an ensemble without a file for each model is refused") {

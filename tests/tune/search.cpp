@@ -260,8 +260,29 @@ TEST_CASE("a search refuses what it cannot use") {
   refuses(made_of(quiet(5), {tune::uniform("learning_rate", -1, -0.5)}), "optimizer.learning_rate");
   tune::Search<Both> search(folder / "run", tune::Random{.trials = 2}, rates, set, quiet(5));
   refuses([&] { (void)search.run(training(), training()); }, "expected data that are not trained on");
+  struct Empty {  // what a filter may leave: reading it goes wrong
+    std::size_t size(const SampleShape&) const { return 0; }
+    void read(std::size_t, Sample<float, std::int32_t>) const { FAIL("a sample was read of none"); }
+    std::string name() const { return "nothing"; }
+  };
+  refuses([&] { (void)search.run(Empty{}, validation()); }, "nothing: expected at least one sample, found none");
+  refuses([&] { (void)search.run(training(), Empty{}); }, "nothing: expected at least one sample, found none");
   (void)search.run(training(), validation());
+  refuses([&] { (void)search.test(Empty{}); }, "nothing: expected at least one sample, found none");
+  CHECK(!std::filesystem::exists(folder / "run/test.jsonl"));  // no look
   refuses([&] { (void)search.run(training(), made(100, 7)); }, "expected the search of this program: validation data");
+  const auto other_set = [](auto& options, const tune::Values& values) {
+    set(options, values);
+    options.optimizer.weight_decay = 0.5;
+  };
+  tune::Search<Both> decays(folder / "run", tune::Random{.trials = 2}, rates, other_set, quiet(5));
+  refuses([&] { (void)decays.run(training(), validation()); },
+          "expected the search of this program: options that the program sets");
+  const auto seeded = [](auto& options, const tune::Values& values) { set(options, values), options.seed = 7; };
+  tune::Search<Both> seeds(folder / "run", tune::Random{.trials = 2}, rates, seeded, quiet(5));
+  refuses([&] { (void)seeds.run(training(), validation()); }, "options that the program sets");
+  (void)tune::Search<Both>(folder / "run", tune::Random{.trials = 2}, rates, set, quiet(5))
+      .run(training(), validation());
   tune::Settings longer = quiet(6);
   tune::Search<Both> other(folder / "run", tune::Random{.trials = 2}, rates, set, longer);
   refuses([&] { (void)other.run(training(), validation()); }, "search.txt, line 3");

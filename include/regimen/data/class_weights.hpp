@@ -7,10 +7,12 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/core/shape.hpp>
 #include <regimen/data/source.hpp>
+#include <regimen/data/stage.hpp>  // bytes
 #include <regimen/data/timing.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,14 +30,19 @@ namespace regimen::data {
 ///   source    writes one class for each sample, or ignore_index
 ///   weights   of the classes, in their order; an evaluation may have others, all 1, say
 ///
-/// failure  Error for a class without a weight, when its sample is read
+/// failure  Error for a weight that is negative or not finite; for a class without a weight, when its sample is read
 template <class Source>
 class ClassWeights final {
   using Class = Value<std::int32_t, Shape<1>>;
   using Weight = Value<fp32, Shape<1>>;
 
  public:
-  ClassWeights(Source source, std::vector<float> weights) : source_(std::move(source)), weights_(std::move(weights)) {}
+  ClassWeights(Source source, std::vector<float> weights) : source_(std::move(source)), weights_(std::move(weights)) {
+    for (std::size_t i = 0; i < weights_.size(); ++i)
+      if (!(weights_[i] >= 0 && weights_[i] <= (std::numeric_limits<float>::max)()))
+        throw Error("ClassWeights of " + name() + ", class " + std::to_string(i), "a finite weight of at least 0",
+                    regimen::detail::digits_of(double(weights_[i])));
+  }
 
   std::string name() const { return regimen::detail::name_of_source(source_); }
   std::size_t size(const SampleShape& shape) const { return source_.size(shape); }
@@ -61,6 +68,7 @@ class ClassWeights final {
   void timings(std::vector<Timing>& all) const {
     source_.timings(all);
   }
+  std::size_t bytes() const { return data::bytes(source_); }
 
  private:
   /// Writes the weight of the class.

@@ -4,6 +4,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/data/choose.hpp>
 #include <regimen/data/source.hpp>
+#include <regimen/data/stage.hpp>  // bytes
 #include <regimen/data/timing.hpp>
 
 #include <cmath>
@@ -15,18 +16,19 @@
 
 namespace regimen::data {
 
-/// Samples [first, first + count) of a source.
+/// Samples [first, first + count) of a source that has `all`.
 template <class Source>
 class PartOfSource final {
  public:
-  PartOfSource(Source source, std::size_t first, std::size_t count, const char* name)
-      : source_(std::move(source)), first_(first), count_(count), name_(name) {}
+  PartOfSource(Source source, std::size_t first, std::size_t count, std::size_t all, const char* name)
+      : source_(std::move(source)), first_(first), count_(count), all_(all), name_(name) {}
 
   std::string name() const { return regimen::detail::name_of_source(source_) + name_; }
   std::size_t size(const SampleShape& shape) const {
-    if (const std::size_t all = source_.size(shape); all < first_ + count_)
-      throw Error(name(), "a model whose samples are those that were split", "one for which there are fewer",
-                  "give data::split the sample_shape() of this Trainer");
+    if (const std::size_t all = source_.size(shape); all != all_)
+      throw Error(
+          name(), "a model whose samples are those that were split, " + regimen::detail::counted(all_, "sample"),
+          "one for which there are " + std::to_string(all), "give data::split the sample_shape() of this Trainer");
     return count_;
   }
   template <class In, class Label>
@@ -48,10 +50,11 @@ class PartOfSource final {
   void timings(std::vector<Timing>& all) const {
     source_.timings(all);
   }
+  std::size_t bytes() const { return data::bytes(source_); }
 
  private:
   Source source_;
-  std::size_t first_, count_;
+  std::size_t first_, count_, all_;
   const char* name_;
 };
 
@@ -68,8 +71,8 @@ template <class Source>
 Split<PartOfSource<Source>> split(Source source, double fraction, const SampleShape& shape) {
   detail::expect_fraction(regimen::detail::name_of_source(source), fraction);
   const std::size_t all = source.size(shape), first = static_cast<std::size_t>(std::floor(double(all) * fraction));
-  return {PartOfSource<Source>(source, 0, first, " | train"),
-          PartOfSource<Source>(source, first, all - first, " | validation")};
+  return {PartOfSource<Source>(source, 0, first, all, " | train"),
+          PartOfSource<Source>(source, first, all - first, all, " | validation")};
 }
 
 }  // namespace regimen::data

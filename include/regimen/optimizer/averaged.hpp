@@ -48,6 +48,11 @@ struct Averaged final {
     if constexpr (requires { UpdateRule::template check<Master>(options); })
       UpdateRule::template check<Master>(options);
   }
+  static void list(const Options& options, const auto& f)
+    requires requires { UpdateRule::list(options, f); }
+  {
+    UpdateRule::list(options, f);
+  }
   REGIMEN_HD static double correction_first(const Options& o, std::uint64_t t) {
     return UpdateRule::correction_first(o, t);
   }

@@ -49,6 +49,10 @@ struct Muon final {
     detail::at_least_zero("optimizer.weight_decay", options.weight_decay);
     detail::above_zero<Master>("optimizer.epsilon", options.epsilon);
   }
+  static void list(const Options& options, const auto& f) {
+    f("momentum", options.momentum), f("weight_decay", options.weight_decay), f("epsilon", options.epsilon),
+        f("nesterov", options.nesterov);
+  }
 
   REGIMEN_HD static double correction_first(const Options&, std::uint64_t) { return 1; }
   REGIMEN_HD static double correction_second(const Options&, std::uint64_t) { return 1; }

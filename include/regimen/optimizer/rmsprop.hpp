@@ -38,6 +38,10 @@ struct RmsProp final {
     detail::in_unit_range("optimizer.momentum", options.momentum);
     detail::at_least_zero("optimizer.weight_decay", options.weight_decay);
   }
+  static void list(const Options& options, const auto& f) {
+    f("alpha", options.alpha), f("epsilon", options.epsilon), f("momentum", options.momentum),
+        f("weight_decay", options.weight_decay);
+  }
 
   REGIMEN_HD static double correction_first(const Options&, std::uint64_t) { return 1; }
   REGIMEN_HD static double correction_second(const Options&, std::uint64_t) { return 1; }

@@ -34,6 +34,9 @@ struct Sgd final {
     detail::in_unit_range("optimizer.momentum", options.momentum);
     detail::at_least_zero("optimizer.weight_decay", options.weight_decay);
   }
+  static void list(const Options& options, const auto& f) {
+    f("momentum", options.momentum), f("weight_decay", options.weight_decay), f("nesterov", options.nesterov);
+  }
 
   REGIMEN_HD static double correction_first(const Options&, std::uint64_t) { return 1; }
   REGIMEN_HD static double correction_second(const Options&, std::uint64_t) { return 1; }

@@ -33,6 +33,7 @@ inline constexpr bool sees_whole_tensors = requires { requires UpdateRule::sees_
 ///   states, state_names   how many values of state a parameter has, and their names
 ///   Coefficients<S>(options, scalars), correction_first(options, t), correction_second(options, t)
 ///   check<Master>(options)   optional: throws Error for options outside their ranges
+///   list(options, f)         optional: f(name, value) of each option but the rate, for run.txt
 /// An elementwise rule has update(weight, gradient, state, coefficients, decays), for one element or a register of
 /// them. A rule that needs norms or matrices has `static constexpr bool sees_whole_tensors = true`, is called for one
 /// tensor after the other, and has one of (core/whole_tensor.hpp, docs/update_rules.md)

@@ -124,6 +124,7 @@ struct FitLoop final {
     Session& session = Inside::session(trainer);
     session.expect_no_fit("Trainer::fit");
     const Running running(session);
+    session.run = run;
     Patience& patience = session.patience;
     session.guarded([&] {  // finds unreadable data now, not after hours
       (void)source.size(Trainer::sample_shape());
@@ -165,7 +166,7 @@ struct FitLoop final {
                    may_tell = hears || !Trainer::Step::Sharding::alone;
     const bool tells_epochs = may_tell && !trainer.on_all_ranks(!hears);
     Progress progress(run.progress && session.rank() == 0, run.epochs != 0 && in_epochs < last ? in_epochs : last);
-    InputMeter input(run.progress && session.rank() == 0, data::timings(source));
+    InputMeter input(run.progress && session.rank() == 0, data::timings(source), run.workers == data::automatic);
     Fitted fitted{session.steps_done};
     bool goes_on = true;
     patience.is_kept = run.patience != 0;
@@ -283,10 +284,11 @@ struct FitLoop final {
     return fitted;
   }
 
-  /// A hash of the number of samples, and of the first, the middle and the last sample.
+  /// A hash of the number of samples, and of the first, the middle and the last sample. Error if there is none.
   template <class Source>
   [[gnu::cold]] static std::uint64_t fingerprint_of_source(const Source& source) {
     const std::size_t size = source.size(Trainer::sample_shape());
+    if (size == 0) throw Error(regimen::detail::name_of_source(source), "at least one sample", "none");
     std::vector<typename Trainer::Input> input(Trainer::input_size);
     std::vector<typename Trainer::Label> target(Trainer::target_size);
     std::uint64_t print = size;

@@ -17,8 +17,9 @@ namespace regimen::train {
 /// host may wait while the device still computes: there the share is an upper bound.
 class InputMeter final {
  public:
-  /// `before` are the timings of the source when the run began.
-  InputMeter(bool speaks, std::vector<data::Timing> before) : speaks_(speaks), before_(std::move(before)) {}
+  /// `before` are the timings of the source when the run began; `automatic`: fit adds workers itself.
+  InputMeter(bool speaks, std::vector<data::Timing> before, bool automatic = false)
+      : speaks_(speaks), automatic_(automatic), before_(std::move(before)) {}
 
   void step(double milliseconds, double waited) {
     milliseconds_ += milliseconds;
@@ -32,13 +33,14 @@ class InputMeter final {
   void say_if_bound(const Source& source) {
     if (!speaks_ || milliseconds_ < 2000 || share() <= 0.1) return;
     speaks_ = false;
-    regimen::detail::say(words(share(), regimen::detail::name_of_source(source), data::timings(source), before_));
+    regimen::detail::say(
+        words(share(), regimen::detail::name_of_source(source), data::timings(source), before_, automatic_));
   }
 
   /// What it says.   name   of the source
   [[gnu::noinline]] static std::string words(double share, const std::string& name,
                                              const std::vector<data::Timing>& now,
-                                             const std::vector<data::Timing>& before) {
+                                             const std::vector<data::Timing>& before, bool automatic = false) {
     char text[160];
     std::snprintf(text, sizeof text, "regimen: training waits %.0f %% of its time for data", share * 100);
     std::string all = text;
@@ -58,11 +60,12 @@ class InputMeter final {
     } else {
       all += ", from " + name;
     }
-    return all + "; give fit {.workers = data::automatic}, or less work to do there\n";
+    return all + (automatic ? "; workers are added while processors are left: give it less work to do there\n"
+                            : "; give fit {.workers = data::automatic}, or less work to do there\n");
   }
 
  private:
-  bool speaks_;
+  bool speaks_, automatic_;
   std::vector<data::Timing> before_;
   double milliseconds_ = 0, waited_ = 0;
 };

@@ -13,6 +13,7 @@
 #include <limits>
 #include <string>
 
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,7 +50,8 @@ inline double now() {
 }
 
 /// Writes to standard error. On a terminal redraws one line, at most ten times a second; elsewhere writes a line at the
-/// first step, at the last, and at most every two seconds. If nobody reads the output any more,
+/// first step, at the last, and at most every two seconds: the loss, targets a second, the time that is left, the memory of
+/// this process where the system says it (a GPU's is in the plan), the share of waiting for data. If nobody reads the output any more,
 /// stops writing; the run continues.
 class Progress {
  public:
@@ -91,14 +93,22 @@ class Progress {
                             ? (drawn_ - began_) / double(done_) * double(steps_ - step)
                             : 0;
     char text[96];  // of numbers that %g and 64 bits bound
-    int length = std::snprintf(text, sizeof text, "  %.3g targets/s  %.0f s left", rate, left);
-    if (input_share_ >= 0.005 && length > 0 && length < 72)
-      std::snprintf(text + length, sizeof text - std::size_t(length), "  %.0f %% waiting", input_share_ * 100);
+    std::snprintf(text, sizeof text, "  %.3g targets/s  %.0f s left", rate, left);
+    std::string rest = text;
+    if (const double memory = double(resident_bytes()); memory > 0) {
+      std::snprintf(text, sizeof text, memory < 1e9 ? "  %.0f MB" : "  %.1f GB", memory * (memory < 1e9 ? 1e-6 : 1e-9));
+      rest += text;
+    }
+    if (input_share_ >= 0.005) {
+      std::snprintf(text, sizeof text, "  %.0f %% waiting", input_share_ * 100);
+      rest += text;
+    }
     const auto line = [&](const char* gap) {
-      return "step " + std::to_string(step) + "/" + total() + gap + "loss " + shown(loss) + text;
+      return "step " + std::to_string(step) + "/" + total() + gap + "loss " + shown(loss) + rest;
     };
     if (terminal_) {
-      constexpr int width = 24;
+      // The bar has what the line leaves of the terminal: what is wrapped is not redrawn.
+      const int width = std::clamp(columns() - 2 - static_cast<int>(line(" ").size()), 0, 24);
       const int filled = steps_ > 0 ? static_cast<int>(double(width) * double(step) / double(steps_)) : 0;
       std::string bar;
       for (int i = 0; i < width; ++i) bar += i < filled ? "█" : "░";
@@ -123,6 +133,10 @@ class Progress {
     clear();
     write("step " + std::to_string(found.step) + (found.evaluation ? "  validation" : "  training") + line.substr(1) +
           "\n");
+  }
+  [[gnu::cold]] static int columns() {
+    winsize size{};
+    return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
   }
   /// A loss that diverges has up to 309 digits before its point: then digits are counted from the first.
   [[gnu::cold]] static std::string shown(double number) {

@@ -106,6 +106,7 @@ struct Session final {
   std::vector<TensorRecord> tensors;
   std::vector<std::uint64_t> hashes;  // of all ranks' weights, for compare_weights
   std::uint64_t steps_done = 0, batches_by_hand = 0, ticket = 0;
+  FitOptions run{};       // of the last call of fit
   bool fits = false;      // a callback of fit may be running
   bool has_left = false;  // the other ranks know that this one has failed
   DataPlace place{};      // in the data that fit reads

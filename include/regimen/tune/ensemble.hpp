@@ -66,14 +66,15 @@ inline void softmax_rows(std::span<double> values, std::size_t columns) {
 ///   Ensemble<Inference<Mlp>> three({"a.safetensors", "b.safetensors", "c.safetensors"});   // one model, any files
 ///   Ensemble<Inference<Mlp>, Inference<Conv>> both({"mlp.safetensors", "conv.safetensors"});   // a file for each
 ///   const std::vector<float> p = both.probabilities(images);
-///   const Evaluation found = both.evaluate(test);
+///   const Evaluation found = both.evaluate(test);   // of numbers: both.evaluate_numbers(test)
 ///
 /// predict         the mean of the outputs: for models that predict numbers
 /// probabilities   for classifiers, whose outputs are logits: the mean of softmax(outputs), each row sums to 1. Not the
 ///                 softmax of mean logits, which is a geometric mean
-/// evaluate        of a source of whole numbers: the mean of −log(mean probability of the target) over valid targets, as
-///                 CrossEntropy, and accuracy by the largest mean probability. Of other sources: the mean of the squared
-///                 errors of the mean output, as MeanSquaredError. Other losses: predict, and your own loop
+/// evaluate        for classifiers, of a source of classes: the mean of −log(mean probability of the target) over valid
+///                 targets, as CrossEntropy, and accuracy by the largest mean probability
+/// evaluate_numbers   for models that predict numbers, of a source of them: the mean of the squared errors of the mean
+///                 output, as MeanSquaredError. Other losses: predict, and your own loop
 /// memory          that of all Inferences at once
 /// failure         Error for no file, other than a file for each of several models, and as Inference
 template <class First, class... Others>
@@ -126,16 +127,14 @@ class Ensemble final {
   std::vector<Output> predict(std::span<const Input> inputs) { return rounded(mean(inputs, false)); }
   std::vector<Output> probabilities(std::span<const Input> inputs) { return rounded(mean(inputs, true)); }
 
+  /// Two calls, as a source may write both: a pipeline whose writer takes any Sample does.
   template <class Source>
   Evaluation evaluate(const Source& source, std::size_t workers = 1) {
-    if constexpr (!agree) return {};
-    else {
-      constexpr bool of_classes = rule::source_writes_samples<Source, Input, std::int32_t>::holds;
-      using Label = std::conditional_t<of_classes, std::int32_t, Output>;
-      static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
-      if constexpr (rule::source_writes_samples<Source, Input, Label>::holds) return evaluated<Label>(source, workers);
-      else return {};
-    }
+    return evaluated<std::int32_t>(source, workers);
+  }
+  template <class Source>
+  Evaluation evaluate_numbers(const Source& source, std::size_t workers = 1) {
+    return evaluated<Output>(source, workers);
   }
 
  private:
@@ -170,6 +169,13 @@ class Ensemble final {
 
   template <class Label, class Source>
   Evaluation evaluated(const Source& source, std::size_t workers) {
+    using Writes = rule::source_writes_samples<Source, Input, Label>;
+    static_assert(!agree || sizeof(typename Writes::must_hold) > 0);
+    if constexpr (agree && Writes::holds) return evaluated_by<Label>(source, workers);
+    else return {};
+  }
+  template <class Label, class Source>
+  Evaluation evaluated_by(const Source& source, std::size_t workers) {
     constexpr bool of_classes = std::is_same_v<Label, std::int32_t>;
     constexpr std::size_t targets = of_classes ? First::output_rows : First::output_size;
     const SampleShape shape{First::input_size, targets, 0, of_classes ? columns() : 0};

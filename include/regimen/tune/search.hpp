@@ -3,12 +3,13 @@
 
 #include <regimen/core/atomic_file.hpp>  // exists
 #include <regimen/core/error.hpp>
+#include <regimen/core/philox.hpp>  // mix
 #include <regimen/core/say.hpp>
 #include <regimen/state/parts.hpp>
 #include <regimen/train/average.hpp>
 #include <regimen/train/trainer.hpp>
 #include <regimen/tune/trials.hpp>
-#include <regimen/watch/run_text.hpp>  // type_name
+#include <regimen/watch/run_text.hpp>  // for_options, type_name
 
 #include <array>
 #include <cstddef>
@@ -184,10 +185,11 @@ class Search<Recipes<Trainers...>> final {
     if (of_training == of_validation)
       throw Error("a search, validation data", "data that are not trained on", "the training data");
     const FitOptions& run = settings_.run;
-    const std::string about =
-        data_line(0) + std::to_string(of_training) + "\n" + data_line(1) + std::to_string(of_validation) +
-        "\norder: " + std::to_string(static_cast<int>(run.order)) + ", remainder " +
-        std::to_string(static_cast<int>(run.remainder)) + ", average " + std::to_string(run.validate_average) + "\n";
+    const std::string about = "options that the program sets: " + std::to_string(options_) + "\n" + data_line(0) +
+                              std::to_string(of_training) + "\n" + data_line(1) + std::to_string(of_validation) +
+                              "\norder: " + std::to_string(static_cast<int>(run.order)) + ", remainder " +
+                              std::to_string(static_cast<int>(run.remainder)) + ", average " +
+                              std::to_string(run.validate_average) + "\n";
     return trials_.run(
         [&](const Trial& trial) {
           return with(trial.recipe,
@@ -258,13 +260,19 @@ class Search<Recipes<Trainers...>> final {
                   "one that keeps none", "write Optimizer<Averaged<...>>, or leave the option out");
     return settings;
   }
-  /// Whether every trial's options are possible, and every axis is of use.
-  [[gnu::cold]] void check_options() const {
+  /// Whether every trial's options are possible, and every axis is of use. Leaves a hash of these options: another `set`
+  /// makes another search of the same axes.
+  [[gnu::cold]] void check_options() {
     std::vector<bool> read(trials_.axes().size());
     for (const Candidate& candidate : trials_.candidates()) {
       const Values values(trials_.axes(), candidate.values);
       with(candidate.recipe, [&]<class Train, class Options>(const detail::Recipe<Train, Options>& recipe) {
-        regimen::train::check_options<typename Train::Master, typename Train::UpdateRule>(recipe.options(values));
+        const Options options = recipe.options(values);
+        regimen::train::check_options<typename Train::Master, typename Train::UpdateRule>(options);
+        options_ = mix(options_, options.seed);
+        regimen::detail::for_options(options, [&](const std::string&, const std::string& value) {
+          for (const char letter : value + "\n") options_ = mix(options_, static_cast<unsigned char>(letter));
+        });
         return Score{};
       });
       for (std::size_t i = 0; i < read.size(); ++i) read[i] = read[i] || values.has_read(i);
@@ -310,6 +318,7 @@ class Search<Recipes<Trainers...>> final {
   Settings settings_;
   std::tuple<detail::Recipe<Trainers, typename Trainers::Options>...> recipes_;
   Trials trials_;
+  std::uint64_t options_ = 0;  // a hash of those of all trials
 };
 
 }  // namespace regimen::tune

@@ -3,6 +3,7 @@
 
 #include <regimen/comm/control.hpp>
 #include <regimen/comm/teams.hpp>
+#include <regimen/core/error.hpp>
 #include <regimen/core/philox.hpp>  // mix
 #include <regimen/core/shape.hpp>
 #include <regimen/program/forward.hpp>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -160,13 +162,37 @@ class Measurement final {
   std::vector<float> weights_;
 };
 
+/// Throws Error where a history, TensorBoard or a report would take a metric's result for that of another, or for a number
+/// of their own. `accuracy` may be a metric's: it is the same number.
+[[gnu::cold]] inline void expect_names(std::vector<std::string> names) {
+  constexpr const char* reserved[] = {"event",   "step",          "epoch",         "loss",       "targets", "samples",
+                                      "seconds", "learning_rate", "gradient_norm", "loss_scale", "applied", "step_ms"};
+  for (const std::string& name : names)
+    if (std::find(std::begin(reserved), std::end(reserved), name) != std::end(reserved))
+      throw Error("Trainer::fit, metric " + name, "a name that History and TensorBoard have no number of", name,
+                  "give it another name");
+  std::sort(names.begin(), names.end());
+  if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+    throw Error("Trainer::fit, metric " + *twice, "a name of its own for each metric", "two of this name",
+                "give one of them another name()");
+}
+
 /// The metrics that fit was given, and copies of them for its evaluations. They have the sums of this rank while steps
 /// run, and those of all ranks from found() to resume(), and after fit.
 template <class Session, class... Metrics>
 class FitMeasurement final {
  public:
   FitMeasurement(Session& session, Metrics&... metrics) : session_(session), training_(session, metrics...) {
-    session.guarded([&] { of_evaluations_.emplace(metrics...); });
+    session.guarded([&] {
+      std::vector<std::string> names;  // those of values() are known when there are some
+      [[maybe_unused]] const auto note = [&](auto& metric) {
+        if constexpr (!requires { metric.values(); } && requires { metric.name(), metric.value(); })
+          names.emplace_back(metric.name());
+      };
+      (note(metrics), ...);
+      expect_names(std::move(names));
+      of_evaluations_.emplace(metrics...);
+    });
   }
 
   /// The same on all ranks, if their metrics are.
@@ -188,7 +214,7 @@ class FitMeasurement final {
     training_.for_each_sums([&](const std::vector<double>& sums) { own_.push_back(sums); });
     training_.combine(session_);
     Measured found{session_.steps_done, epoch.epoch, false, ended, epoch.targets};
-    session_.guarded([&] { found.values = training_.values(); });
+    session_.guarded([&] { found.values = named_values(training_); });
     return found;
   }
   /// The epoch goes on.
@@ -206,7 +232,7 @@ class FitMeasurement final {
           Measurement<Session, Metrics...> of(session_, metric...);
           const Evaluation found = evaluate([&](const auto& now) { of.add(session_, now); });
           of.combine(session_);
-          session_.guarded([&] { values_ = of.values(); });
+          session_.guarded([&] { values_ = named_values(of); });
           return found;
         },
         *of_evaluations_);
@@ -215,6 +241,14 @@ class FitMeasurement final {
   Measured evaluated(std::uint64_t epoch) const { return {session_.steps_done, epoch, true, false, 0, values_}; }
 
  private:
+  static std::vector<MetricValue> named_values(auto& measurement) {
+    std::vector<MetricValue> values = measurement.values();
+    std::vector<std::string> names;
+    for (const MetricValue& of : values) names.push_back(of.name);
+    expect_names(std::move(names));
+    return values;
+  }
+
   Session& session_;
   std::optional<std::tuple<Metrics...>> of_evaluations_;  // a copy may throw
   Measurement<Session, Metrics...> training_;

@@ -35,7 +35,8 @@ struct MetricBatch final {
 ///   begin(columns)  optional: called before the first batch, in place of setting them to 0; sets their number
 ///   add(batch)      adds to sums what a MetricBatch<Output, Label> has
 ///   name(), value() optional: what fit, which may be given metrics, calls the result, and the result; or in their place
-///                   values(): a std::vector<MetricValue>. Without them the object alone has the result
+///                   values(): a std::vector<MetricValue>. Without them the object alone has the result. fit refuses
+///                   a name twice, and those of numbers that History and TensorBoard have anyway (loss, samples)
 ///
 ///   struct AbsoluteError {
 ///     std::vector<double> sums = std::vector<double>(2);

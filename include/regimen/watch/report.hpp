@@ -274,6 +274,8 @@ class HtmlReport final {
     std::error_code failed;
     if (!folder.empty()) std::filesystem::create_directories(folder, failed);
     if (failed) throw Error(folder.string(), "a folder, or a name where one can be made", failed.message());
+    if (std::filesystem::is_directory(path_, failed))
+      throw Error(path_, "the name of a file", "a folder", "write \"" + path_ + "/run.html\"");
   }
 
   template <class Trainer>

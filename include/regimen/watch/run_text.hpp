@@ -5,6 +5,7 @@
 #include <regimen/state/trainer_state.hpp>
 #include <regimen/train/fingerprint.hpp>
 #include <regimen/train/options.hpp>
+#include <regimen/version.hpp>
 #include <regimen/watch/text.hpp>
 
 #include <cstddef>
@@ -13,6 +14,8 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 namespace regimen {
 
@@ -36,35 +39,74 @@ std::string type_name() {
   name = name.substr(0, name.rfind(']'));
   return std::string(name.substr(0, name.find("; ")));  // g++ goes on with its aliases
 }
+
+/// f(name, value) of each option of the Trainer that says how it learns: the schedule, those of the update rule.
+template <class UpdateRule>
+[[gnu::cold]] void for_options(const Options<UpdateRule>& options, const auto& f) {
+  constexpr const char* shapes[] = {"constant", "cosine", "linear", "stable", "stairs"};
+  const Schedule& schedule = options.schedule;
+  f("schedule", std::string(shapes[static_cast<int>(schedule.shape)]) + " warmup " + std::to_string(schedule.warmup) +
+                    " decay_from " + std::to_string(schedule.decay_from) + " end " + std::to_string(schedule.end) +
+                    " floor " + text_of(schedule.floor));
+  f("optimizer.learning_rate", text_of(options.optimizer.learning_rate));
+  using Groups = train::GroupsOf<UpdateRule>;
+  [&]<std::size_t... group>(std::index_sequence<group...>) {
+    const auto add = [&]<class Rule>(Rule*, const typename Rule::Options& own, std::size_t at) {
+      constexpr const char* names[] = {"first.", "second.", "third.", "rest."};
+      const std::string name = std::string("optimizer.") + (Groups::count > 1 ? names[at] : "");
+      if (Groups::count > 1) f(name + "learning_rate", text_of(own.learning_rate));
+      const auto tell = [&](const char* option, auto value) {
+        if constexpr (std::is_same_v<decltype(value), bool>) f(name + option, std::string(value ? "true" : "false"));
+        else f(name + option, text_of(static_cast<double>(value)));
+      };
+      if constexpr (requires { Rule::list(own, tell); }) Rule::list(own, tell);
+    };
+    (add(static_cast<train::rule_of<UpdateRule, group>*>(nullptr), Groups::template options<group>(options.optimizer),
+         group + 1 == Groups::count ? 3 : group),
+     ...);
+  }(std::make_index_sequence<Groups::count>{});
+}
+[[gnu::cold]] inline std::string text_of_fit(const FitOptions& run) {
+  constexpr const char* orders[] = {"Shuffled", "Random", "Sequential", "Runs"};
+  constexpr const char* remainders[] = {"Short", "Drop", "Wrap"};
+  const auto number = [](const char* name, std::uint64_t value) {
+    return std::string(name) + " " + std::to_string(value) + " ";
+  };
+  return number("steps", run.steps) + number("epochs", run.epochs) + number("validate_every", run.validate_every) +
+         number("patience", run.patience) + "order " + orders[static_cast<int>(run.order)] + " remainder " +
+         remainders[static_cast<int>(run.remainder)] + " " +
+         (run.workers == data::automatic ? "workers automatic " : number("workers", run.workers)) +
+         number("ahead", run.ahead) + "validate_average " + (run.validate_average ? "true" : "false");
+}
 }  // namespace detail
 
-/// One line for each: the command, the recipe, compiler, arithmetic, ranks, seed, learning rate, schedule, a hash of
-/// recipe, rule, seed, learning rate and schedule (of several ranks equal on all, or the Trainer had refused them); then
-/// the plan.
+/// One line for each: the command, the library's version, the recipe, compiler, arithmetic, ranks, seed, threads, the
+/// options of the Trainer and of the update rule, those of fit (of its last call, if there was one), a hash of recipe,
+/// rule, seed, learning rate and schedule (of several ranks equal on all, or the Trainer had refused them); then the plan.
 ///
-/// The options of fit and of the update rule are the program's, and stand in its source: note its version in `note`.
+/// A header-only library cannot know the commit of the program that includes it: give it, and what else chose the data, in
+/// `note`. A rule of your own has its options here if it has list(options, f), as policy/optimizer.hpp says.
 ///   begun   the steps before this run; without: where it began is left out
 template <class Trainer>
 std::string run_text(Trainer& trainer, const std::string& note = {}, std::uint64_t begun = train::never) {
   auto& session = train::Inside::session(trainer);
   using Session = typename Trainer::Session;
   const auto& options = trainer.options();
-  const Schedule& schedule = options.schedule;
-  constexpr const char* shapes[] = {"constant", "cosine", "linear", "stable", "stairs"};
   std::string text;
-  const auto line = [&](const char* key, const std::string& value) { text += std::string(key) + ": " + value + "\n"; };
+  const auto line = [&](const std::string& key, const std::string& value) { text += key + ": " + value + "\n"; };
   if (!note.empty()) line("note", note);
   line("command", detail::command_line());
+  line("regimen", library_version);
   line("recipe", detail::type_name<Trainer>());
   line("compiler", __VERSION__);
   line("arithmetic", train::StateAccess<Session>::path_text());
   line("ranks", std::to_string(trainer.ranks()));
   line("seed", std::to_string(trainer.seed()));
+  line("threads", std::to_string(options.threads));
+  line("compare_weights_every", std::to_string(options.compare_weights_every));
   if (begun != train::never) line("begun at step", std::to_string(begun));
-  line("learning rate", detail::text_of(options.optimizer.learning_rate));
-  line("schedule", std::string(shapes[static_cast<int>(schedule.shape)]) + " warmup " +
-                       std::to_string(schedule.warmup) + " decay_from " + std::to_string(schedule.decay_from) +
-                       " end " + std::to_string(schedule.end) + " floor " + detail::text_of(schedule.floor));
+  detail::for_options(options, line);
+  if (session.run.steps != 0 || session.run.epochs != 0) line("fit", detail::text_of_fit(session.run));
   line("hash", std::to_string(train::fingerprint_of<Session>(session.options, session.seed)));
   return text + "\n" + trainer.planned().table();
 }
