@@ -192,6 +192,11 @@ TEST_CASE("CIFAR: planes become pixels, as torchvision gives them; labels are ch
   bytes[0] = 20;
   test::put(directory / "b.bin", bytes);
   refuses([&] { (void)data::Cifar(data::Cifar::Hundred, directory / "b.bin").at({0}); }, "a coarse label below 20");
+  const data::Cifar rest(data::Cifar::Ten, {directory / "a.bin", recorded("cifar10.bin")},
+                         {.corrupt = data::Corrupt::Skip});
+  CHECK(rest.skipped() == data::Skipped{1, 3073});
+  REQUIRE(rest.size() == 3);
+  CHECK(rest.at({rest.size() - 1}) == ten.at({ten.size() - 1}));
 }
 
 TEST_CASE("CIFAR files are written as they are read; images for tests differ by class and repeat") {
