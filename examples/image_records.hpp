@@ -17,9 +17,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <mutex>
 #include <span>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -124,6 +126,25 @@ std::size_t write_shards(const data::ImageFolder& folder, const Arguments& argum
   return bytes;
 }
 
+/// Refuses shards of this prefix that this run does not replace: PREFIX-*.tar would read them, too.
+inline void refuse_other_shards(const Arguments& arguments, const std::vector<std::string>& paths) {
+  namespace fs = std::filesystem;
+  const fs::path output(arguments.output);
+  const std::string prefix = output.filename().string() + "-", ending = arguments.format == "tar" ? ".tar" : ".tfrec";
+  std::error_code error;
+  fs::directory_iterator at(output.has_parent_path() ? output.parent_path() : fs::path("."), error);
+  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(prefix) || !name.ends_with(ending) || name.size() < prefix.size() + ending.size()) continue;
+    std::size_t number = 0, count = 0;
+    int end = 0;
+    const std::string middle = name.substr(prefix.size(), name.size() - prefix.size() - ending.size());
+    if (std::sscanf(middle.c_str(), "%zu-of-%zu%n", &number, &count, &end) != 2 || static_cast<std::size_t>(end) != middle.size() || count == paths.size()) continue;
+    throw Error(arguments.output, "no shards yet, or as many as this run writes, " + std::to_string(paths.size()), name,
+                "remove the shards of the earlier run, or choose another --output");
+  }
+}
+
 inline int convert(const Arguments& arguments) {
   std::string source = arguments.images;
   while (source.size() > 1 && source.back() == '/') source.pop_back();
@@ -139,6 +160,7 @@ inline int convert(const Arguments& arguments) {
     std::snprintf(ending, sizeof ending, "-%05zu-of-%05zu.%s", i, count, arguments.format == "tar" ? "tar" : "tfrec");
     paths.push_back(arguments.output + ending);
   }
+  refuse_other_shards(arguments, paths);
   const auto begun = std::chrono::steady_clock::now();
   const std::size_t bytes = arguments.format == "tar" ? write_shards<TarShard>(folder, arguments, paths)
                                                       : write_shards<RecordShard>(folder, arguments, paths);
@@ -161,7 +183,7 @@ inline int run(int argc, char** argv) {
                             "Records read, and WebDataset or tf.data. They are shuffled, and named PREFIX-00000-of-00004.tar, say; PREFIX-classes.txt has the "
                             "names of the classes, one a line, the first of number 0.");
   line.add("--images", arguments.images, "The folder");
-  line.add("--output", arguments.output, "PREFIX: how the names of the shards begin");
+  line.add("--output", arguments.output, "PREFIX: how the names of the shards begin; shards of another number must not be there");
   line.add("--format", arguments.format, "tar: NUMBER.jpg or .png, and NUMBER.cls, as WebDataset has them; tfrecord: Examples with image, class and path", {"tar", "tfrecord"});
   line.add("--per-shard", arguments.per_shard, "Images of a shard, at most; shards differ by one image at most", 1);
   line.add("--shorter", arguments.shorter, "Shrink images to this shorter side, as JPEG; 0: the files as they are");

@@ -84,6 +84,14 @@ TEST_CASE("a folder becomes shards that hold the same files and classes, in an o
   const ::test::Bytes classes = ::test::get(folder / "w-classes.txt");
   CHECK(std::string(classes.begin(), classes.end()) == "blue\nred\n");
 
+  // The pattern w-*.tar would read the shards of both; as many shards are replaced.
+  const std::string both = support::captured_error([&] {
+    CHECK(convert({"--images", images, "--output", folder / "w", "--per-shard", "4"}) == program::ok);
+    CHECK(convert({"--images", images, "--output", folder / "w", "--per-shard", "2"}) == program::failed);
+  });
+  CHECK(::test::says(both, "/w: expected no shards yet, or as many as this run writes, 6, found w-0000"));
+  CHECK(data::Tar(folder / "w-*.tar").size() == 12);
+
   REQUIRE(convert({"--images", images, "--output", folder / "s", "--in-order", "--shorter", "8"}) == program::ok);
   const data::Tar small(folder / "s-00000-of-00001.tar");
   for (std::size_t i = 0; i < 12; ++i) {
