@@ -406,7 +406,7 @@ struct Even {
 
 TEST_CASE("a stage mixes each image with another one, drawn anew in each epoch") {
   const auto blended = Even{} | data::mixed(data::Mixup{.classes = 2, .alpha = 1});
-  const auto pasted = Even{} | data::mixed(data::CutMix{.classes = 2});
+  const auto pasted = data::mixed(Even{}, data::CutMix{.classes = 2});
   static_assert(data::varies<decltype(blended)> && data::Dataset<decltype(pasted)>);
   std::size_t others = 0;
   for (std::size_t i = 0; i < 10; ++i) {

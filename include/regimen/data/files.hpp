@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -75,6 +76,14 @@ class Paths final {
 };
 
 namespace detail {
+
+/// As many names as there are types; whether they are as many is for the caller to refuse.
+template <std::size_t Types, std::size_t Count>
+std::array<std::string, Types> names_of(const std::string (&names)[Count]) {
+  std::array<std::string, Types> result;
+  std::copy_n(names, (std::min)(Count, Types), result.begin());
+  return result;
+}
 
 /// A little-endian number at `at`.
 template <class T>

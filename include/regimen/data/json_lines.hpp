@@ -3,6 +3,7 @@
 
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/indexed_files.hpp>
+#include <regimen/rule/names_match_types.hpp>
 
 #include <nlohmann/json.hpp>  // 2 s of compile time
 
@@ -121,7 +122,13 @@ class JsonLines final {
   using Row = std::tuple<Types...>;
   using Names = std::array<std::string, sizeof...(Types)>;
 
-  JsonLines(const Paths& paths, Names fields, const ReaderOptions& options = {}) {
+  template <std::size_t Count>
+  JsonLines(const Paths& paths, const std::string (&fields)[Count], const ReaderOptions& options = {})
+      : JsonLines(paths, detail::names_of<sizeof...(Types)>(fields), options) {
+    static_assert(sizeof(typename rule::names_match_types<Count, Types...>::must_hold));
+  }
+  template <std::same_as<Names> These>  // no list in braces, which may be shorter
+  JsonLines(const Paths& paths, These fields, const ReaderOptions& options = {}) {
     auto content = std::make_shared<Content>(Content{detail::IndexedFiles(paths), std::move(fields)});
     const Names& names = content->names;
     for (auto name = names.begin(); name != names.end(); ++name)
