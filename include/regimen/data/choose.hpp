@@ -189,8 +189,17 @@ struct ResultOf<F, D, true> {
 template <class F, class D>
 using result_of = typename ResultOf<F, D>::Type;
 
-template <class F, class D, bool suits>
-inline constexpr bool may_choose = !varies<D> && rule::predicate_takes_value<F, D>::holds && suits;
+template <class T>
+concept Hashed = requires(T value) { detail::hash_of(static_cast<T&&>(value)); };
+template <class F, class D>
+using GivesBool = rule::predicate_gives_result<result_of<F, D>, std::is_constructible_v<bool, result_of<F, D>>>;
+template <class F, class D>
+using GivesNumber = rule::predicate_gives_result<result_of<F, D>, std::is_constructible_v<double, result_of<F, D>>>;
+template <class F, class D>
+using GivesHashed = rule::predicate_gives_result<result_of<F, D>, Hashed<result_of<F, D>>>;
+
+template <template <class, class> class Gives, class F, class D>
+inline constexpr bool may_choose = !varies<D> && rule::predicate_takes_value<F, D>::holds && Gives<F, D>::holds;
 
 }  // namespace detail
 
@@ -246,10 +255,8 @@ auto filter(P p, Opening opening = {}) {
   return detail::Pipe{[p = std::move(p), opening = std::move(opening)]<class D>(D dataset) {
     static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
     static_assert(sizeof(typename rule::predicate_takes_value<P, D>::must_hold));
-    using Result = detail::result_of<P, D>;
-    constexpr bool suits = std::is_constructible_v<bool, Result>;
-    static_assert(sizeof(typename rule::predicate_gives_result<Result, suits>::must_hold));
-    if constexpr (detail::may_choose<P, D, suits>) {
+    static_assert(sizeof(typename detail::GivesBool<P, D>::must_hold));
+    if constexpr (detail::may_choose<detail::GivesBool, P, D>) {
       const detail::Below<D> below(std::move(dataset));
       const auto is_true = [&](auto&& value) { return static_cast<bool>(p(static_cast<decltype(value)&&>(value))); };
       const auto stays = detail::all_of<std::uint8_t>(below, is_true, opening, " | filter");
@@ -281,10 +288,8 @@ auto by_length(Length length, Opening opening = {}) {
   return detail::Pipe{[length = std::move(length), opening = std::move(opening)]<class D>(D dataset) {
     static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
     static_assert(sizeof(typename rule::predicate_takes_value<Length, D>::must_hold));
-    using Result = detail::result_of<Length, D>;
-    constexpr bool suits = std::is_constructible_v<double, Result>;
-    static_assert(sizeof(typename rule::predicate_gives_result<Result, suits>::must_hold));
-    if constexpr (detail::may_choose<Length, D, suits>) {
+    static_assert(sizeof(typename detail::GivesNumber<Length, D>::must_hold));
+    if constexpr (detail::may_choose<detail::GivesNumber, Length, D>) {
       const detail::Below<D> below(std::move(dataset));
       const auto lengths = detail::all_of<double>(below, length, opening, " | by_length");
       for (std::size_t i = 0; i < lengths.size(); ++i)
@@ -337,10 +342,8 @@ auto split(double fraction, By by, Opening opening = {}) {
   return detail::Pipe{[fraction, by = std::move(by), opening = std::move(opening)]<class D>(D dataset) {
     static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
     static_assert(sizeof(typename rule::predicate_takes_value<By, D>::must_hold));
-    using Result = detail::result_of<By, D>;
-    constexpr bool suits = requires(Result result) { detail::hash_of(static_cast<Result&&>(result)); };
-    static_assert(sizeof(typename rule::predicate_gives_result<Result, suits>::must_hold));
-    if constexpr (detail::may_choose<By, D, suits>) {
+    static_assert(sizeof(typename detail::GivesHashed<By, D>::must_hold));
+    if constexpr (detail::may_choose<detail::GivesHashed, By, D>) {
       const detail::Below<D> below(std::move(dataset));
       detail::expect_fraction(below.name(), fraction);
       const auto hash = [&](auto&& value) { return detail::hash_of(by(static_cast<decltype(value)&&>(value))); };
