@@ -53,8 +53,10 @@ class Csv final {
   Csv(const Paths& paths, These columns, CsvOptions options = {}) {
     auto content = std::make_shared<Content>(paths, std::move(columns), std::move(options));
     const bool skips = content->options.corrupt == Corrupt::Skip;
-    for (const File& file : content->files.files)
+    for (const File& file : content->files.files) {
       if (file.map.bytes().empty()) throw Error(file.path, "a header with the names of columns", "an empty file");
+      detail::expect_text(file.path, file.map.bytes());
+    }
     content->files.index(content->options.report, "reading tables", [&](const File& file, std::size_t offset) {
       if (offset == 0) return content->read_header(file);
       detail::FieldProblem problem;
