@@ -17,9 +17,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <mutex>
 #include <span>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -31,13 +33,14 @@ using namespace regimen;
 struct Arguments {
   std::string images, output, format = "tar";
   std::uint64_t per_shard = 1000, shorter = 0, quality = 90, seed = 0, threads = 0;
-  bool in_order = false;
+  bool in_order = false, skip_damaged = false;
 };
 
 /// What goes into a record: the file as it is, or a smaller JPEG.
 inline std::vector<std::uint8_t> encoded(data::EncodedImage&& file, const Arguments& arguments) {
   if (arguments.shorter == 0) {
-    (void)data::extents(file.encoded, file.path);   // what is no image is found here, not when it is trained on
+    // What is damaged is found here, not when it is trained on; the folder has looked if it skips.
+    if (!arguments.skip_damaged) (void)data::decode(file, {.height = 1, .width = 1});
     return std::move(file.encoded);
   }
   const std::size_t side = arguments.shorter;
@@ -123,10 +126,33 @@ std::size_t write_shards(const data::ImageFolder& folder, const Arguments& argum
   return bytes;
 }
 
+/// Refuses shards of this prefix that this run does not replace: PREFIX-*.tar would read them, too.
+inline void refuse_other_shards(const Arguments& arguments, const std::vector<std::string>& paths) {
+  namespace fs = std::filesystem;
+  const fs::path output(arguments.output);
+  const std::string prefix = output.filename().string() + "-", ending = arguments.format == "tar" ? ".tar" : ".tfrec";
+  std::error_code error;
+  fs::directory_iterator at(output.has_parent_path() ? output.parent_path() : fs::path("."), error);
+  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(prefix) || !name.ends_with(ending) || name.size() < prefix.size() + ending.size()) continue;
+    std::size_t number = 0, count = 0;
+    int end = 0;
+    const std::string middle = name.substr(prefix.size(), name.size() - prefix.size() - ending.size());
+    if (std::sscanf(middle.c_str(), "%zu-of-%zu%n", &number, &count, &end) != 2 || static_cast<std::size_t>(end) != middle.size() || count == paths.size()) continue;
+    throw Error(arguments.output, "no shards yet, or as many as this run writes, " + std::to_string(paths.size()), name,
+                "remove the shards of the earlier run, or choose another --output");
+  }
+}
+
 inline int convert(const Arguments& arguments) {
   std::string source = arguments.images;
   while (source.size() > 1 && source.back() == '/') source.pop_back();
-  const data::ImageFolder folder(source);
+  program::catch_interrupt();
+  program::Progress checking;
+  const data::ImageFolder folder(source, {.corrupt = arguments.skip_damaged ? data::Corrupt::Skip : data::Corrupt::Refuse,
+                                          .report = [&](const char* what, std::size_t done, std::size_t all) { checking(what, done, all); }});
+  for (const std::string& file : folder.damaged()) std::fprintf(stderr, "left out: %s\n", file.c_str());
   const std::size_t count = (folder.size() + arguments.per_shard - 1) / arguments.per_shard;
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < count; ++i) {
@@ -134,7 +160,7 @@ inline int convert(const Arguments& arguments) {
     std::snprintf(ending, sizeof ending, "-%05zu-of-%05zu.%s", i, count, arguments.format == "tar" ? "tar" : "tfrec");
     paths.push_back(arguments.output + ending);
   }
-  program::catch_interrupt();
+  refuse_other_shards(arguments, paths);
   const auto begun = std::chrono::steady_clock::now();
   const std::size_t bytes = arguments.format == "tar" ? write_shards<TarShard>(folder, arguments, paths)
                                                       : write_shards<RecordShard>(folder, arguments, paths);
@@ -146,6 +172,7 @@ inline int convert(const Arguments& arguments) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   std::printf("%s: %zu images of %zu classes, %zu bytes, in %zu %s, in %.2f s, %.0f images/s\n", arguments.output.c_str(), folder.size(),
               folder.classes().size(), bytes, count, count == 1 ? "shard" : "shards", seconds, static_cast<double>(folder.size()) / seconds);
+  if (folder.skipped().records != 0) std::printf("%zu damaged images were left out\n", folder.skipped().records);
   if (folder.others() != 0) std::printf("%zu other files were left out\n", folder.others());
   return program::ok;
 }
@@ -156,13 +183,14 @@ inline int run(int argc, char** argv) {
                             "Records read, and WebDataset or tf.data. They are shuffled, and named PREFIX-00000-of-00004.tar, say; PREFIX-classes.txt has the "
                             "names of the classes, one a line, the first of number 0.");
   line.add("--images", arguments.images, "The folder");
-  line.add("--output", arguments.output, "PREFIX: how the names of the shards begin");
+  line.add("--output", arguments.output, "PREFIX: how the names of the shards begin; shards of another number must not be there");
   line.add("--format", arguments.format, "tar: NUMBER.jpg or .png, and NUMBER.cls, as WebDataset has them; tfrecord: Examples with image, class and path", {"tar", "tfrecord"});
   line.add("--per-shard", arguments.per_shard, "Images of a shard, at most; shards differ by one image at most", 1);
   line.add("--shorter", arguments.shorter, "Shrink images to this shorter side, as JPEG; 0: the files as they are");
   line.add("--quality", arguments.quality, "Of those JPEG files, 1 to 100", 1);
   line.add("--seed", arguments.seed, "Of the order");
   line.add("--in-order", arguments.in_order, "Class by class, sorted by path, not shuffled");
+  line.add("--skip-damaged", arguments.skip_damaged, "Leave out images that cannot be decoded, name them, and count them; otherwise the first ends the program");
   line.add("--threads", arguments.threads, "Each writes a shard; 0: OMP_NUM_THREADS, else the processors");
   if (const auto code = line.parse(argc, argv)) return *code;
   if (arguments.images.empty() || arguments.output.empty() || arguments.quality > 100 || arguments.threads > 4096) {

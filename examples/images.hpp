@@ -57,7 +57,7 @@ int train(int argc, char** argv) {
   using Own = boost::mp11::mp_list<Optimizer<AdamW>, Batch<32>>;
   using Train = program::Recipe<Model, Own, Policies...>;
 
-  program::Options options{.steps = 0, .validate_every = 0, .learning_rate = 1e-3};
+  program::Options options{.steps = 0, .validate_every = program::Options::five_times, .learning_rate = 1e-3};
   std::string path;
   std::uint64_t epochs = 20, workers = 2;
   double held_out = 0.2;
@@ -78,7 +78,7 @@ int train(int argc, char** argv) {
       throw Error(path, "at most " + std::to_string(Classes) + " classes", std::to_string(folder.classes().size()), "raise Classes in examples/12_images.cpp");
     const auto [training, validation] = folder.split(held_out);
     if (options.steps == 0) options.steps = epochs * ((training.size() + Train::batch - 1) / Train::batch);
-    if (options.validate_every == 0) options.validate_every = (options.steps + 4) / 5;
+    if (options.validate_every == program::Options::five_times) options.validate_every = (options.steps + 4) / 5;
 
     Train trainer(options.trainer<Train>());
     program::Session<Train> session(trainer, options);

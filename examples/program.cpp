@@ -90,7 +90,9 @@ CommandLine::CommandLine(const char* purpose, Options& options, const char* data
     if (threads > 4096) refuse("at most 4096", given);
     options.threads = static_cast<int>(threads);
   });
-  parser.whole("--validate-every", options.validate_every, "Steps between validations; 0: at the end only", 0, std::to_string(options.validate_every));
+  const bool five = options.validate_every == Options::five_times;
+  parser.whole("--validate-every", options.validate_every, std::string("Steps between validations; 0: at the end only") + (five ? " (default: five times in all)" : ""), 0,
+               five ? "" : std::to_string(options.validate_every));
   parser.path("--log", options.log, "Write one JSON object per line: plan, every step, validations, end. '-': to standard output, and nothing else there", "FILE");
   CLI::Option* const save = parser.path("--save", options.save, "Write DIR/state.safetensors at the end (atomically)", "DIR");
   parser.whole("--save-every", options.save_every, "And after every N steps", 1, "")->needs(save);

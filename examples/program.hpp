@@ -24,6 +24,7 @@ enum Exit : int { ok = 0, failed = 1, bad_arguments = 2, interrupted = 130 };
 /// The values of the common options. A lesson sets its own defaults.
 struct Options {
   std::string data{}, log{}, log_of = "first", save{}, resume{};   // log_of: which ranks write a log
+  static constexpr std::uint64_t five_times = ~std::uint64_t{0};   // validate_every, as a default: a program that knows its steps later
   std::uint64_t steps = 1000, seed = 0, save_every = 0, validate_every = 0;
   int threads = 0;
   double learning_rate = 1e-3;

@@ -11,9 +11,11 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 using namespace regimen;
@@ -54,7 +56,28 @@ data::Tokenizer tokenizer_of(const Arguments& arguments, const std::vector<std::
   return tokenizer;
 }
 
+/// Whether two paths lead to one file, also to one that is not there yet.
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  if (std::filesystem::equivalent(a, b, error)) return true;
+  const auto whole = [&](const std::string& path) { return std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error); };
+  return whole(a) == whole(b);
+}
+
+/// What is written must be no other file of the command: it would be lost.
+void refuse_overwriting(const Arguments& arguments) {
+  const auto apart = [](const char* option, const std::string& written, const std::string& other, const char* what) {
+    if (same_file(written, other)) throw Error(std::string(option) + " " + written, "a file of its own", what, "give it another name");
+  };
+  apart("--output", arguments.output, arguments.tokenizer, "the file of --tokenizer");
+  for (const std::string& input : arguments.inputs) {
+    apart("--output", arguments.output, input, "an input");
+    if (arguments.train != 0) apart("--tokenizer", arguments.tokenizer, input, "an input");
+  }
+}
+
 int convert(const Arguments& arguments) {
+  refuse_overwriting(arguments);
   std::vector<MappedFile> files;
   std::vector<std::string_view> texts;
   std::size_t bytes = 0;

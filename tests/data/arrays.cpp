@@ -112,8 +112,8 @@ TEST_CASE("arrays of other kinds are refused by name") {
   CHECK(says(refusal(with_header(begin + "(3, 4), 'descr': '<f4'}")), "each once, found 'descr'"));
   CHECK(says(refusal(with_header(begin + "(3, 4)} x")), "nothing after the dictionary"));
   CHECK(says(refusal(with_header("{'descr': '<f4', 'shape': (12,)}")), "found fewer"));
-  CHECK(
-      says(refusal(with_header("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (12,)}")), "expected '''"));
+  CHECK(says(refusal(with_header("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (12,)}")),
+             "expected elements of one type, found a structured array, [('a', '<f4')]"));
   const test::Bytes whole = test::get(recorded("f4.npy"));
   for (std::size_t length = 0; length < whole.size(); ++length)
     REQUIRE(says(refusal({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)}), path));
@@ -192,6 +192,11 @@ TEST_CASE("CIFAR: planes become pixels, as torchvision gives them; labels are ch
   bytes[0] = 20;
   test::put(directory / "b.bin", bytes);
   refuses([&] { (void)data::Cifar(data::Cifar::Hundred, directory / "b.bin").at({0}); }, "a coarse label below 20");
+  const data::Cifar rest(data::Cifar::Ten, {directory / "a.bin", recorded("cifar10.bin")},
+                         {.corrupt = data::Corrupt::Skip});
+  CHECK(rest.skipped() == data::Skipped{1, 3073});
+  REQUIRE(rest.size() == 3);
+  CHECK(rest.at({rest.size() - 1}) == ten.at({ten.size() - 1}));
 }
 
 TEST_CASE("CIFAR files are written as they are read; images for tests differ by class and repeat") {

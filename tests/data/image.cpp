@@ -314,6 +314,22 @@ TEST_CASE("what is at random is a function of the key, and differs from epoch to
   check(data::RandAugment{});
 }
 
+TEST_CASE("options of what is at random are refused whatever is drawn") {
+  const data::Image picture = drawn(4, 5);
+  const double nan = std::nan("");
+  for (const double wrong : {2.0, -1.0, nan})
+    refuses([&] { (void)data::RandomFlip{wrong}(picture, {1, 0, 3}); }, "RandomFlip, probability: expected a number");
+  for (const double wrong : {-1.0, 64.0, nan}) {
+    refuses([&] { (void)data::ColorJitter{.brightness = wrong}(picture, {1, 0, 3}); }, "ColorJitter: expected");
+    refuses([&] { (void)data::ColorJitter{.contrast = wrong}(picture, {1, 0, 3}); }, "ColorJitter: expected");
+    refuses([&] { (void)data::ColorJitter{.saturation = wrong}(picture, {1, 0, 3}); }, "ColorJitter: expected");
+    refuses([&] { (void)data::ColorJitter{.hue = wrong}(picture, {1, 0, 3}); }, "ColorJitter, hue: expected");
+  }
+  for (std::uint64_t epoch = 0; epoch < 20; ++epoch)
+    refuses([&] { (void)data::RandAugment{}(data::Image(4, 5, 4), {1, epoch, 3}); },
+            "RandAugment: expected a gray image, or red, green and blue");
+}
+
 TEST_CASE("draws of crops reach every place, flips are half of all") {
   const data::Image picture = drawn(6, 7);
   std::map<std::size_t, int> places;
@@ -406,7 +422,7 @@ struct Even {
 
 TEST_CASE("a stage mixes each image with another one, drawn anew in each epoch") {
   const auto blended = Even{} | data::mixed(data::Mixup{.classes = 2, .alpha = 1});
-  const auto pasted = Even{} | data::mixed(data::CutMix{.classes = 2});
+  const auto pasted = data::mixed(Even{}, data::CutMix{.classes = 2});
   static_assert(data::varies<decltype(blended)> && data::Dataset<decltype(pasted)>);
   std::size_t others = 0;
   for (std::size_t i = 0; i < 10; ++i) {

@@ -143,6 +143,43 @@ TEST_CASE("image files are written and read") {
   refuses([&] { data::read_image(folder / "b.png"); }, "b.png: expected a file that can be read");
 }
 
+TEST_CASE("a folder opened with Corrupt::Skip has the images that decode, and names the others") {
+  const test::Directory root;
+  data::Image image(40, 30, 3);
+  for (std::size_t i = 0; i < image.pixels().size(); ++i) image.pixels()[i] = std::uint8_t(i * i / 7);
+  fill(root, {"a/0.jpg", "b/0.jpg"});
+  std::size_t bytes = 7;  // of b/0.jpg, whose bytes are its name
+  data::write_png(root / "a/0.jpg", image);
+  for (const char* name : {"a/1.jpg", "b/1.png", "b/2.jpg"}) {
+    if (std::string(name).ends_with("png")) data::write_png(root / name, image);
+    else data::write_jpeg(root / name, image);
+    if (name[2] == '2') continue;
+    Bytes whole = test::get(root / name);
+    whole.resize(whole.size() * 9 / 10);
+    put(root / name, whole);
+    bytes += whole.size();
+  }
+  CHECK(data::ImageFolder(root.path()).size() == 5);
+  CHECK(data::ImageFolder(root.path()).skipped() == data::Skipped{});
+  std::vector<std::string> heard;
+  const data::ImageFolder rest(
+      root.path(), {.corrupt = data::Corrupt::Skip, .report = [&](const char* what, std::size_t done, std::size_t all) {
+                      heard.push_back(what);
+                      CHECK((done == 5 && all == 5));
+                    }});
+  CHECK(heard == std::vector<std::string>{"listing images", "checking images"});
+  REQUIRE(rest.size() == 2);
+  CHECK((rest.path(0) == root / "a/0.jpg" && rest.label(0) == 0 && rest.path(1) == root / "b/2.jpg" &&
+         rest.label(1) == 1));
+  CHECK(rest.skipped() == data::Skipped{3, bytes});
+  REQUIRE(rest.damaged().size() == 3);
+  for (std::size_t i = 0; i < 3; ++i)
+    CHECK(test::says(rest.damaged()[i], (i == 0 ? "a/1.jpg" : i == 1 ? "b/0.jpg" : "b/1.png") + std::string(": exp")));
+  fs::remove(root / "a/0.jpg");
+  refuses([&] { data::ImageFolder(root.path(), {.corrupt = data::Corrupt::Skip}); },
+          "/a: expected an image of this class that is not damaged, found none; the first of all that is: ");
+}
+
 TEST_CASE("damaged files are refused, or are images; a PNG with a wrong checksum never is one") {
   std::vector<Bytes> files;
   for (const char* name : {"baseline.jpg", "progressive.jpg", "full.jpg", "gray.jpg", "cmyk.jpg", "rgb.png", "rgba.png",
@@ -156,6 +193,7 @@ TEST_CASE("damaged files are refused, or are images; a PNG with a wrong checksum
   for (int i = 0; i < count; ++i) {
     const Bytes& whole = files[below(files.size())];
     const bool png = whole[0] == 0x89;
+    const data::Decode least{.height = 1, .width = 1, .most_pixels = 1 << 18};  // as ImageFolder checks files
     const data::Decode decode{
         .channels = below(2) == 0 ? 3u : 1u, .height = below(3), .most_pixels = 1 << 18, .blend = below(2) == 0};
     Bytes bytes = whole;
@@ -187,9 +225,11 @@ TEST_CASE("damaged files are refused, or are images; a PNG with a wrong checksum
     try {
       const data::Image image = data::decode(bytes, "damaged", decode);
       ++images;
+      CHECK_NOTHROW(data::decode(bytes, "damaged", least));
       if (png) CHECK(image == data::decode(whole, "whole", decode));
     } catch (const Error& error) {
       ++refused;
+      refuses([&] { data::decode(bytes, "damaged", least); }, "damaged: expected");
       CHECK(test::says(error.what(), "damaged: expected"));
     }
   }

@@ -119,6 +119,9 @@ TEST_CASE("errors of tables name the line and the column") {
   CHECK(says(error("name,n\na\"b,1\n"), "line 2: expected quotation marks around the whole field"));
   CHECK(says(error("name,x\na,1\n"), "line 1: expected a column named \"n\", found name, x"));
   CHECK(says(error("name,n,n\na,1,1\n"), "line 1: expected one column named \"n\", found two"));
+  CHECK(says(error("\x1F\x8B\b"), file.path + ": expected text that is not compressed, found a gzip file"));
+  CHECK(
+      says(error("\xFE\xFFn"), file.path + ": expected text in UTF-8, found a file in UTF-16; convert it with iconv"));
   CHECK(says(error(""), "a header with the names of columns, found an empty file"));
   const Table rest(file("name,n\na,1\nb,x\nc\nd\"d,1\ne,5\n\"f,6\n"), {"name", "n"}, {.corrupt = data::Corrupt::Skip});
   CHECK(all(rest) == Rows{{"a", 1}, {"e", 5}});
@@ -168,8 +171,9 @@ TEST_CASE("errors of JSON lines name the line and the field") {
   CHECK(says(error("{\"name\":\"a\",\"n\":2147483648}"), "found 2147483648"));
   CHECK(says(error("{\"name\":\"a\",\"n\":1.0}"), "found 1.0"));
   CHECK(says(error("{\"name\":\"a\",\"n\":[1]}"), "found an array"));
-  CHECK(
-      says(error("{\"name\":\"a\",\"n\":1"), "line 1: expected an object of JSON, found [json.exception.parse_error"));
+  CHECK(says(error("{\"name\":\"a\",\"n\":1"), "line 1: expected an object of JSON, found column 18: syntax error"));
+  CHECK(says(error("{\"name\":\"a\",\"n\":1e999}"), "expected an object of JSON, found number overflow"));
+  CHECK(says(error("\xFF\xFE{"), file.path + ": expected text in UTF-8, found a file in UTF-16"));
   CHECK(says(error("{\"name\":\"a\",\"n\":1} x"), "expected an object of JSON"));
   CHECK(says(error("[1]"), "expected an object of JSON, found array"));
   CHECK(says(refusal<Lines>(file("{}"), {"n", "n"}), "each field once"));

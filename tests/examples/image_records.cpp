@@ -84,6 +84,14 @@ TEST_CASE("a folder becomes shards that hold the same files and classes, in an o
   const ::test::Bytes classes = ::test::get(folder / "w-classes.txt");
   CHECK(std::string(classes.begin(), classes.end()) == "blue\nred\n");
 
+  // The pattern w-*.tar would read the shards of both; as many shards are replaced.
+  const std::string both = support::captured_error([&] {
+    CHECK(convert({"--images", images, "--output", folder / "w", "--per-shard", "4"}) == program::ok);
+    CHECK(convert({"--images", images, "--output", folder / "w", "--per-shard", "2"}) == program::failed);
+  });
+  CHECK(::test::says(both, "/w: expected no shards yet, or as many as this run writes, 6, found w-0000"));
+  CHECK(data::Tar(folder / "w-*.tar").size() == 12);
+
   REQUIRE(convert({"--images", images, "--output", folder / "s", "--in-order", "--shorter", "8"}) == program::ok);
   const data::Tar small(folder / "s-00000-of-00001.tar");
   for (std::size_t i = 0; i < 12; ++i) {
@@ -98,6 +106,30 @@ TEST_CASE("a folder becomes shards that hold the same files and classes, in an o
   REGIMEN_SKIP("needs libjpeg-turbo and libpng");
 #endif
 }
+
+#if defined(REGIMEN_HAS_PNG) && defined(REGIMEN_HAS_JPEG)
+TEST_CASE("an image that is cut off ends the conversion with its name, or is left out if that is asked for") {
+  const ::test::Directory folder;
+  auto painted = paint(folder / "images");
+  data::Image image(30, 20, 3);
+  for (std::size_t i = 0; i < image.pixels().size(); ++i) image.pixels()[i] = std::uint8_t(i * i / 7);
+  for (const char* name : {"red/0.x.png", "red/cut.jpg"}) {
+    if (painted.erase(name) == 0) data::write_jpeg((folder / "images/") + name, image);
+    ::test::Bytes bytes = ::test::get((folder / "images/") + name);
+    bytes.resize(bytes.size() * 9 / 10);
+    ::test::put((folder / "images/") + name, bytes);
+    std::vector<std::string> arguments{"--images", folder / "images", "--output", folder / "x"};
+    const std::string said = support::captured_error([&] { CHECK(convert(arguments) == program::failed); });
+    CHECK(::test::says(said, (std::string(name) + ": expected a whole ").c_str()));
+    CHECK_FALSE(std::filesystem::exists(folder / "x-00000-of-00001.tar"));
+    arguments.push_back("--skip-damaged");
+    arguments[3] = folder / std::string(1, name[4]);
+    CHECK(::test::says(support::captured_error([&] { CHECK(convert(arguments) == program::ok); }), "left out: "));
+    CHECK(data::Tar(arguments[3] + "-00000-of-00001.tar").size() == painted.size());
+    std::filesystem::remove((folder / "images/") + name);
+  }
+}
+#endif
 
 TEST_CASE("a file that is no image ends the conversion with its name, and no half shard") {
   const ::test::Directory folder;

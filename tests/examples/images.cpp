@@ -55,6 +55,17 @@ TEST_CASE("a folder of images is learnt, and what is held out is told apart") {
   CHECK(std::stod(log.substr(at + 11)) >= 0.9);          // a third without learning
   CHECK(log.find("\"step\":90,") != std::string::npos);  // 30 epochs of 48 images
 
+  const auto validations = [&](std::vector<std::string> arguments) {
+    CHECK(run(std::move(arguments)) == program::ok);
+    const ::test::Bytes said = ::test::get(folder / "log");
+    const std::string lines(said.begin(), said.end());
+    std::size_t count = 0;
+    for (std::size_t i = lines.find("\"accuracy\":"); i != lines.npos; i = lines.find("\"accuracy\":", i + 1)) ++count;
+    return count;
+  };
+  CHECK(validations({"--steps", "10"}) == 5);
+  CHECK(validations({"--steps", "10", "--validate-every", "0"}) == 1);  // as --help says
+
   CHECK(run({"--steps", "2", "--held-out", "2"}) == program::bad_arguments);
   std::filesystem::create_directory(folder / "empty");
   CHECK(run({"--steps", "2"}) == program::failed);

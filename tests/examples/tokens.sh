@@ -44,3 +44,15 @@ run 1 --tokenizer "$recorded/text.txt" --output "$work/none.bin" "$recorded/text
 run 1 --tokenizer "$recorded/gpt2.json" --output "$work/none.bin" "$work/nowhere.txt"
 [ "$(wc -l < "$work/said")" -eq 1 ] || fail "expected one line"
 [ ! -e "$work/none.bin" ] || fail "a file of a failed run"
+
+# No file of the command is overwritten by another one, under whatever name.
+cp "$recorded/text.txt" "$work/text.txt"
+ln -s text.txt "$work/link.txt"
+run 1 --tokenizer "$recorded/gpt2.json" --output "$work/text.txt" "$work/text.txt"
+grep -q -- "--output .*: expected a file of its own, found an input; give it another name" "$work/said" || fail "no word about the input"
+run 1 --tokenizer "$recorded/gpt2.json" --output "$work/link.txt" "$work/text.txt"
+run 1 --train 300 --tokenizer "$work/text.txt" --output "$work/none.bin" "$work/text.txt"
+cmp "$recorded/text.txt" "$work/text.txt" || fail "the input is overwritten"
+run 1 --train 300 --tokenizer "$work/both.json" --output "$work/./both.json" "$work/text.txt"
+grep -q "found the file of --tokenizer" "$work/said" || fail "no word about the vocabulary"
+[ ! -e "$work/both.json" ] || fail "a file of a failed run"

@@ -107,23 +107,30 @@ struct RandomResizedCrop final {
   }
 };
 
-/// Left and right exchanged, with a probability.
+/// Left and right exchanged, with a probability.   failure   Error for one that is not from 0 to 1
 struct RandomFlip final {
   double probability = 0.5;
   std::uint64_t stage = 0;
 
   Image operator()(Image image, const Key& key) const {
+    if (!(probability >= 0 && probability <= 1))
+      throw Error("RandomFlip, probability", "a number from 0 to 1", std::to_string(probability));
     return Draws(key, mix(0xC2, stage)).unit() < probability ? flip(image) : image;
   }
 };
 
-/// Brightness, contrast and saturation by factors from 1 − x to 1 + x, hue by −x to x turns, in any order.
-/// source   torchvision's ColorJitter
+/// Brightness, contrast and saturation by factors from 1 − x to 1 + x, but not below 0, hue by −x to x turns, in any order.
+/// failure   Error for a hue that is not from 0 to 0.5, or another number that is not from 0 to 63
+/// source    torchvision's ColorJitter
 struct ColorJitter final {
   double brightness = 0, contrast = 0, saturation = 0, hue = 0;
   std::uint64_t stage = 0;
 
   Image operator()(Image image, const Key& key) const {
+    for (const double by : {brightness, contrast, saturation})
+      if (!(by >= 0 && by <= 63))
+        throw Error("ColorJitter", "a brightness, contrast and saturation from 0 to 63", std::to_string(by));
+    if (!(hue >= 0 && hue <= 0.5)) throw Error("ColorJitter, hue", "a number from 0 to 0.5", std::to_string(hue));
     Draws draws(key, mix(0xC3, stage));
     std::array<int, 4> order{0, 1, 2, 3};
     for (std::size_t i = 3; i > 0; --i) std::swap(order[i], order[draws.below(i + 1)]);
@@ -144,6 +151,7 @@ struct ColorJitter final {
 ///
 ///   magnitude   0 (hardly any change) to 30
 ///
+/// failure  Error for an image with alpha, whichever operations are drawn
 /// source   Cubuk et al. 2019, "RandAugment"; operations, magnitudes and signs are those of torchvision's RandAugment
 struct RandAugment final {
   std::size_t count = 2, magnitude = 9;
@@ -168,6 +176,7 @@ struct RandAugment final {
   static constexpr std::size_t operations = 14, most = 30;
 
   Image operator()(Image image, const Key& key) const {
+    detail::expect_colours("RandAugment", image);  // some operations would do with alpha
     Draws draws(key, mix(0xC4, stage));
     for (std::size_t i = 0; i < count; ++i) {
       const auto operation = static_cast<Operation>(draws.below(operations));

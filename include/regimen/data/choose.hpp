@@ -7,6 +7,7 @@
 #include <regimen/data/report.hpp>
 #include <regimen/data/stage.hpp>
 #include <regimen/rule/choice_stands_before_random.hpp>
+#include <regimen/rule/predicate_gives_result.hpp>
 #include <regimen/rule/predicate_takes_value.hpp>
 
 #include <algorithm>
@@ -176,8 +177,29 @@ std::vector<T> all_of(const Below<D>& below, const F& f, const Opening& opening,
   return result;
 }
 
+/// What F makes of a value of D; an int, which suits every stage, if F does not take one.
+template <class F, class D, bool takes = rule::predicate_takes_value<F, D>::holds>
+struct ResultOf {
+  using Type = int;
+};
 template <class F, class D>
-inline constexpr bool may_choose = !varies<D> && rule::predicate_takes_value<F, D>::holds;
+struct ResultOf<F, D, true> {
+  using Type = std::invoke_result_t<const F&, typename rule::predicate_takes_value<F, D>::Value>;
+};
+template <class F, class D>
+using result_of = typename ResultOf<F, D>::Type;
+
+template <class T>
+concept Hashed = requires(T value) { detail::hash_of(static_cast<T&&>(value)); };
+template <class F, class D>
+using GivesBool = rule::predicate_gives_result<result_of<F, D>, std::is_constructible_v<bool, result_of<F, D>>>;
+template <class F, class D>
+using GivesNumber = rule::predicate_gives_result<result_of<F, D>, std::is_constructible_v<double, result_of<F, D>>>;
+template <class F, class D>
+using GivesHashed = rule::predicate_gives_result<result_of<F, D>, Hashed<result_of<F, D>>>;
+
+template <template <class, class> class Gives, class F, class D>
+inline constexpr bool may_choose = !varies<D> && rule::predicate_takes_value<F, D>::holds && Gives<F, D>::holds;
 
 }  // namespace detail
 
@@ -233,7 +255,8 @@ auto filter(P p, Opening opening = {}) {
   return detail::Pipe{[p = std::move(p), opening = std::move(opening)]<class D>(D dataset) {
     static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
     static_assert(sizeof(typename rule::predicate_takes_value<P, D>::must_hold));
-    if constexpr (detail::may_choose<P, D>) {
+    static_assert(sizeof(typename detail::GivesBool<P, D>::must_hold));
+    if constexpr (detail::may_choose<detail::GivesBool, P, D>) {
       const detail::Below<D> below(std::move(dataset));
       const auto is_true = [&](auto&& value) { return static_cast<bool>(p(static_cast<decltype(value)&&>(value))); };
       const auto stays = detail::all_of<std::uint8_t>(below, is_true, opening, " | filter");
@@ -265,7 +288,8 @@ auto by_length(Length length, Opening opening = {}) {
   return detail::Pipe{[length = std::move(length), opening = std::move(opening)]<class D>(D dataset) {
     static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
     static_assert(sizeof(typename rule::predicate_takes_value<Length, D>::must_hold));
-    if constexpr (detail::may_choose<Length, D>) {
+    static_assert(sizeof(typename detail::GivesNumber<Length, D>::must_hold));
+    if constexpr (detail::may_choose<detail::GivesNumber, Length, D>) {
       const detail::Below<D> below(std::move(dataset));
       const auto lengths = detail::all_of<double>(below, length, opening, " | by_length");
       for (std::size_t i = 0; i < lengths.size(); ++i)
@@ -318,7 +342,8 @@ auto split(double fraction, By by, Opening opening = {}) {
   return detail::Pipe{[fraction, by = std::move(by), opening = std::move(opening)]<class D>(D dataset) {
     static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
     static_assert(sizeof(typename rule::predicate_takes_value<By, D>::must_hold));
-    if constexpr (detail::may_choose<By, D>) {
+    static_assert(sizeof(typename detail::GivesHashed<By, D>::must_hold));
+    if constexpr (detail::may_choose<detail::GivesHashed, By, D>) {
       const detail::Below<D> below(std::move(dataset));
       detail::expect_fraction(below.name(), fraction);
       const auto hash = [&](auto&& value) { return detail::hash_of(by(static_cast<decltype(value)&&>(value))); };

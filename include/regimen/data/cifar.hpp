@@ -36,14 +36,16 @@ struct CifarImage final {
 ///   data::Cifar test(data::Cifar::Hundred, "cifar-100-binary/test.bin");
 ///
 /// failure  Error for a file whose size is no whole number of images; in at(), with file and offset, for a label beyond the
-///          classes. The format has no checksum: a damaged pixel is not found
+///          classes; with Corrupt::Skip such images are left out and counted when opened. The format has no checksum: a
+///          damaged pixel is not found
 /// source   cs.toronto.edu/~kriz/cifar.html, "Binary version"
-/// cost     mapped; a value is 3074 bytes. Opening looks at sizes alone, so that it has nothing to report
+/// cost     mapped; a value is 3074 bytes. Opening looks at sizes alone, so that it has nothing to report; with
+///          Corrupt::Skip at all labels, and keeps 8 bytes for each image
 class Cifar final {
  public:
   enum Kind : std::size_t { Ten = 1, Hundred = 2 };  // labels of an image
 
-  Cifar(Kind kind, const Paths& paths) : kind_(kind) {
+  Cifar(Kind kind, const Paths& paths, const ReaderOptions& options = {}) : kind_(kind) {
     auto files = std::make_shared<detail::IndexedFiles>(paths);
     for (File& file : files->files) {
       const std::size_t bytes = file.map.bytes().size();
@@ -54,22 +56,34 @@ class Cifar final {
       file.first = size_;
       size_ += bytes / record();
     }
+    if (options.corrupt == Corrupt::Skip) {
+      files->index(options.report, "checking labels", [&](const File& file, std::size_t offset) {
+        const std::byte* const from = file.map.bytes().data() + offset;
+        const auto below = [&](std::size_t at, unsigned bound) { return std::to_integer<unsigned>(from[at]) < bound; };
+        if (kind == Ten ? below(0, 10) : below(0, 20) && below(1, 100)) files->add(offset);
+        else files->skip(record());
+        return offset + record();
+      });
+      size_ = files->size();
+      skips_ = true;
+    }
     files_ = std::move(files);
   }
 
   std::size_t size() const { return size_; }
   std::size_t classes() const { return kind_ == Ten ? 10 : 100; }
   std::string name() const { return files_->name(); }
+  const Skipped& skipped() const { return files_->skipped; }
 
   CifarImage at(const Key& key) const {
     if (key.index >= size())
       throw Error(name(), "an image below " + std::to_string(size()), "image " + std::to_string(key.index));
-    const File& file = file_of(key.index);
-    return decode(file, (key.index - file.first) * record());
+    const auto [file, offset] = find(key.index);
+    return decode(file, offset);
   }
   std::string place(const Key& key) const {
-    const File& file = file_of(key.index);
-    return detail::at_offset(file.path, (key.index - file.first) * record());
+    const auto [file, offset] = find(key.index);
+    return detail::at_offset(file.path, offset);
   }
 
  private:
@@ -77,9 +91,11 @@ class Cifar final {
   using File = detail::IndexedFiles::File;
 
   std::size_t record() const { return kind_ + CifarImage::size; }
-  const File& file_of(std::size_t image) const {
-    return *std::find_if(files_->files.rbegin(), files_->files.rend(),
-                         [&](const File& file) { return file.first <= image; });
+  detail::IndexedFiles::Place find(std::size_t image) const {
+    if (skips_) return files_->find(image);
+    const File& file = *std::find_if(files_->files.rbegin(), files_->files.rend(),
+                                     [&](const File& each) { return each.first <= image; });
+    return {file, (image - file.first) * record()};
   }
 
   CifarImage decode(const File& file, std::size_t offset) const {
@@ -103,6 +119,7 @@ class Cifar final {
 
   Kind kind_;
   std::size_t size_ = 0;
+  bool skips_ = false;
   std::shared_ptr<const detail::IndexedFiles> files_;
 };
 

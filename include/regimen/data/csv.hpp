@@ -4,6 +4,8 @@
 #include <regimen/data/csv_row.hpp>
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/indexed_files.hpp>
+#include <regimen/rule/column_takes_type.hpp>
+#include <regimen/rule/names_match_types.hpp>
 
 #include <algorithm>
 #include <array>
@@ -38,14 +40,23 @@ namespace regimen::data {
 template <class... Types>
 class Csv final {
  public:
+  static_assert((sizeof(typename rule::column_takes_type<Types>::must_hold) + ...));
   using Row = std::tuple<Types...>;
   using Names = std::array<std::string, sizeof...(Types)>;
 
-  Csv(const Paths& paths, Names columns, CsvOptions options = {}) {
+  template <std::size_t Count>
+  Csv(const Paths& paths, const std::string (&columns)[Count], CsvOptions options = {})
+      : Csv(paths, detail::names_of<sizeof...(Types)>(columns), std::move(options)) {
+    static_assert(sizeof(typename rule::names_match_types<Count, Types...>::must_hold));
+  }
+  template <std::same_as<Names> These>  // no list in braces, which may be shorter
+  Csv(const Paths& paths, These columns, CsvOptions options = {}) {
     auto content = std::make_shared<Content>(paths, std::move(columns), std::move(options));
     const bool skips = content->options.corrupt == Corrupt::Skip;
-    for (const File& file : content->files.files)
+    for (const File& file : content->files.files) {
       if (file.map.bytes().empty()) throw Error(file.path, "a header with the names of columns", "an empty file");
+      detail::expect_text(file.path, file.map.bytes());
+    }
     content->files.index(content->options.report, "reading tables", [&](const File& file, std::size_t offset) {
       if (offset == 0) return content->read_header(file);
       detail::FieldProblem problem;

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 
 namespace regimen::data {
 
@@ -45,7 +46,7 @@ bool parse_field(std::string_view text, T& to) {
   } else if constexpr (std::same_as<T, bool>) {
     to = text == "true" || text == "1";
     return to || text == "false" || text == "0";
-  } else {
+  } else if constexpr (std::is_arithmetic_v<T>) {
     const char* const last = text.data() + text.size();
     const auto [end, code] = std::from_chars(text.data(), last, to);
     if constexpr (std::floating_point<T>)
@@ -56,6 +57,8 @@ bool parse_field(std::string_view text, T& to) {
         return true;
       }
     return code == std::errc{} && end == last;
+  } else {
+    return false;  // Csv refuses the type
   }
 }
 
@@ -65,9 +68,10 @@ std::string field_type() {
   else if constexpr (std::same_as<T, std::string>) return "text";
   else if constexpr (std::same_as<T, bool>) return "true, false, 1 or 0";
   else if constexpr (std::floating_point<T>) return "a number";
-  else
+  else if constexpr (std::is_arithmetic_v<T>)
     return "a whole number from " + std::to_string((std::numeric_limits<T>::min)()) + " to " +
            std::to_string((std::numeric_limits<T>::max)());
+  else return {};  // Csv refuses the type
 }
 
 /// What is wrong with a row, and where.

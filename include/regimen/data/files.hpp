@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -75,6 +76,24 @@ class Paths final {
 };
 
 namespace detail {
+
+/// As many names as there are types; whether they are as many is for the caller to refuse.
+template <std::size_t Types, std::size_t Count>
+std::array<std::string, Types> names_of(const std::string (&names)[Count]) {
+  std::array<std::string, Types> result;
+  std::copy_n(names, (std::min)(Count, Types), result.begin());
+  return result;
+}
+
+/// Refuses files that are no text in UTF-8, whose bytes an error would show instead.
+[[gnu::noinline]] inline void expect_text(const std::string& path, std::span<const std::byte> bytes) {
+  const auto begins = [&](unsigned first, unsigned second) {
+    return bytes.size() > 1 && bytes[0] == std::byte(first) && bytes[1] == std::byte(second);
+  };
+  if (begins(0x1F, 0x8B)) throw Error(path, "text that is not compressed", "a gzip file", "decompress it with gunzip");
+  if (begins(0xFF, 0xFE) || begins(0xFE, 0xFF))
+    throw Error(path, "text in UTF-8", "a file in UTF-16", "convert it with iconv -f UTF-16 -t UTF-8");
+}
 
 /// A little-endian number at `at`.
 template <class T>

@@ -5,7 +5,9 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/mapped_file.hpp>  // Descriptor, system_words
 #include <regimen/core/philox.hpp>
+#include <regimen/data/choose.hpp>  // scan
 #include <regimen/data/dataset.hpp>
+#include <regimen/data/files.hpp>  // Corrupt, Skipped
 #include <regimen/data/jpeg.hpp>
 #include <regimen/data/png.hpp>
 #include <regimen/data/resize.hpp>
@@ -56,6 +58,19 @@ enum class Format { Jpeg, Png };
   else if (begin.starts_with("RIFF") && begin.ends_with("WEBP")) found = "a WebP image";
   else if (begin.starts_with("II*") || begin.starts_with("MM\0*")) found = "a TIFF image";
   throw Error(where, "a JPEG or PNG image", found, "convert the file, or take it out of the folder");
+}
+
+/// Whether these bytes begin as an image that this build has no library for: that is no damage.
+inline bool lacks_library(std::span<const std::uint8_t> bytes) {
+  [[maybe_unused]] const auto begins = [&](std::uint8_t with) { return !bytes.empty() && bytes[0] == with; };
+  bool lacks = false;
+#if !defined(REGIMEN_HAS_JPEG)
+  lacks = lacks || begins(0xFF);
+#endif
+#if !defined(REGIMEN_HAS_PNG)
+  lacks = lacks || begins(0x89);
+#endif
+  return lacks;
 }
 
 }  // namespace detail
@@ -174,11 +189,15 @@ inline void write_jpeg(const std::string& path, const Image& image, int quality 
 ///
 /// failure  Error when it is made: a folder that cannot be read or has no class folders, a class without images, an
 ///          image beside the class folders, a link that leads nowhere or, below a class, to a folder, and a pipe or
-///          device with the name of an image. at() throws Error if the file cannot be read
-/// cost     a path a file; at() reads one file
+///          device with the name of an image. at() throws Error if the file cannot be read. Whether it is damaged is
+///          found by what decodes it, unless the folder is opened with Corrupt::Skip: then every file is decoded once,
+///          with Decode's defaults; what fails is left out, counted by skipped() and named by damaged(). A file that
+///          cannot be read, and a class of which nothing is left, are errors still
+/// cost     a path a file; at() reads one file. Corrupt::Skip reads all files and decodes them, JPEGs at an eighth of
+///          their size, by as many threads as there are processors
 class ImageFolder final {
  public:
-  explicit ImageFolder(const std::string& path) {
+  explicit ImageFolder(const std::string& path, const ReaderOptions& options = {}) {
     namespace fs = std::filesystem;
     auto content = std::make_shared<Content>();
     content->path = path;
@@ -200,7 +219,7 @@ class ImageFolder final {
     std::sort(classes.begin(), classes.end());
     for (const std::string& name : classes) {
       const std::size_t before = content->files.size();
-      collect(path + "/" + name, static_cast<std::int32_t>(content->classes.size()), *content);
+      collect(path + "/" + name, static_cast<std::int32_t>(content->classes.size()), *content, options.report);
       if (content->files.size() == before)
         throw Error(path + "/" + name, "images of this class: .jpg, .jpeg or .png", "none",
                     "add some, or remove the folder");
@@ -208,6 +227,8 @@ class ImageFolder final {
                 [](const File& a, const File& b) { return a.path < b.path; });
       content->classes.push_back(name);
     }
+    if (options.report) options.report("listing images", content->files.size(), content->files.size());
+    if (options.corrupt == Corrupt::Skip) leave_out_damaged(*content, options.report);
     indices_.resize(content->files.size());
     for (std::size_t i = 0; i < indices_.size(); ++i) indices_[i] = i;
     content_ = std::move(content);
@@ -226,6 +247,10 @@ class ImageFolder final {
   std::int32_t label(std::size_t index) const { return content_->files[indices_[index]].label; }
   /// Files in the folder that are no images.
   std::size_t others() const { return content_->others; }
+  /// What Corrupt::Skip left out of the folder.
+  const Skipped& skipped() const { return content_->skipped; }
+  /// The same, file by file: its path, and what is wrong with it.
+  const std::vector<std::string>& damaged() const { return content_->damaged; }
 
   /// Two parts that share no image, of which the second has `share` of each class, rounded, and at least one image of a
   /// class of two or more. Which images these are depends on their names in the folder and the seed: a folder at
@@ -264,6 +289,8 @@ class ImageFolder final {
     std::vector<std::string> classes;
     std::vector<File> files;
     std::size_t others = 0;
+    Skipped skipped;
+    std::vector<std::string> damaged;
   };
 
   static std::uint64_t lot(std::string_view name, std::uint64_t seed) {
@@ -297,22 +324,55 @@ class ImageFolder final {
     if (error) throw Error(entry.path().string(), "a file that can be read", error.message(), "check its permissions");
     return status.type() == std::filesystem::file_type::directory;
   }
-  static void collect(const std::string& folder, std::int32_t label, Content& content) {
+  static void collect(const std::string& folder, std::int32_t label, Content& content, const Report& report) {
     for (const auto& entry : entries(folder)) {
       const std::string path = entry.path().string();
       if (is_folder(entry)) {
         if (entry.is_symlink())
           throw Error(path, "files and folders", "a link to a folder, which may lead in a circle",
                       "put the folder itself there");
-        collect(path, label, content);
+        collect(path, label, content, report);
       } else if (!is_image(entry.path())) {
         ++content.others;
       } else if (!entry.is_regular_file()) {
         throw Error(path, "an image file", "a pipe or a device", "remove it");
       } else {
         content.files.push_back({path, label});
+        if (report && content.files.size() % 4096 == 0) report("listing images", content.files.size(), 0);
       }
     }
+  }
+  static void leave_out_damaged(Content& content, const Report& report) {
+    std::vector<std::string> wrong(content.files.size());
+    std::vector<std::size_t> bytes(content.files.size());
+    detail::scan(wrong.size(), {.report = report}, "checking images", [&](std::size_t i) {
+      const std::string& path = content.files[i].path;
+      const std::vector<std::uint8_t> encoded = detail::read_whole(path);
+      try {
+        (void)data::decode(encoded, path, {.height = 1, .width = 1});  // a smaller image is read to its end as well
+      } catch (const Error& failure) {
+        if (detail::lacks_library(encoded)) throw;
+        wrong[i] = failure.what();
+        bytes[i] = encoded.size();
+      }
+    });
+    std::vector<File> whole;
+    std::vector<std::size_t> left(content.classes.size());
+    for (std::size_t i = 0; i < wrong.size(); ++i) {
+      if (wrong[i].empty()) {
+        ++left[static_cast<std::size_t>(content.files[i].label)];
+        whole.push_back(std::move(content.files[i]));
+        continue;
+      }
+      content.skipped.records += 1;
+      content.skipped.bytes += bytes[i];
+      content.damaged.push_back(std::move(wrong[i]));
+    }
+    for (std::size_t c = 0; c < left.size(); ++c)
+      if (left[c] == 0)
+        throw Error(content.path + "/" + content.classes[c], "an image of this class that is not damaged", "none",
+                    "the first of all that is: " + content.damaged[0]);
+    content.files = std::move(whole);
   }
 
   std::shared_ptr<const Content> content_;

@@ -3,11 +3,13 @@
 
 #include <regimen/data/stage.hpp>
 #include <regimen/rule/joined_values_agree.hpp>
+#include <regimen/rule/weights_match_datasets.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -345,13 +347,21 @@ auto interleave(std::vector<D> datasets) {
 ///   epochs  each dataset goes on in the next epoch where it stopped, and begins anew at its end. So each of its values
 ///           comes as often as every other; and what stands at a place changes with the epoch
 ///   cost    8 bytes for each of the sum of weights
-template <class... D>
-auto mixture(const std::array<std::size_t, sizeof...(D)>& weights, D... datasets) {
-  return detail::join<detail::Mixed>(
-      [&](auto sizes) {
-        return detail::Mixed(std::vector<std::size_t>(weights.begin(), weights.end()), std::move(sizes));
-      },
-      std::move(datasets)...);
+template <std::size_t Count, class... D>
+auto mixture(const std::size_t (&weights)[Count], D... datasets) {
+  static_assert(sizeof(typename rule::weights_match_datasets<Count, D...>::must_hold));
+  if constexpr (rule::weights_match_datasets<Count, D...>::holds)
+    return detail::join<detail::Mixed>(
+        [&](auto sizes) {
+          return detail::Mixed(std::vector<std::size_t>(std::begin(weights), std::end(weights)), std::move(sizes));
+        },
+        std::move(datasets)...);
+}
+template <std::size_t Count, class... D>
+auto mixture(const std::array<std::size_t, Count>& weights, D... datasets) {
+  std::size_t all[Count];
+  std::copy(weights.begin(), weights.end(), all);
+  return data::mixture(all, std::move(datasets)...);
 }
 
 }  // namespace regimen::data

@@ -3,6 +3,7 @@
 
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/indexed_files.hpp>
+#include <regimen/rule/names_match_types.hpp>
 
 #include <nlohmann/json.hpp>  // 2 s of compile time
 
@@ -121,12 +122,19 @@ class JsonLines final {
   using Row = std::tuple<Types...>;
   using Names = std::array<std::string, sizeof...(Types)>;
 
-  JsonLines(const Paths& paths, Names fields, const ReaderOptions& options = {}) {
+  template <std::size_t Count>
+  JsonLines(const Paths& paths, const std::string (&fields)[Count], const ReaderOptions& options = {})
+      : JsonLines(paths, detail::names_of<sizeof...(Types)>(fields), options) {
+    static_assert(sizeof(typename rule::names_match_types<Count, Types...>::must_hold));
+  }
+  template <std::same_as<Names> These>  // no list in braces, which may be shorter
+  JsonLines(const Paths& paths, These fields, const ReaderOptions& options = {}) {
     auto content = std::make_shared<Content>(Content{detail::IndexedFiles(paths), std::move(fields)});
     const Names& names = content->names;
     for (auto name = names.begin(); name != names.end(); ++name)
       if (std::find(names.begin(), name, *name) != name)
         throw Error(content->files.name(), "each field once", "\"" + *name + "\" twice");
+    for (const File& file : content->files.files) detail::expect_text(file.path, file.map.bytes());
     const bool skips = options.corrupt == Corrupt::Skip;
     content->files.index(options.report, "reading JSON lines", [&](const File& file, std::size_t offset) {
       const std::string_view line = line_at(file, offset);
@@ -171,7 +179,9 @@ class JsonLines final {
       nlohmann::json object;
       try {
         object = nlohmann::json::parse(line.begin(), line.end());
-      } catch (const nlohmann::json::exception& exception) { return {"", "an object of JSON", exception.what()}; }
+      } catch (const nlohmann::json::exception& exception) {
+        return {"", "an object of JSON", parser_words(exception)};
+      }
       if (!object.is_object()) return {"", "an object of JSON", object.type_name()};
       Problem problem;
       [&]<std::size_t... i>(std::index_sequence<i...>) {
@@ -188,6 +198,14 @@ class JsonLines final {
       if (!Field::take(place == object.end() ? none : *place, to))
         problem = {", field \"" + name + "\"", Field::expected(),
                    place == object.end() ? "no such field" : shown(*place)};
+    }
+    /// "column 7: syntax error ...", without the parser's own line, which is always the first.
+    static std::string parser_words(const nlohmann::json::exception& exception) {
+      const std::string words = exception.what();
+      const std::size_t column = words.find("column "), kind = words.find("] ");
+      return column != std::string::npos ? words.substr(column)
+             : kind != std::string::npos ? words.substr(kind + 2)
+                                         : words;
     }
     static std::string shown(const nlohmann::json& value) {
       if (value.is_structured()) return std::string("an ") + value.type_name();

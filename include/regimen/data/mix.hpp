@@ -6,6 +6,7 @@
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/image.hpp>
 #include <regimen/data/stage.hpp>
+#include <regimen/rule/mixed_takes_images.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +18,7 @@
 #include <numbers>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -170,8 +172,18 @@ class Mixed final {
 ///
 /// cost   makes two images of the dataset for each
 template <class How>
+  requires(!Dataset<How>)
 auto mixed(How how) {
-  return detail::Pipe{[how]<class D>(D dataset) { return Mixed<D, How>(std::move(dataset), how); }};
+  return detail::Pipe{[how]<class D>(D dataset) {
+    constexpr bool is_image = std::is_convertible_v<value_of<D>, LabelledImage>;
+    static_assert(sizeof(typename rule::mixed_takes_images<value_of<D>, is_image>::must_hold));
+    if constexpr (is_image) return Mixed<D, How>(std::move(dataset), how);
+    else return dataset;
+  }};
+}
+template <class D, class How>
+auto mixed(D dataset, How how) {
+  return std::move(dataset) | mixed(std::move(how));
 }
 
 }  // namespace regimen::data

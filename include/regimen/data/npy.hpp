@@ -62,8 +62,13 @@ class NpyDictionary final {
     while (!accept('}')) {
       const std::string key = text();
       expect(':');
-      if (key == "descr" && !type) type = text();
-      else if (key == "fortran_order" && !order) order = truth();
+      if (key == "descr" && !type) {
+        skip_blanks();
+        if (rest_.starts_with('['))
+          throw Error(where_, "elements of one type", "a structured array, " + std::string(rest_.substr(0, 24)) + "...",
+                      "save each of its fields as an array");
+        type = text();
+      } else if (key == "fortran_order" && !order) order = truth();
       else if (key == "shape" && !shape) shape = extents();
       else refuse("the keys descr, fortran_order and shape, each once", "'" + key + "'");
       if (!accept(',')) {

@@ -188,7 +188,8 @@ inline Image resize_within(const Image& image, const Box& box, std::size_t heigh
 /// which is as many times wider as the image becomes smaller (antialiasing); at the border only by what lies inside.
 ///
 /// exact    in integers, weights of 22 bits, first along rows, rounded to levels, then along columns: the same bits on
-///          every machine; within 1 level of Pillow, and of torchvision's antialiased resize
+///          every machine; within 1 level of torchvision's antialiased resize, and of Pillow where it goes
+///          horizontally first; see docs/data_images.md
 /// failure  Error if the box is not inside the image, or a size is 0 or above 65536
 /// source   Keys 1981 for the cubic; Heckbert 1989, section 3.5, for separable filters of resampling
 /// cost     box.height · width · taps + height · width · taps multiplications a channel, taps = 2 · reach · reduction; the
