@@ -224,14 +224,14 @@ struct check_layer<Fork<Join, Branches...>, X, Roles> {
 template <std::size_t Count, class Block, class X, class Roles>
 struct check_layer<Repeat<Count, Block>, X, Roles> {
   using Inner = check_layer<Block, X, Roles>;
-  using broken =
-      mp::mp_append<broken_of<mp::mp_list<rule::extents_at_least_one<Repeat<Count, Block>, Count>,
-                                          rule::layers_one_to_255<Repeat<Count, Block>, layer_count<Block>>>>,
-                    typename Inner::broken,
-                    broken_of<mp::mp_list<
-                        std::conditional_t<mp::mp_empty<typename Inner::broken>::value,
-                                           rule::repeat_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
-                                           rule::repeat_keeps_shape<X, X>>>>>;
+  using broken = mp::mp_append<
+      broken_of<mp::mp_list<rule::extents_at_least_one<Repeat<Count, Block>, Count>,
+                            rule::layers_one_to_255<Repeat<Count, Block>, layer_count<Block>>>>,
+      typename Inner::broken,
+      broken_of<mp::mp_list<std::conditional_t<
+          mp::mp_empty<typename Inner::broken>::value,
+          rule::repeat_keeps_shape<typename X::Shape, typename Inner::Output::Shape>, rule::repeat_keeps_shape<X, X>>>>,
+      broken_of<typename iteration_rules<Count, Block>::type>>;
   using Output = X;
   static constexpr double elements = double(Count) * Inner::elements;
 };
@@ -242,7 +242,9 @@ struct check_chain<X, Roles, First, Rest...> {
   // The next layer's input is in the compute type: As casts its own input and output.
   using In = std::conditional_t<Number<typename X::Element>, Value<typename Roles::compute, typename X::Shape>, X>;
   using Checked = check_layer<First, In, Roles>;
-  using Own = mp::mp_append<typename Checked::broken, broken_of<typename neighbour_rules<First, Rest...>::type>>;
+  // A mistake inside of the layer is the only one told: what follows may suffer from the same.
+  using Own = std::conditional_t<mp::mp_empty<typename Checked::broken>::value,
+                                 broken_of<typename neighbour_rules<First, Rest...>::type>, typename Checked::broken>;
   template <class Done, bool sound>
   struct next {
     using broken = Own;
