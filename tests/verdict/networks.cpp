@@ -146,6 +146,14 @@ static_assert(breaks<Numbers<>, rule::layers_one_to_255<Numbers<>, 0>>);
 static_assert(breaks<Numbers<Sequential<>>, rule::layers_one_to_255<Numbers<Sequential<>>, 0>>);
 static_assert(breaks<Numbers<Residual<>, Linear<4>>, rule::layers_one_to_255<Residual<>, 0>>);
 static_assert(breaks<Numbers<Repeat<2, Sequential<>>, Linear<4>>, rule::layers_one_to_255<Repeat<2, Sequential<>>, 0>>);
+static_assert(breaks<Numbers<As<fp32>, Linear<4>>, rule::layers_one_to_255<As<fp32>, 0>> &&
+              breaks<Numbers<As<fp32, Sequential<>>, Linear<4>>, rule::layers_one_to_255<As<fp32, Sequential<>>, 0>> &&
+              breaks<Numbers<Fork<Add, As<fp32>, Linear<8>>, Linear<4>>, rule::layers_one_to_255<As<fp32>, 0>>);
+template <class... Branches>
+inline constexpr bool lacks_a_branch =
+    breaks<Numbers<Fork<Add, Branches...>, Linear<4>>, rule::layers_one_to_255<Fork<Add, Branches...>, 0>>;
+static_assert(lacks_a_branch<Sequential<>, Linear<8>> && lacks_a_branch<Linear<8>, Sequential<Sequential<>>> &&
+              lacks_a_branch<Sequential<>, Sequential<>> && !lacks_a_branch<Sequential<Identity>, Linear<8>>);
 template <std::size_t depth>
 struct nested {
   using type = Residual<typename nested<depth - 1>::type>;

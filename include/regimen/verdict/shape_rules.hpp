@@ -154,7 +154,9 @@ template <ComputeType T, class... Layers, class X, class Roles>
 struct check_layer<As<T, Layers...>, X, Roles> {
   using In = std::conditional_t<Number<typename X::Element>, Value<stored_t<T>, typename X::Shape>, X>;
   using Inner = check_chain<In, regimen::Roles<T, typename Roles::master, typename Roles::reduce>, Layers...>;
-  using broken = typename Inner::broken;
+  using broken = mp::mp_append<
+      broken_of<mp::mp_list<rule::layers_one_to_255<As<T, Layers...>, layer_count<mp::mp_list<Layers...>>>>>,
+      typename Inner::broken>;
   using Output = typename Inner::Output;
   static constexpr double elements = Inner::elements;
 };
@@ -199,13 +201,16 @@ struct joined<true, Join, X, Outputs...> {
   };
   using Output = typename output<Join, broken>::type;
 };
+/// The layers of all branches; 0 if one of them has none.
+template <class... Branches>
+inline constexpr std::size_t layers_of_branches =
+    ((layer_count<Branches> > 0) && ...) ? (std::size_t{0} + ... + layer_count<Branches>) : 0;
 template <class Join, class... Branches, class X, class Roles>
 struct check_layer<Fork<Join, Branches...>, X, Roles> {
  private:
   static constexpr bool is_whole = regimen::detail::is_join<Join> && sizeof...(Branches) >= 2;
-  using own = broken_of<
-      mp::mp_list<rule::fork_joins_branches<Fork<Join, Branches...>, is_whole>,
-                  rule::layers_one_to_255<Fork<Join, Branches...>, (std::size_t{0} + ... + layer_count<Branches>)>>>;
+  using own = broken_of<mp::mp_list<rule::fork_joins_branches<Fork<Join, Branches...>, is_whole>,
+                                    rule::layers_one_to_255<Fork<Join, Branches...>, layers_of_branches<Branches...>>>>;
   using sound = mp::mp_append<own, typename check_chain<X, Roles, Branches>::broken...>;
   static constexpr std::size_t numbers =
       (std::size_t{0} + ... + (Number<typename check_chain<X, Roles, Branches>::Output::Element> ? 1 : 0));
