@@ -96,6 +96,32 @@ static_assert(normalises<BatchNorm<OverRanks>, Communicator<Threads>> && normali
 static_assert(normalises<BatchNorm<PerMicroBatch, OverRanks>, Accumulate<2>, Communicator<Threads>> &&
               normalises<BatchNorm<PerMicroBatch>, SimulateWorld<2>> &&
               !normalises<BatchNorm<OverRanks, PerMicroBatch>, SimulateWorld<2>>);
+/// A bias before BatchNorm: in every list, at a block's end for its beginning, and in sums.
+struct Places;
+using Norm = BatchNorm<>;
+using Unbiased = Linear<8, NoBias>;
+template <class Before, class Next = Norm>
+inline constexpr bool unfelt = breaks<Numbers<Before, Next, Linear<4>>, rule::bias_is_felt<Before, Norm, false>>;
+static_assert(unfelt<Linear<8>> && unfelt<Sequential<Unbiased, Linear<8>>> && unfelt<Checkpointed<Linear<8>>> &&
+              unfelt<As<fp32, Relu, Linear<8>>> && unfelt<Shared<Places, Linear<8>>> &&
+              unfelt<Repeat<3, Sequential<Relu, Linear<8>>>> &&
+              unfelt<Fork<Add, Linear<8>, Sequential<Relu, Linear<8>>>>);
+static_assert(unfelt<Linear<8>, As<fp32, Norm, Relu>> && unfelt<Linear<8>, Shared<Places, Norm>> &&
+              unfelt<Linear<8>, Repeat<3, Sequential<Norm, Relu>>> && unfelt<As<fp32, Linear<8>>, As<fp32, Norm>>);
+template <std::size_t count, class Norm_, class... Layers>
+using Iterates = Numbers<Repeat<count, Sequential<Norm_, Layers...>>, Linear<4>>;
+static_assert(breaks<Iterates<2, Norm, Linear<8>>, rule::bias_is_felt<Sequential<Norm, Linear<8>>, Norm, false>> &&
+              breaks<Numbers<Repeat<2, Sequential<Norm, Linear<8>>>, Norm, Linear<4>>,
+                     rule::bias_is_felt<Sequential<Norm, Linear<8>>, Norm, false>>);
+static_assert(Composable<Iterates<1, Norm, Linear<8>>> && Composable<Iterates<2, Norm, Unbiased>> &&
+              Composable<Iterates<2, BatchNorm<AfterBias>, Linear<8>>> &&
+              Composable<Iterates<2, Norm, Linear<8>, Relu>>);
+template <class Before, class Next = Norm>
+inline constexpr bool follows = Composable<Numbers<Before, Next, Linear<4>>>;
+static_assert(follows<As<fp32, Unbiased>> && follows<As<fp32, Linear<8>, Relu>> && follows<Repeat<2, Unbiased>> &&
+              follows<Residual<Linear<8>>> && follows<Fork<Add, Identity, Linear<8>>> &&
+              follows<Fork<Multiply, Linear<8>, Linear<8>>> && follows<Shared<Places, Unbiased>> &&
+              follows<Shared<Places, Linear<8>>, BatchNorm<AfterBias>> && follows<Linear<8>, Residual<Norm>>);
 static_assert(breaks<Numbers<Residual<OneWay>, Linear<4>>, rule::layer_goes_both_ways<OneWay>>);
 static_assert(breaks<Numbers<Rootless, Linear<4>>, rule::layer_goes_both_ways<Rootless>>);
 static_assert(breaks<Numbers<Linear<4>>, rule::loss_is_whole<Unsummed, Value<fp32, Shape<4>>>, Loss<Unsummed>>);
@@ -120,6 +146,14 @@ static_assert(breaks<Numbers<>, rule::layers_one_to_255<Numbers<>, 0>>);
 static_assert(breaks<Numbers<Sequential<>>, rule::layers_one_to_255<Numbers<Sequential<>>, 0>>);
 static_assert(breaks<Numbers<Residual<>, Linear<4>>, rule::layers_one_to_255<Residual<>, 0>>);
 static_assert(breaks<Numbers<Repeat<2, Sequential<>>, Linear<4>>, rule::layers_one_to_255<Repeat<2, Sequential<>>, 0>>);
+static_assert(breaks<Numbers<As<fp32>, Linear<4>>, rule::layers_one_to_255<As<fp32>, 0>> &&
+              breaks<Numbers<As<fp32, Sequential<>>, Linear<4>>, rule::layers_one_to_255<As<fp32, Sequential<>>, 0>> &&
+              breaks<Numbers<Fork<Add, As<fp32>, Linear<8>>, Linear<4>>, rule::layers_one_to_255<As<fp32>, 0>>);
+template <class... Branches>
+inline constexpr bool lacks_a_branch =
+    breaks<Numbers<Fork<Add, Branches...>, Linear<4>>, rule::layers_one_to_255<Fork<Add, Branches...>, 0>>;
+static_assert(lacks_a_branch<Sequential<>, Linear<8>> && lacks_a_branch<Linear<8>, Sequential<Sequential<>>> &&
+              lacks_a_branch<Sequential<>, Sequential<>> && !lacks_a_branch<Sequential<Identity>, Linear<8>>);
 template <std::size_t depth>
 struct nested {
   using type = Residual<typename nested<depth - 1>::type>;

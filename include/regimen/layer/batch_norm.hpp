@@ -17,7 +17,8 @@ struct PerMicroBatch final {};
 /// The samples of all ranks are normalised together: ranks exchange statistics, forward and backward. (PyTorch calls it
 /// SyncBatchNorm.)
 struct OverRanks final {};
-/// The layer before has a bias, which is wanted although it has no effect: other libraries' weights may have one.
+/// The layer before has a bias, which is wanted although it has no effect here: other libraries' weights may have one, and
+/// one that is Shared may have an effect elsewhere.
 struct AfterBias final {};
 
 namespace detail {
@@ -67,7 +68,10 @@ struct batch_norm_options<AfterBias, Rest...> : batch_norm_options<Rest...> {
 ///                     sums. A rank without samples counts nothing. Running statistics have the same bits on all ranks
 /// both                the micro-batches of all ranks together
 ///
-/// refuses   a Linear or a convolution with a bias directly before it, unless it says AfterBias
+/// refuses   a Linear or a convolution with a bias directly before it, unless it says AfterBias: also where the one stands
+///           at the end of a Sequential, Checkpointed, As, Shared or Repeat, or of each branch of a Fork<Add, ...>, and the
+///           other at the beginning of one, or of the next block of a Repeat. At the end of a Residual, whose sum has
+///           another term, a bias compiles, and has no effect either
 /// couples   the samples of a batch: where Accumulate<N> cuts it, results differ, and only PerMicroBatch compiles; among
 ///           ranks PerMicroBatch or OverRanks. Every step of ranks ends with the mean of their running statistics: each
 ///           counts as much, one without samples with what it had; with OverRanks it changes nothing. OverRanks among

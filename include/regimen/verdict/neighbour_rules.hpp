@@ -6,6 +6,7 @@
 #include <regimen/layer/conv1d.hpp>
 #include <regimen/layer/conv3d.hpp>
 #include <regimen/layer/conv_transpose.hpp>
+#include <regimen/layer/join.hpp>
 #include <regimen/rule/bias_is_felt.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_layers.hpp>
@@ -37,6 +38,18 @@ inline constexpr bool ends_with_bias<Sequential<First, Others...>> =
 template <class First, class... Others>
 inline constexpr bool ends_with_bias<Checkpointed<First, Others...>> =
     ends_with_bias<mp::mp_back<mp::mp_list<First, Others...>>>;
+template <class T, class First, class... Others>
+inline constexpr bool ends_with_bias<As<T, First, Others...>> =
+    ends_with_bias<mp::mp_back<mp::mp_list<First, Others...>>>;
+template <class Name, class First, class... Others>
+inline constexpr bool ends_with_bias<Shared<Name, First, Others...>> =
+    ends_with_bias<mp::mp_back<mp::mp_list<First, Others...>>>;
+template <std::size_t Count, class Block>
+inline constexpr bool ends_with_bias<Repeat<Count, Block>> = ends_with_bias<Block>;
+// Where one branch alone has a bias, it stands beside something else, as in a Residual.
+template <class First, class... Others>
+inline constexpr bool ends_with_bias<Fork<Add, First, Others...>> =
+    ends_with_bias<First> && (ends_with_bias<Others> && ...);
 template <class Layer>
 struct begins_with_norm {
   template <class Before>
@@ -54,6 +67,10 @@ template <class Name, class First, class... Others>
 struct begins_with_norm<Shared<Name, First, Others...>> : begins_with_norm<First> {};
 template <class First, class... Others>
 struct begins_with_norm<Checkpointed<First, Others...>> : begins_with_norm<First> {};
+template <class T, class First, class... Others>
+struct begins_with_norm<As<T, First, Others...>> : begins_with_norm<First> {};
+template <std::size_t Count, class Block>
+struct begins_with_norm<Repeat<Count, Block>> : begins_with_norm<Block> {};
 /// The rules of two neighbours.
 template <class Before, class... Rest>
 struct neighbour_rules {
@@ -63,6 +80,11 @@ template <class Before, class Next, class... Rest>
 struct neighbour_rules<Before, Next, Rest...> {
   using type = typename begins_with_norm<Next>::template rules<Before>;
 };
+/// Those of a block's end and the beginning of its next iteration.
+template <std::size_t Count, class Block>
+struct iteration_rules : neighbour_rules<Block, Block> {};
+template <class Block>
+struct iteration_rules<1, Block> : neighbour_rules<Block> {};
 
 }  // namespace regimen::train
 // SPDX-License-Identifier: Apache-2.0

@@ -154,7 +154,9 @@ template <ComputeType T, class... Layers, class X, class Roles>
 struct check_layer<As<T, Layers...>, X, Roles> {
   using In = std::conditional_t<Number<typename X::Element>, Value<stored_t<T>, typename X::Shape>, X>;
   using Inner = check_chain<In, regimen::Roles<T, typename Roles::master, typename Roles::reduce>, Layers...>;
-  using broken = typename Inner::broken;
+  using broken = mp::mp_append<
+      broken_of<mp::mp_list<rule::layers_one_to_255<As<T, Layers...>, layer_count<mp::mp_list<Layers...>>>>>,
+      typename Inner::broken>;
   using Output = typename Inner::Output;
   static constexpr double elements = Inner::elements;
 };
@@ -199,13 +201,16 @@ struct joined<true, Join, X, Outputs...> {
   };
   using Output = typename output<Join, broken>::type;
 };
+/// The layers of all branches; 0 if one of them has none.
+template <class... Branches>
+inline constexpr std::size_t layers_of_branches =
+    ((layer_count<Branches> > 0) && ...) ? (std::size_t{0} + ... + layer_count<Branches>) : 0;
 template <class Join, class... Branches, class X, class Roles>
 struct check_layer<Fork<Join, Branches...>, X, Roles> {
  private:
   static constexpr bool is_whole = regimen::detail::is_join<Join> && sizeof...(Branches) >= 2;
-  using own = broken_of<
-      mp::mp_list<rule::fork_joins_branches<Fork<Join, Branches...>, is_whole>,
-                  rule::layers_one_to_255<Fork<Join, Branches...>, (std::size_t{0} + ... + layer_count<Branches>)>>>;
+  using own = broken_of<mp::mp_list<rule::fork_joins_branches<Fork<Join, Branches...>, is_whole>,
+                                    rule::layers_one_to_255<Fork<Join, Branches...>, layers_of_branches<Branches...>>>>;
   using sound = mp::mp_append<own, typename check_chain<X, Roles, Branches>::broken...>;
   static constexpr std::size_t numbers =
       (std::size_t{0} + ... + (Number<typename check_chain<X, Roles, Branches>::Output::Element> ? 1 : 0));
@@ -224,14 +229,14 @@ struct check_layer<Fork<Join, Branches...>, X, Roles> {
 template <std::size_t Count, class Block, class X, class Roles>
 struct check_layer<Repeat<Count, Block>, X, Roles> {
   using Inner = check_layer<Block, X, Roles>;
-  using broken =
-      mp::mp_append<broken_of<mp::mp_list<rule::extents_at_least_one<Repeat<Count, Block>, Count>,
-                                          rule::layers_one_to_255<Repeat<Count, Block>, layer_count<Block>>>>,
-                    typename Inner::broken,
-                    broken_of<mp::mp_list<
-                        std::conditional_t<mp::mp_empty<typename Inner::broken>::value,
-                                           rule::repeat_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
-                                           rule::repeat_keeps_shape<X, X>>>>>;
+  using broken = mp::mp_append<
+      broken_of<mp::mp_list<rule::extents_at_least_one<Repeat<Count, Block>, Count>,
+                            rule::layers_one_to_255<Repeat<Count, Block>, layer_count<Block>>>>,
+      typename Inner::broken,
+      broken_of<mp::mp_list<std::conditional_t<
+          mp::mp_empty<typename Inner::broken>::value,
+          rule::repeat_keeps_shape<typename X::Shape, typename Inner::Output::Shape>, rule::repeat_keeps_shape<X, X>>>>,
+      broken_of<typename iteration_rules<Count, Block>::type>>;
   using Output = X;
   static constexpr double elements = double(Count) * Inner::elements;
 };
@@ -242,7 +247,9 @@ struct check_chain<X, Roles, First, Rest...> {
   // The next layer's input is in the compute type: As casts its own input and output.
   using In = std::conditional_t<Number<typename X::Element>, Value<typename Roles::compute, typename X::Shape>, X>;
   using Checked = check_layer<First, In, Roles>;
-  using Own = mp::mp_append<typename Checked::broken, broken_of<typename neighbour_rules<First, Rest...>::type>>;
+  // A mistake inside of the layer is the only one told: what follows may suffer from the same.
+  using Own = std::conditional_t<mp::mp_empty<typename Checked::broken>::value,
+                                 broken_of<typename neighbour_rules<First, Rest...>::type>, typename Checked::broken>;
   template <class Done, bool sound>
   struct next {
     using broken = Own;
