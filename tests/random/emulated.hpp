@@ -34,6 +34,10 @@ template <class... Layers>
 struct offloading<Checkpoint<Selective<Layers...>>> {
   using type = Checkpoint<Offload, Selective<Layers...>>;
 };
+template <template <class> class Predicate>
+struct offloading<Checkpoint<regimen::If<Predicate>>> {
+  using type = Checkpoint<Offload, regimen::If<Predicate>>;
+};
 template <class P, class Policies, class Where>
 constexpr auto offloaded() {
   if constexpr (P::Drawn::depth > 2) {

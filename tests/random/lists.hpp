@@ -633,8 +633,17 @@ struct SayEvery {
                                                   Kept<Model, (Model::depth > n ? Model::depth - n : 0)>>,
                                     Every<n>>>>;
 };
-/// One layer of the model, two, or all; sometimes other schedules in the last blocks: none, Every<1>, another layer, or two
-/// of these, one within the other. Sometimes the last blocks alone have schedules.
+/// Layers that are named, and of the others those that are cheap for the bytes of their output.
+template <std::size_t number, class Named>
+struct NamedOrCheap {
+  template <class Layer>
+  struct of : FlopsPerByteBelow<number>::template of<Layer> {};
+  template <class Layer>
+    requires(mp::mp_contains<Named, Layer>::value)
+  struct of<Layer> : std::true_type {};
+};
+/// One layer of the model, two, or all; sometimes what is cheap besides; sometimes other schedules in the last blocks: none,
+/// Every<1>, another layer, or two of these, one within the other. Sometimes the last blocks alone have schedules.
 struct SaySelective {
   template <class Model>
   static constexpr bool fits = !mp::mp_empty<typename Model::leaves>::value;
@@ -646,6 +655,11 @@ struct SaySelective {
   using Layers = std::conditional_t<Model::Source::below(of_policy, 2, 3) == 0, typename Model::leaves,
                                     mp::mp_unique<mp::mp_list<mp::mp_at_c<typename Model::leaves, layer<Model>(3)>,
                                                               mp::mp_at_c<typename Model::leaves, layer<Model>(4)>>>>;
+  template <class Model>
+  using Main = std::conditional_t<
+      Model::Source::below(of_policy, 65, 3) == 0,
+      regimen::If<NamedOrCheap<1 + Model::Source::below(of_policy, 66, 6), Layers<Model>>::template of>,
+      mp::mp_apply<Selective, Layers<Model>>>;
   template <class Model>
   using Other = Selective<mp::mp_at_c<typename Model::leaves, layer<Model>(60)>>;
   template <class Model, std::size_t last, std::size_t which>
@@ -666,7 +680,7 @@ struct SaySelective {
   using make = mp::mp_list<mp::mp_apply<
       Checkpoint,
       mp::mp_append<
-          std::conditional_t<alone, mp::mp_list<>, mp::mp_list<mp::mp_apply<Selective, Layers<Model>>>>,
+          std::conditional_t<alone, mp::mp_list<>, mp::mp_list<Main<Model>>>,
           std::conditional_t<keeps, Kept<Model, alone, 1 + Model::Source::below(of_policy, 64, others + (others == 0))>,
                              mp::mp_list<>>>>>;
 };

@@ -9,6 +9,7 @@
 #include <regimen/policy/debug.hpp>
 #include <regimen/program/budget.hpp>
 #include <regimen/program/facts.hpp>
+#include <regimen/program/layer_costs.hpp>
 #include <regimen/program/plan.hpp>
 #include <regimen/program/schedule.hpp>
 #include <regimen/program/step.hpp>
@@ -34,7 +35,8 @@ struct Recipe {
   using Facts =
       TrainingFacts<sharding_of<Configuration>, alignment_of_parameters<Configuration>,
                     alignment_of_trained_rows<Configuration>, typename Configuration::precision,
-                    typename named_schedules<typename Configuration::checkpoint, walk::layers_of<Network>>::type,
+                    typename named_schedules<typename Configuration::checkpoint, walk::layers_of<Network>,
+                                             LayerCosts<train::Recipe, Network, Configuration>>::type,
                     typename Configuration::freeze, typename Configuration::optimizer, fusing_of<Configuration>>;
   using Schedule = typename Facts::Checkpoint;  // what it recomputes
   using Roles = typename Facts::Roles;

@@ -3,12 +3,21 @@
 
 namespace regimen::rule {
 
-/// Otherwise nothing would be recomputed.   Chooses: whether it is true of a layer   docs/errors/if_chooses_a_layer.md
-template <class Schedule, bool Chooses>
+/// Otherwise nothing would be recomputed.   Chooses: whether it is true of a layer; by_cost: whether it asks what layers
+/// cost   docs/errors/if_chooses_a_layer.md
+template <class Schedule, bool Chooses, bool by_cost = false>
 struct if_chooses_a_layer {
   static constexpr bool holds = Chooses;
   struct must_hold {
     static_assert(holds, "regimen: Checkpoint<If<P>>: P<Layer>::value is true of no layer of this model; choose one");
+  };
+};
+
+template <class Schedule, bool Chooses>
+struct if_chooses_a_layer<Schedule, Chooses, true> {
+  static constexpr bool holds = Chooses;
+  struct must_hold {
+    static_assert(holds, "regimen: Checkpoint<If<P>>: P chooses no layer that can be recomputed; raise its number");
   };
 };
 

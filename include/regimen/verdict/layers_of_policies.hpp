@@ -100,15 +100,39 @@ struct schedule_rules<Selective<Layers...>, All> {
                            rule::selected_output_is_not_read<Layers, reads_own_output<Layers>()>...>;
 };
 
+/// What a predicate chooses by cost is known once the model is bound: cost_rules.
 template <template <class> class Predicate, class All>
 struct schedule_rules<If<Predicate>, All> {
-  using Chosen = typename named_schedule<If<Predicate>, All>::type;
-  using type = mp::mp_push_front<typename schedule_rules<Chosen, All>::type,
-                                 rule::if_chooses_a_layer<If<Predicate>, !std::is_same_v<Chosen, Selective<>>>>;
+  using Named = named_schedule<If<Predicate>, All, UnknownCosts>;
+  using type = mp::mp_push_front<
+      typename schedule_rules<typename Named::type, All>::type,
+      rule::if_chooses_a_layer<If<Predicate>, Named::asks_cost || !std::is_same_v<typename Named::type, Selective<>>>>;
 };
 template <std::size_t K, class... Schedules, class All>
 struct schedule_rules<KeepLast<K, Schedules...>, All> {
   using type = mp::mp_append<mp::mp_list<>, typename schedule_rules<Schedules, All>::type...>;
+};
+
+/// The same for predicates that ask what layers cost.
+template <class Schedule, class All, class Costs>
+struct cost_rules_of {
+  using type = mp::mp_list<>;
+};
+template <template <class> class Predicate, class All, class Costs>
+  requires(named_schedule<If<Predicate>, All, UnknownCosts>::asks_cost)
+struct cost_rules_of<If<Predicate>, All, Costs> {
+  static constexpr bool chooses =
+      !std::is_same_v<typename named_schedule<If<Predicate>, All, Costs>::type, Selective<>>;
+  using type = mp::mp_list<rule::if_chooses_a_layer<If<Predicate>, chooses, true>>;
+};
+template <std::size_t K, class... Schedules, class All, class Costs>
+struct cost_rules_of<KeepLast<K, Schedules...>, All, Costs> {
+  using type = mp::mp_append<mp::mp_list<>, typename cost_rules_of<Schedules, All, Costs>::type...>;
+};
+template <class All, class Costs>
+struct cost_rules {
+  template <class... Schedules>
+  using of = mp::mp_append<mp::mp_list<>, typename cost_rules_of<Schedules, All, Costs>::type...>;
 };
 template <class All>
 struct schedules_rules {

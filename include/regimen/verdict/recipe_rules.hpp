@@ -124,6 +124,11 @@ struct budget_rule_of<Network, Configuration> {
 template <class Network, class Configuration>
 using budget_rule = typename budget_rule_of<Network, Configuration>::type;
 
+template <class Network, class Configuration>
+using cost_rules_t = broken_of<
+    mp::mp_apply<cost_rules<walk::layers_of<Network>, LayerCosts<Recipe, Network, Configuration>>::template of,
+                 typename Configuration::checkpoint>>;
+
 // ---- what is moved to the host's memory
 
 template <class Network, class Configuration>
@@ -146,6 +151,8 @@ constexpr auto rules_of_bound_model() {
     return machine_rules<InferenceRecipe<Network, Configuration>, Configuration>();
   } else if constexpr (!budget_rule<Network, Configuration>::holds) {
     return mp::mp_list<budget_rule<Network, Configuration>>{};
+  } else if constexpr (!mp::mp_empty<cost_rules_t<Network, Configuration>>::value) {
+    return cost_rules_t<Network, Configuration>{};
   } else {
     using Training = typename training_rules<Network, Configuration, typename Configuration::freeze>::type;
     using Units = decltype(unit_rules<typename Configuration::shard, typename Configuration::checkpoint,
