@@ -51,8 +51,8 @@ inline double now() {
 
 /// Writes to standard error. On a terminal redraws one line, at most ten times a second; elsewhere writes a line at the
 /// first step, at the last, and at most every two seconds: the loss, targets a second, the time that is left, the memory of
-/// this process where the system says it (a GPU's is in the plan), the share of waiting for data. If nobody reads the output any more,
-/// stops writing; the run continues.
+/// this process where the system says it (a GPU's is in the plan), the share of waiting for data. If nobody reads the
+/// output any more, stops writing; the run continues.
 class Progress {
  public:
   Progress(bool shown, std::uint64_t steps)
