@@ -74,6 +74,12 @@ TEST_CASE("records come back in the order of files and of writing, from a patter
   refuses([&] { data::Records(directory / "c-*.tfrec"); }, "c-*.tfrec: expected files that match it, found none");
   refuses([&] { data::Records(directory / "gone.tfrec"); }, "gone.tfrec: expected a file that can be read");
   refuses([&] { data::Records(std::vector<std::string>{}); }, "one file or more");
+  CHECK(data::Records({directory / "b-0.tfrec", directory / "b-0.tfrec"}).size() == 4);
+  for (const bool pattern_first : {false, true}) {
+    const std::string one = directory / "b-1.tfrec", both = directory / "b-*.tfrec";
+    test::refuses([&] { data::Records({pattern_first ? both : one, pattern_first ? one : both}); },
+                  "expected no file that the list has already, found ");
+  }
   write(directory / "a[1].tfrec", {"brackets"});  // a file of that name is meant before a pattern
   CHECK(all(data::Records(directory / "a[1].tfrec")) == std::vector<std::string>{"brackets"});
 }

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,26 +41,37 @@ struct ReaderOptions final {
 };
 
 /// The files of a dataset: a path, a pattern of the shell ("flowers-*.tfrec", whose files come sorted by their bytes), or
-/// a list of these. A file that has the name of the pattern comes before what the pattern matches.
+/// a list of these. A file that has the name of the pattern, alone, is what the pattern means. A list may name a file
+/// twice, to read it twice.
 ///
-/// failure  Error if a pattern or a list gives no file
+/// failure  Error if a pattern or a list gives no file, or if a pattern matches a file that the list has besides
 class Paths final {
  public:
   Paths(const char* pattern) : Paths(std::string(pattern)) {}
   Paths(const std::string& pattern) { add(pattern); }
   Paths(std::initializer_list<std::string> patterns) : Paths(std::vector<std::string>(patterns)) {}
   Paths(const std::vector<std::string>& patterns) {
-    for (const std::string& pattern : patterns) add(pattern);
+    std::set<std::string> named, matched;
+    for (const std::string& pattern : patterns) {
+      const std::size_t begin = files_.size();
+      const bool matches = add(pattern);
+      for (std::size_t i = begin; i < files_.size(); ++i) {
+        if (matched.contains(files_[i]) || (matches && named.contains(files_[i])))
+          throw Error(pattern, "no file that the list has already", files_[i], "leave one of the two out");
+        (matches ? matched : named).insert(files_[i]);
+      }
+    }
     if (files_.empty()) throw Error("a dataset", "one file or more", "an empty list");
   }
 
   const std::vector<std::string>& files() const { return files_; }
 
  private:
-  void add(const std::string& pattern) {
+  /// Whether it is a pattern.
+  bool add(const std::string& pattern) {
     if (pattern.find_first_of("*?[") == std::string::npos || ::access(pattern.c_str(), F_OK) == 0) {
       files_.push_back(pattern);
-      return;
+      return false;
     }
     ::glob_t found{};
     const int code = ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
@@ -70,6 +82,7 @@ class Paths final {
       throw Error(pattern, "files that match it", code == GLOB_NOMATCH ? "none" : "a folder that cannot be read",
                   "check the pattern; write it in quotes in a shell");
     std::sort(files_.begin() + static_cast<std::ptrdiff_t>(begin), files_.end());
+    return true;
   }
 
   std::vector<std::string> files_;

@@ -26,7 +26,7 @@ namespace regimen {
 ///   evaluations   each with the number of the step before it
 ///   metrics       what the metrics that fit was given have found, in training and in evaluations
 ///
-/// memory   80 bytes a step, up to twice as much while it grows
+/// memory   88 bytes a step, up to twice as much while it grows
 struct History final {
   struct Evaluated {
     std::uint64_t step = 0;
