@@ -74,8 +74,9 @@ struct batch_norm_options<AfterBias, Rest...> : batch_norm_options<Rest...> {
 ///           another term, a bias compiles, and has no effect either
 /// couples   the samples of a batch: where Accumulate<N> cuts it, results differ, and only PerMicroBatch compiles; among
 ///           ranks PerMicroBatch or OverRanks. Every step of ranks ends with the mean of their running statistics: each
-///           counts as much, one without samples with what it had; with OverRanks it changes nothing. OverRanks among
-///           the ranks of SimulateWorld<N> is refused: they are computed one after the other
+///           counts as much, one without samples with what it had; with OverRanks it changes nothing. So does a step of
+///           SimulateWorld<N>, with the mean of its N; OverRanks among these is refused: they are computed one after the
+///           other
 /// frozen    Freeze<BatchNorm<>> keeps weight and bias; the running statistics still move
 /// source    Ioffe, Szegedy 2015, algorithms 1 and 2; running statistics as PyTorch's
 /// error     of mean and variance: n + chunks roundings of an fp32 sum, n the rows of a chunk, rows / 128 or 8; and one

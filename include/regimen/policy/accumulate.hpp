@@ -31,6 +31,7 @@ template <std::size_t N, class... When>
 struct Accumulate final {
   using axis = regimen::axis::accumulate;
   static constexpr std::size_t count = N, answers = sizeof...(When);
+  static constexpr bool simulates_ranks = false;
   /// Whether the gradients are reduced after every micro-batch, under a Shard of this level.
   static constexpr bool reduces_each(int level) {
     if constexpr (sizeof...(When) == 0) return level >= 2;
@@ -41,13 +42,17 @@ struct Accumulate final {
 /// One rank in place of N: its micro-batches are the batches of N ranks under Shard<Replicated>, with the same samples
 /// and random numbers; the update differs only in the order of the sums. Use it to try the batch of a large run on one
 /// rank. Where an epoch is not a whole number of steps, N ranks end it with a shorter step; SimulateWorld fills that
-/// step from the next epoch.
+/// step from the next epoch. Each micro-batch moves the running statistics of BatchNorm from where the step began, and the
+/// step ends with their mean, as that of N ranks does.
+///
+/// cost    as Accumulate<N>; for a model with running statistics their memory three times
 ///
 /// source  Sergeev, Del Balso 2018, "Horovod", whose users accumulate for the same purpose
 template <std::size_t N>
 struct SimulateWorld final {
   using axis = regimen::axis::accumulate;
   static constexpr std::size_t count = N, answers = 0;
+  static constexpr bool simulates_ranks = true;
   static constexpr bool reduces_each(int) { return false; }
 };
 

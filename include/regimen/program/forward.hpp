@@ -20,6 +20,7 @@ struct Resident {
   std::size_t input = View<char>::absent, target = View<char>::absent;
   std::size_t cache = View<char>::absent;    // keys and values of incremental decoding
   std::size_t buffers = View<char>::absent;  // state that is not trained, right behind the parameters
+  std::size_t moved = View<char>::absent, sum_of_moved = View<char>::absent;  // buffers of simulated ranks
   View<Scalars> scalars{};
   View<RankSums> sums{};    // of each rank; a single rank has them in its scalars
   op::InputRing ring{};     // where micro-batches wait for their turn

@@ -19,8 +19,9 @@ struct Unseen final {
 
 /// A model bound to loss and update rule. Written once and walked by every engine.
 ///   Bound   walk::BoundModel      Loss, UpdateRule   as policies name them      micro_batches   accumulated per step
-///   steps   of a launch       sums   the loss is a sum, not a mean
-template <class Bound_, class Loss, class UpdateRule, std::size_t micro_batches, std::size_t steps, bool sums = false>
+///   steps   of a launch       sums   the loss is a sum, not a mean       simulates   micro-batches stand for ranks
+template <class Bound_, class Loss, class UpdateRule, std::size_t micro_batches, std::size_t steps, bool sums = false,
+          bool simulates = false>
 struct Step : Forward<Bound_> {
   using Bound = Bound_;
   using X = typename Bound::X;
@@ -56,6 +57,10 @@ struct Step : Forward<Bound_> {
     Resident r{};
     r.parameters = Base::push_units(engine, MemoryKind::parameter, &walk::UnitOffsets::parameters);
     r.buffers = Base::push_buffers(engine);
+    if constexpr (moves_apart) {
+      r.moved = Base::push_buffers(engine);
+      r.sum_of_moved = Base::push_buffers(engine);
+    }
     r.states = Base::push_units(engine, MemoryKind::optimizer, &walk::UnitOffsets::states);
     if (engine.ranks > 1)
       r.sums = {engine.arena.push(Arena::align(engine.ranks * sizeof(RankSums)), MemoryKind::communication,
@@ -78,6 +83,9 @@ struct Step : Forward<Bound_> {
   template <class Walk>
   static constexpr std::size_t slots = Walk::Engine::Traits::input_slots(steps > 1 ? steps * micro_batches : 1);
 
+  /// Whether each micro-batch moves buffers of its own, as a rank does, of which the step takes the mean.
+  static constexpr bool moves_apart = simulates && micro_batches > 1 && Bound::layout.buffer_bytes > 0;
+
   static constexpr void begin(auto& engine, const Resident& r) {
     engine.phase(op::Phase::forward);
     engine.run(op::Begin{r.scalars});
@@ -95,8 +103,9 @@ struct Step : Forward<Bound_> {
   ///   see(output)   is called between the two, when the output is whole
   template <class See = Unseen>
   static constexpr std::size_t forward(auto& engine, const Resident& r, bool further, const See& see = {}) {
-    const regimen::Weights weights{r.parameters, r.gradients, further, r.buffers};
+    const regimen::Weights weights{r.parameters, r.gradients, further, moves_apart ? r.moved : r.buffers};
     engine.phase(op::Phase::forward);
+    if constexpr (moves_apart) sum_buffers(engine, r.buffers, r.moved, {}, {.constant = 0});
     Bound::enter_tied(engine, weights, true);
     Bound::enter_named(engine, true);
     [[maybe_unused]] const std::size_t floor = engine.arena.top;
@@ -104,6 +113,7 @@ struct Step : Forward<Bound_> {
         Body::forward(engine, walk::Tensor{r.input, false}, weights, Bound::path, {walk::Mode::save, output_place});
     if (engine.arena.top != floor + Body::footprint(engine, output_place))
       defect("a walker pushed other than its footprint");
+    if constexpr (moves_apart) sum_buffers(engine, r.moved, r.sum_of_moved, {}, {.constant = further ? 1.0 : 0.0});
     see(output);
     if constexpr (copies_output) {
       static_assert(Output::leading == Output::columns);
@@ -118,7 +128,7 @@ struct Step : Forward<Bound_> {
   /// Backward of that micro-batch; adds to the gradients unless it is the first of the step. If gradients are reduced
   /// once, the last micro-batch does it.
   static constexpr void backward(auto& engine, const Resident& r, std::size_t gradient, std::size_t micro_batch) {
-    const regimen::Weights weights{r.parameters, r.gradients, micro_batch > 0, r.buffers};
+    const regimen::Weights weights{r.parameters, r.gradients, micro_batch > 0, moves_apart ? r.moved : r.buffers};
     engine.phase(op::Phase::backward);
     engine.reduces = Sharding::reduces_each || micro_batch + 1 == micro_batches;
     Bound::clear_named_gradients(engine);
@@ -159,6 +169,8 @@ struct Step : Forward<Bound_> {
     });
     if constexpr (Units::Groups::count > 1) engine.arena.give(scalars.offset);
     gather_values<true>(engine, r);
+    if constexpr (moves_apart)
+      sum_buffers(engine, r.sum_of_moved, r.buffers, {1.0 / double(micro_batches)}, {.constant = 0});
     if constexpr (Bound::layout.buffer_bytes > 0 && !Sharding::alone) average_buffers(engine, r);
     if constexpr (steps > 1) engine.run(op::KeepResults{r.scalars, r.results + step});
   }
@@ -193,6 +205,12 @@ struct Step : Forward<Bound_> {
     engine.await(engine.all_gather({.own = r.buffers, .all = all, .bytes = bytes, .path = Base::path_of_buffers}));
     engine.run(op::MeanOfRanks<Buffer>{{all}, {r.buffers}, engine.ranks, bytes / sizeof(Buffer)});
     engine.arena.give(all);
+  }
+
+  /// Buffers y = a x + b y.
+  static constexpr void sum_buffers(auto& engine, std::size_t x, std::size_t y, op::Factor a, op::Factor b) {
+    using Buffer = buffer_t<Roles>;
+    engine.run(op::ScaledSum<Buffer, Buffer>{{x}, {y}, Bound::layout.buffer_bytes / sizeof(Buffer), a, b});
   }
 
   /// A whole step, for every engine. `load(m)` copies micro-batch m to the input, or to the ring, and returns whether
