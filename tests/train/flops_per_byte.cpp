@@ -49,6 +49,8 @@ static_assert(plan<Net, Checkpoint<Cheap<4>>>.backward.flops - plan<Net>.backwar
 struct Twice final : Model<Input<Vector<2>>, Linear<64>, Relu, Linear<8>, Gelu, Linear<64>, Linear<3>> {};
 static_assert(std::is_same_v<Chosen<Twice, Checkpoint<Cheap<4>>>, Selected<Relu, Gelu>>);  // 64 from 2, and from 8
 static_assert(std::is_same_v<Chosen<Twice, Checkpoint<Cheap<5>>>, Selected<Linear<64>, Relu, Gelu>>);
+struct Back final : Model<Input<Vector<8>>, Linear<64>, Relu, Linear<2>, Gelu, Linear<64>, Linear<3>> {};
+static_assert(std::is_same_v<Chosen<Back, Checkpoint<Cheap<4>>>, Selected<Relu, Gelu>>);  // 64 from 8, and from 2
 
 /// A layer whose output would not be the same again.
 struct Once final {
