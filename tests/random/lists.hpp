@@ -70,15 +70,24 @@ struct Plain {
   template <class At>
   using make = Leaf<Layer, At>;
 };
+/// Whether a value has a length and channels; a layer that takes positions, where it has, or another.
+template <class At>
+inline constexpr bool has_positions = At::X::Shape::rank == 2;
+template <class At, class Layer, class Otherwise>
+using of_positions = std::conditional_t<has_positions<At>, Layer, Otherwise>;
+template <class Layer>
+inline constexpr bool takes_positions =
+    std::is_same_v<Layer, PositionEmbedding> || std::is_same_v<Layer, SinusoidalPositionsWith<SinesFirst>>;
 /// One of several such layers: the first half of the time.
 template <class First, class... Others>
 struct OneOf {
   template <class At>
   static constexpr bool fits = At::reads_numbers;
   template <class At>
-  using make =
-      Leaf<mp::mp_at_c<mp::mp_list<First, Others...>, At::below(5, 2) == 0 ? 0 : 1 + At::below(6, sizeof...(Others))>,
-           At>;
+  using drawn =
+      mp::mp_at_c<mp::mp_list<First, Others...>, At::below(5, 2) == 0 ? 0 : 1 + At::below(6, sizeof...(Others))>;
+  template <class At>
+  using make = Leaf<std::conditional_t<takes_positions<drawn<At>>, of_positions<At, drawn<At>, First>, drawn<At>>, At>;
 };
 /// Of all samples together, or of some channels of each.
 struct AnyGroupedNorm {
@@ -142,9 +151,11 @@ struct AnyFlatten {
   template <class At, std::size_t size = (patch<At> > 0 ? patch<At> : 1)>
   using OfImage = mp::mp_at_c<mp::mp_list<Patches<size>, Pool<At>, Larger<At>, Smaller<At>>, At::below(6, 4)>;
   template <class At>
-  using Chosen = mp::mp_at_c<mp::mp_list<Flatten, Flatten, Flatten, MeanPool, TakeFirst, ClassToken,
-                                         std::conditional_t<(patch<At> > 0), OfImage<At>, Flatten>>,
-                             At::below(5, 7)>;
+  using Chosen = mp::mp_at_c<
+      mp::mp_list<Flatten, Flatten, Flatten, std::conditional_t<(At::X::Shape::rank > 1), MeanPool, Flatten>,
+                  of_positions<At, TakeFirst, Flatten>, of_positions<At, ClassToken, Flatten>,
+                  std::conditional_t<(patch<At> > 0), OfImage<At>, Flatten>>,
+      At::below(5, 7)>;
   template <class At>
   using make = Leaf<Chosen<At>, At>;
 };
@@ -200,7 +211,7 @@ using AnyConv1d =
 template <class Layer, class Other = Layer>
 struct OrRecurrent {
   template <class At>
-  static constexpr bool fits = At::reads_numbers;
+  static constexpr bool fits = At::reads_numbers && (has_positions<At> || !takes_positions<Layer>);
   template <class At, std::size_t width>
   using Recurrent = mp::mp_at_c<mp::mp_list<Lstm<width>, Gru<width>, Lstm<width, NoBias>, Gru<width, NoBias>>,
                                 (At::below(5, 8) < 4 ? 0 : At::below(5, 8) - 4)>;
@@ -228,7 +239,7 @@ template <Id id>
 struct Distances;
 struct AnyAttention {
   template <class At>
-  static constexpr bool fits = At::reads_numbers;
+  static constexpr bool fits = At::reads_numbers && has_positions<At>;
   template <class At>
   static constexpr std::size_t heads = At::X::columns % (1 + At::below(0, 4)) == 0 ? 1 + At::below(0, 4) : 1;
   using options =
@@ -410,14 +421,15 @@ struct AnyNamed {
             typename At::X, mp::mp_append<typename Inner::leaves, typename Reader::leaves>, typename Inner::weighted,
             mp::mp_push_front<typename Inner::ids, std::integral_constant<Id, At::id>>>;
   template <class At>
-  using make = read_by<At, At::below(2, 4) == 0>;
+  using make = read_by<At, has_positions<At> && At::below(2, 4) == 0>;
 };
 /// Attention to positions whose text has a length, in place of what was drawn, now and then: of the same value, or of one
 /// that is kept.
 struct AnyWithin {
   template <class At>
   static constexpr bool fits =
-      At::reads_numbers && regimen::detail::positions_of<typename At::Length> == At::X::rows && At::below(16, 4) == 0;
+      At::reads_numbers && has_positions<At> && regimen::detail::positions_of<typename At::Length> == At::X::rows &&
+      At::below(16, 4) == 0;
   template <class At, bool crosses>
   struct drawn {
     using type = AnyAttention::within<At>;

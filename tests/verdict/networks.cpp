@@ -316,6 +316,35 @@ static_assert(breaks<Numbers<Dropout<Ratio<1, 0>>, Linear<4>>, rule::rate_below_
 static_assert(breaks<Ids<SelfAttention<Heads<2>, Relu>, Linear<16>>, rule::attention_takes_option<Relu>>);
 static_assert(breaks<Ids<Linear<4>, TiedLinear<Table>>, rule::inner_extent_matches<Shape<4, 8>, Shape<4, 4>>>);
 
+/// Layers of positions, of vectors and of images: one mistake, whatever else they refuse.
+template <class Layer>
+inline constexpr bool wants_positions =
+    breaks<Numbers<Layer, Linear<4>>, rule::layer_takes_positions<Layer, Shape<8>>> &&
+    breaks<Model<Input<Image<4, 6, 8>>, Layer, MeanPool, Linear<4>>,
+           rule::layer_takes_positions<Layer, Shape<4, 6, 8>>>;
+static_assert(wants_positions<SelfAttention<Heads<2>>> && wants_positions<SelfAttention<Heads<2>, Causal>> &&
+              wants_positions<ClassToken> && wants_positions<TakeFirst> && wants_positions<PositionEmbedding> &&
+              wants_positions<SinusoidalPositions> && wants_positions<SinusoidalPositionsWith<SinesFirst>> &&
+              wants_positions<Lstm<4>>);
+static_assert(
+    breaks<Halved<Ended, Flatten>, rule::layer_takes_positions<SelfAttention<Heads<2>, Within<Ended>>, Shape<48>>>);
+template <class Layer>
+inline constexpr bool pools =
+    Composable<Ids<Layer, Linear<4>>> && Composable<Model<Input<Image<4, 6, 8>>, Layer, Linear<4>>> &&
+    Composable<Model<Input<Volume<4, 6, 3, 8>>, Layer, Linear<4>>> &&
+    breaks<Numbers<Layer, Linear<4>>, rule::layer_takes_positions<Layer, Shape<8>, 4>>;
+static_assert(pools<MeanPool> && pools<GlobalMaxPool>);
+template <class Layer>
+inline constexpr bool takes_numbers = breaks<Model<Input<Tokens<4>>, Layer, Embedding<Vocabulary<9>, 8>, Linear<9>>,
+                                             rule::input_matches<Value<std::int32_t, Shape<4>>, Layer, false>>;
+static_assert(takes_numbers<MeanPool> && takes_numbers<PositionEmbedding> && takes_numbers<Lstm<4>>);
+struct Flat : NamedValue<Shape<8>> {};
+template <class Layer>
+using AsksFlat = Model<Input<Bundle<Vector<8>, Series<4, 8>>>,
+                       Fork<Last, Sequential<Part<0>, Keep<Flat>>, Sequential<Part<1>, Layer>>, Linear<4>>;
+static_assert(breaks<AsksFlat<CrossAttention<Flat, Heads<2>>>,
+                     rule::layer_takes_positions<CrossAttention<Flat, Heads<2>>, Shape<8>>>);
+
 // tied tables: twice the same is one table
 static_assert(Composable<Ids<LayerNorm, TiedLinear<Table>>>);
 static_assert(Composable<Ids<TiedLinear<Table>, Linear<8>, TiedLinear<Table>>>);

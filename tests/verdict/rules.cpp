@@ -191,7 +191,9 @@ static_assert(squares_divide_image<Thing, 2, Shape<4, 6, 3>>::holds &&
 static_assert(!squares_divide_image<Thing, 0, Shape<4, 6, 3>>::holds);
 static_assert(layer_takes_images<Thing, Shape<4, 6, 3>>::holds && !layer_takes_images<Thing, Shape<4, 6>>::holds);
 static_assert(layer_takes_positions<Thing, Shape<4, 6>>::holds && !layer_takes_positions<Thing, Shape<4>>::holds &&
-              !layer_takes_positions<Thing, Shape<4, 6, 3>>::holds);
+              !layer_takes_positions<Thing, Shape<4, 6, 3>>::holds &&
+              layer_takes_positions<Thing, Shape<4, 6, 3>, 4>::holds &&
+              !layer_takes_positions<Thing, Shape<4>, 4>::holds);
 static_assert(layer_takes_volumes<Thing, Shape<2, 4, 6, 3>>::holds &&
               !layer_takes_volumes<Thing, Shape<4, 6, 3>>::holds);
 static_assert(recurrent_takes_option<Thing, true>::holds && !recurrent_takes_option<Thing, false>::holds);

@@ -1,12 +1,15 @@
 // regimen/rule/layer_takes_positions.hpp — a layer of positions gets positions.
 #pragma once
 
+#include <cstddef>
+
 namespace regimen::rule {
 
 /// Its input has a length and channels.   docs/errors/layer_takes_positions.md
-template <class Layer, class InputShape>
+///   MostAxes   2, or more of a layer that takes the positions of images and volumes, too
+template <class Layer, class InputShape, std::size_t MostAxes = 2>
 struct layer_takes_positions {
-  static constexpr bool holds = InputShape::rank == 2;
+  static constexpr bool holds = InputShape::rank >= 2 && InputShape::rank <= MostAxes;
   struct must_hold {
     static_assert(holds,
                   "regimen: this layer takes positions (length, channels); put it behind an Embedding or Patches<N>");

@@ -12,6 +12,7 @@
 #include <regimen/rule/heads_divide_width.hpp>
 #include <regimen/rule/input_matches.hpp>
 #include <regimen/rule/key_heads_divide_heads.hpp>
+#include <regimen/rule/layer_takes_positions.hpp>
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/relative_bias_has_buckets.hpp>
 #include <regimen/rule/rotary_scales_frequencies.hpp>
@@ -152,14 +153,16 @@ struct layer_rules<SelfAttention<Heads<Count>, Options...>, X> {
 
  public:
   using type = mp::mp_append<
-      mp::mp_list<rule::input_matches<X, Attention, Number<typename X::Element>>>, typename Head::rules,
+      typename position_rules<Attention, X>::type, typename Head::rules,
       mp::mp_list<
           rule::attention_takes_option<Options, attention_option<Options>::kind != AttentionOption::unknown>...,
           rule::attention_options_differ<Attention, most_of_a_kind<Options...>()>,
           rule::sliding_window_is_causal<Attention, (Attention::Chosen::window == 0 || Attention::Chosen::causal)>,
           rule::within_looks_ahead<Attention,
                                    (std::is_void_v<typename Attention::Chosen::lengths> || !Attention::Chosen::causal)>,
-          length_of_keys<Attention, X::rows>>,
+          length_of_keys<Attention,
+                         (X::Shape::rank == 2 ? X::rows
+                                              : regimen::detail::positions_of<typename Attention::Chosen::lengths>)>>,
       typename attention_option<Options>::template rules<Heads<Count>, typename Head::Named, Head::width>...>;
 };
 /// Of CrossAttention: those that do not speak of positions.
@@ -185,16 +188,18 @@ struct layer_rules<CrossAttention<Name, Heads<Count>, Options...>, X> {
   using Attention = CrossAttention<Name, Heads<Count>, Options...>;
   using Head = head_width<Attention, Heads<Count>, X>;
   using TextShape = typename regimen::detail::shape_of_name<Name>::type;
+  /// Of x and the text the one that has no positions; where name_declares_shape or input_matches refuses, none.
+  using Positions = std::conditional_t<std::is_void_v<TextShape> || !Number<typename X::Element>, Shape<1, 1>,
+                                       std::conditional_t<X::Shape::rank != 2, typename X::Shape, TextShape>>;
   static constexpr std::size_t keys = [] {
-    if constexpr (std::is_void_v<TextShape>)  // name_declares_shape says so
-      return regimen::detail::positions_of<typename Attention::Chosen::lengths>;
-    else return TextShape::rows;
+    if constexpr (Positions::rank == 2 && !std::is_void_v<TextShape>) return TextShape::rows;
+    else return regimen::detail::positions_of<typename Attention::Chosen::lengths>;
   }();
 
  public:
   using type = mp::mp_append<
       named_layer_rules<Attention, Name, TextShape, X>, typename Head::rules,
-      mp::mp_list<length_of_keys<Attention, keys>>,
+      mp::mp_list<rule::layer_takes_positions<Attention, Positions>, length_of_keys<Attention, keys>>,
       mp::mp_list<rule::cross_attention_takes_option<Options, crosses_with<Options>>...,
                   rule::attention_options_differ<Attention, most_of_a_kind<Options...>()>>,
       typename attention_option<Options>::template rules<Heads<Count>, typename Head::Named, Head::width>...>;

@@ -9,7 +9,10 @@
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/padding.hpp>
 #include <regimen/layer/part.hpp>
+#include <regimen/layer/patches.hpp>
+#include <regimen/layer/pool.hpp>
 #include <regimen/layer/recurrent.hpp>
+#include <regimen/layer/sinusoidal_positions.hpp>
 #include <regimen/layer/slice.hpp>
 #include <regimen/rule/batch_norm_takes_option.hpp>
 #include <regimen/rule/bundle_has_part.hpp>
@@ -177,10 +180,16 @@ struct layer_rules<GroupNorm<Groups, Options...>, X> {
       typename group_norm_option<Options>::rules...,
       mp::mp_list<rule::group_norm_takes_option<GroupNorm<Groups, Options...>, (sizeof...(Options) <= 1)>>>;
 };
+/// Of a layer that takes numbers, for each position. Tokens, which have no channels yet, are one mistake.
+template <class Layer, class X, std::size_t most_axes = 2>
+struct position_rules {
+  using type = mp::mp_list<
+      std::conditional_t<Number<typename X::Element>, rule::layer_takes_positions<Layer, typename X::Shape, most_axes>,
+                         rule::input_matches<X, Layer, Number<typename X::Element>>>>;
+};
 template <class Layer, std::size_t Width, class X>
 using recurrent_rules =
-    mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
-                rule::layer_takes_positions<Layer, typename X::Shape>,
+    mp::mp_list<mp::mp_front<typename position_rules<Layer, X>::type>,
                 rule::recurrent_takes_option<Layer, Layer::takes_options>, rule::extents_at_least_one<Layer, Width>>;
 template <std::size_t Width, auto... More, class X>
 struct layer_rules<Lstm<Width, More...>, X> {
@@ -190,6 +199,20 @@ template <std::size_t Width, auto... More, class X>
 struct layer_rules<Gru<Width, More...>, X> {
   using type = recurrent_rules<Gru<Width, More...>, Width, X>;
 };
+template <class X>
+struct layer_rules<PositionEmbedding, X> : position_rules<PositionEmbedding, X> {};
+template <class X>
+struct layer_rules<SinusoidalPositions, X> : position_rules<SinusoidalPositions, X> {};
+template <class Order, class X>
+struct layer_rules<SinusoidalPositionsWith<Order>, X> : position_rules<SinusoidalPositionsWith<Order>, X> {};
+template <class X>
+struct layer_rules<ClassToken, X> : position_rules<ClassToken, X> {};
+template <class X>
+struct layer_rules<TakeFirst, X> : position_rules<TakeFirst, X> {};
+template <class X>
+struct layer_rules<MeanPool, X> : position_rules<MeanPool, X, 4> {};
+template <class X>
+struct layer_rules<GlobalMaxPool, X> : position_rules<GlobalMaxPool, X, 4> {};
 template <class Rate, class X>
 struct layer_rules<DropPath<Rate>, X> {
   using type = mp::mp_list<rule::input_matches<X, DropPath<Rate>, Number<typename X::Element>>,
