@@ -53,9 +53,9 @@ TEST_CASE("the ensemble of two models is the mean of the two, of probabilities f
   const std::string first = trained<Small, CrossEntropy>(folder, "first", 1, source),
                     second = trained<Wide, CrossEntropy>(folder, "second", 2, source);
   Inference<Small, Batch<8>> a(first);
-  Inference<Wide> b(second);
+  Inference<Wide, Batch<8>> b(second);
   const std::vector<float> of_a = a.predict(inputs()), of_b = b.predict(inputs());
-  Ensemble<Inference<Small, Batch<8>>, Inference<Wide>> both({first, second});
+  Ensemble<Inference<Small, Batch<8>>, Inference<Wide, Batch<8>>> both({first, second});
   CHECK(both.members() == 2);
   const std::vector<float> mean = both.predict(inputs()), p = both.probabilities(inputs());
   REQUIRE(mean.size() == samples * 5);
@@ -81,8 +81,9 @@ TEST_CASE("the ensemble of two models is the mean of the two, of probabilities f
   CHECK(found.accuracy == right / valid);
   CHECK(found.loss == Approx(loss / valid).epsilon(1e-12));
 
-  // One file twice is that file, and its loss is the Trainer's.
-  Ensemble<Inference<Small>> alone({first}), twice({first, first});
+  // One file twice is that file, with the same bits by batches of one size (BLAS may add in another order in others), and its
+  // loss is the Trainer's.
+  Ensemble<Inference<Small, Batch<8>>> alone({first}), twice({first, first});
   CHECK(alone.predict(inputs()) == of_a);
   CHECK(twice.predict(inputs()) == of_a);
   Trainer<Small, Batch<16>, Loss<CrossEntropy>> trainer;
