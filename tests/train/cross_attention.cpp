@@ -35,9 +35,9 @@ using OneKeyHead =
     Transformer<KeyHeads<1>, HeadWidth<3>, WithoutBias, Dropout<Ratio<1, 4>>, QueryKeyNorm<Epsilon<Ratio<1, 10>>>>;
 
 /// Attention in T to a text that is kept in fp32.
-struct Narrow : NamedValue<Shape<1, 3, 6>> {};
+struct Narrow : NamedValue<Shape<3, 6>> {};
 template <class T>
-struct Mixed final : Model<Input<Image<1, 3, 5>>, Linear<6>, Keep<Narrow>, SliceAlong<1, 0, 2>,
+struct Mixed final : Model<Input<Series<3, 5>>, Linear<6>, Keep<Narrow>, SliceAlong<0, 0, 2>,
                            As<T, CrossAttention<Narrow, Heads<2>, QueryKeyNorm<>>>, Linear<4>> {};
 
 /// Positions 7 to 9 attend to the first five channels of positions 0 to 6.
@@ -130,7 +130,7 @@ TEST_CASE("a text is read in another type than it is kept in") {
   for (std::size_t i = 0; i < wide.size(); ++i) off += std::abs(wide[i] - narrow[i]), all += std::abs(wide[i]);
   CHECK(off > 0);
   CHECK(off < 0.05 * all);  // some ten roundings by 2^-9
-  CHECK(trained<Mixed<bf16>, Loss<MeanSquaredError>, Checkpoint<Selective<Keep<Narrow>, SliceAlong<1, 0, 2>>>>() ==
+  CHECK(trained<Mixed<bf16>, Loss<MeanSquaredError>, Checkpoint<Selective<Keep<Narrow>, SliceAlong<0, 0, 2>>>>() ==
         trained<Mixed<bf16>, Loss<MeanSquaredError>>());
 }
 TEST_CASE("attention to another text agrees with PyTorch") {
