@@ -10,8 +10,11 @@
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/optimizer/split.hpp>
 #include <regimen/state/safetensors.hpp>
+#include <regimen/watch/find_rate.hpp>
+#include <regimen/watch/run_text.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -110,6 +113,68 @@ TEST_CASE("each group moves as a Trainer with its rule alone does") {
     }
   }
   CHECK(all.used().peak == all.planned().peak);
+}
+
+TEST_CASE("a group follows a schedule of its own as a Trainer with that schedule does") {
+  const Schedule falls = Schedule::warmup_linear(0, 6, 0.2), rises = Schedule::warmup_cosine(3, 9);
+  const Muon::Options muon{.learning_rate = 0.02};
+  const AdamW::Options adamw{.learning_rate = 3e-3};
+  using Both = Trainer<Net, Batch<8>, Precision<fp64>, Optimizer<Split<Matrices<Muon>, Rest<AdamW>>>>;
+  Both all{{.optimizer = {.first = muon, .rest = adamw, .learning_rate = 0.5, .schedules = {.rest = rises}},
+            .schedule = falls}};
+  Trainer<Net, Batch<8>, Precision<fp64>, Optimizer<Muon>> matrices{
+      {.optimizer = {.learning_rate = 0.01}, .schedule = falls}};
+  Trainer<Net, Batch<8>, Precision<fp64>, Optimizer<AdamW>> rest{
+      {.optimizer = {.learning_rate = 1.5e-3}, .schedule = rises}};
+  auto loader = all.batches(samples(), {.epochs = 1});
+  std::vector<bool> is_matrix;
+  for (const auto& parameter : all.parameters()) is_matrix.push_back(parameter.role == ParameterRole::matrix);
+  for (std::uint64_t step = 0; step < 5; ++step) {
+    const auto next = loader.next();
+    const auto before = get(all);
+    const auto moved = [&](auto& trainer) {
+      set(trainer, before);
+      trainer.step(next.input, next.target);
+      return get(trainer);
+    };
+    const auto by_muon = moved(matrices), by_adamw = moved(rest);
+    CHECK(all.step(next.input, next.target).learning_rate == 0.5 * falls.share(step));
+    const auto after = get(all);
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      INFO("step " << step << ", parameter " << i);
+      REQUIRE(after[i].size() == by_muon[i].size());
+      // The same factors of a rate in another order: two roundings, of weights below 4 that move by less than 1.
+      for (std::size_t k = 0; k < after[i].size(); ++k)
+        CHECK(std::abs(after[i][k] - (is_matrix[i] ? by_muon : by_adamw)[i][k]) < 4 * 0x1p-52);
+    }
+  }
+  CHECK(all.used().peak == all.planned().peak);
+}
+
+TEST_CASE("schedules of groups are checked, named in run.txt, part of the fingerprint, and no company of find_rate") {
+  using Both = Trainer<Net, Batch<8>, Optimizer<Split<Matrices<Muon>, Rest<AdamW>>>>;
+  const auto error_of = [](auto&& act) { return ::test::error_of(act); };
+  const auto mentions = [](const std::string& text, const auto&... parts) {
+    return ((text.find(parts) != std::string::npos) && ...);
+  };
+  CHECK(mentions(error_of([] { Both{{.optimizer = {.schedules = {.rest = Schedule::steps(0, 0.5)}}}}; }),
+                 "options.optimizer.schedules.rest", "every at least 1"));
+  CHECK(mentions(error_of([] { Both{{.optimizer = {.schedules = {.first = Schedule::warmup_linear(1, 9, -1)}}}}; }),
+                 "options.optimizer.schedules.first, floor", "found -1"));
+  Both plain, own{{.optimizer = {.schedules = {.first = Schedule::warmup_linear(1, 9)}}}};
+  CHECK(run_text(plain).find("schedules") == std::string::npos);
+  CHECK(run_text(own).find("optimizer.schedules.first: linear warmup 1 ") != std::string::npos);
+  const auto hash = [](auto& trainer) {
+    const std::string text = run_text(trainer);
+    return text.substr(text.find("\nhash: "), 30);
+  };
+  CHECK(hash(plain) != hash(own));
+  CHECK(mentions(error_of([&] { find_rate(own, samples()); }), "find_rate", "a schedule of its own"));
+  CHECK(mentions(error_of([&] {
+                   Both wild{{.optimizer = {.schedules = {.rest = Schedule::steps(1, 1e200)}}}};
+                   wild.fit(samples(), {.steps = 3, .progress = false});
+                 }),
+                 "step 2, learning rate"));
 }
 
 TEST_CASE("groups of one rule are that rule, for as many operations as there are groups") {

@@ -99,7 +99,8 @@ REGIMEN_HD_UNCHECKED
 template <class Rule, class UpdateRule>
 REGIMEN_HD void of_group(const op::ScalarsOfGroup<UpdateRule>& o, const Scalars& s, Scalars& group) {
   group = s;
-  group.learning_rate = s.learning_rate * o.options.learning_rate;
+  const double rate = o.has_schedule ? o.base * o.schedule.share(s.random.step) : s.learning_rate;
+  group.learning_rate = rate * o.options.learning_rate;
   if (s.apply) {
     group.correction_first = Rule::correction_first(o.options, s.updates);
     group.correction_second = Rule::correction_second(o.options, s.updates);

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <regimen/core/hd.hpp>
+#include <regimen/core/schedule.hpp>
 #include <regimen/optimizer/range.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <type_traits>
 
 namespace regimen {
@@ -60,6 +63,22 @@ constexpr bool are_groups() {
   }
 }
 
+/// The schedules of groups that have their own, by the groups' names.
+template <std::size_t count>
+struct SchedulesOfGroups;
+template <>
+struct SchedulesOfGroups<2> {
+  std::optional<Schedule> first{}, rest{};
+};
+template <>
+struct SchedulesOfGroups<3> {
+  std::optional<Schedule> first{}, second{}, rest{};
+};
+template <>
+struct SchedulesOfGroups<4> {
+  std::optional<Schedule> first{}, second{}, third{}, rest{};
+};
+
 /// Options by names: those of each group's rule.
 template <class... Options>
 struct OptionsOfGroups;
@@ -68,6 +87,7 @@ struct OptionsOfGroups<First, Last> {
   First first{};
   Last rest{};
   double learning_rate = 1;
+  SchedulesOfGroups<2> schedules{};
 };
 template <class First, class Second, class Last>
 struct OptionsOfGroups<First, Second, Last> {
@@ -75,6 +95,7 @@ struct OptionsOfGroups<First, Second, Last> {
   Second second{};
   Last rest{};
   double learning_rate = 1;
+  SchedulesOfGroups<3> schedules{};
 };
 template <class First, class Second, class Third, class Last>
 struct OptionsOfGroups<First, Second, Third, Last> {
@@ -83,16 +104,17 @@ struct OptionsOfGroups<First, Second, Third, Last> {
   Third third{};
   Last rest{};
   double learning_rate = 1;
+  SchedulesOfGroups<4> schedules{};
 };
-template <std::size_t group, class... Options>
-constexpr const auto& options_of_group(const OptionsOfGroups<Options...>& options) {
-  if constexpr (group == 0) return options.first;
-  else if constexpr (group + 1 == sizeof...(Options)) return options.rest;
-  else if constexpr (group == 1) return options.second;
-  else return options.third;
+/// The member of a group, of options or of schedules.   count   of groups
+template <std::size_t group, std::size_t count>
+constexpr const auto& of_group(const auto& all) {
+  if constexpr (group == 0) return all.first;
+  else if constexpr (group + 1 == count) return all.rest;
+  else if constexpr (group == 1) return all.second;
+  else return all.third;
 }
-inline constexpr const char* rates_of_groups[] = {"optimizer.first.learning_rate", "optimizer.second.learning_rate",
-                                                  "optimizer.third.learning_rate", "optimizer.rest.learning_rate"};
+inline constexpr const char* names_of_groups[] = {"first", "second", "third", "rest"};
 
 }  // namespace detail
 
@@ -106,7 +128,8 @@ inline constexpr const char* rates_of_groups[] = {"optimizer.first.learning_rate
 ///            The first that takes a parameter decides; one that gets none is refused
 ///   Options  first, second, third, rest: those of the rules. learning_rate multiplies all of theirs, 1 by default: a
 ///            step's rate in a group is the group's own · learning_rate · the schedule's share. StepResult::learning_rate
-///            is the product of the last two
+///            is the product of the last two. schedules: a group that has one here follows it in place of the Trainer's:
+///            {.optimizer = {.schedules = {.rest = Schedule::constant()}}, .schedule = Schedule::warmup_cosine(100, 5000)}
 ///   memory   every parameter has as many arrays of state as the rule with the most; files have those of its own rule
 ///   cost     an operation for each group of elementwise rules in a unit, where one rule has one; and a small one for
 ///            each group and step
@@ -153,8 +176,11 @@ struct Split<Groups...> final {
  private:
   template <class Master, std::size_t group, class Group, class... Others>
   static void check_groups(const Options& options) {
-    const auto& own = detail::options_of_group<group>(options);
-    detail::at_least_zero(detail::rates_of_groups[sizeof...(Others) == 0 ? 3 : group], own.learning_rate);
+    const auto& own = detail::of_group<group, count>(options);
+    const std::string name = detail::names_of_groups[sizeof...(Others) == 0 ? 3 : group];
+    detail::at_least_zero(("optimizer." + name + ".learning_rate").c_str(), own.learning_rate);
+    if (const auto& schedule = detail::of_group<group, count>(options.schedules))
+      schedule->check("optimizer.schedules." + name);
     if constexpr (requires { Group::rule::template check<Master>(own); }) Group::rule::template check<Master>(own);
     if constexpr (sizeof...(Others) > 0) check_groups<Master, group + 1, Others...>(options);
   }

@@ -1,6 +1,7 @@
 // regimen/program/groups.hpp — the update rules of an Optimizer: one, or one for each group of parameters.
 #pragma once
 
+#include <regimen/core/schedule.hpp>
 #include <regimen/optimizer/averaged.hpp>
 #include <regimen/optimizer/split.hpp>
 #include <regimen/policy/optimizer.hpp>
@@ -8,6 +9,8 @@
 #include <boost/mp11.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace regimen::train {
@@ -22,8 +25,11 @@ struct GroupsOf final {
   static constexpr const auto& options(const typename UpdateRule::Options& all) {
     return all;
   }
-  /// The largest rate of a step whose schedule has the share 1.
-  static double rate(const typename UpdateRule::Options& all) { return all.learning_rate; }
+  /// The largest rate of a step.   share   of the Trainer's schedule
+  static double rate(const typename UpdateRule::Options& all, double share, std::uint64_t) {
+    return all.learning_rate * share;
+  }
+  static bool has_schedules(const typename UpdateRule::Options&) { return false; }
 };
 template <class... Groups>
 struct GroupsOf<Split<Groups...>> final {
@@ -32,14 +38,27 @@ struct GroupsOf<Split<Groups...>> final {
   static constexpr std::size_t count = sizeof...(Groups);
   template <std::size_t group>
   static constexpr const auto& options(const typename Choice::Options& all) {
-    return regimen::detail::options_of_group<group>(all);
+    return regimen::detail::of_group<group, count>(all);
   }
-  static double rate(const typename Choice::Options& all) {
+  template <std::size_t group>
+  static constexpr const std::optional<Schedule>& schedule(const typename Choice::Options& all) {
+    return regimen::detail::of_group<group, count>(all.schedules);
+  }
+  static double rate(const typename Choice::Options& all, double share, std::uint64_t step) {
     double largest = 0;
     [&]<std::size_t... group>(std::index_sequence<group...>) {
-      ((largest = options<group>(all).learning_rate > largest ? options<group>(all).learning_rate : largest), ...);
+      const auto look = [&](double own_rate, const std::optional<Schedule>& own) {
+        const double rate = all.learning_rate * (own ? own->share(step) : share) * own_rate;
+        if (!(rate <= largest)) largest = rate;  // a NaN, too
+      };
+      (look(options<group>(all).learning_rate, schedule<group>(all)), ...);
     }(std::make_index_sequence<count>{});
-    return largest * all.learning_rate;
+    return largest;
+  }
+  static bool has_schedules(const typename Choice::Options& all) {
+    return [&]<std::size_t... group>(std::index_sequence<group...>) {
+      return (schedule<group>(all).has_value() || ...);
+    }(std::make_index_sequence<count>{});
   }
 };
 

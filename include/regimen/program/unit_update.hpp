@@ -58,6 +58,17 @@ struct UnitUpdate {
     const typename UpdateRule::Options& options;
     View<Scalars> scalars;
   };
+  template <std::size_t group>
+  static constexpr auto scalars_of_group(View<Scalars> scalars, View<Scalars> to,
+                                         const typename UpdateRule::Options& options) {
+    op::ScalarsOfGroup<RuleOf<group>> made{scalars, to, Groups::template options<group>(options)};
+    if (const auto& own = Groups::template schedule<group>(options)) {
+      made.has_schedule = true;
+      made.schedule = *own;
+      made.base = options.learning_rate;
+    }
+    return made;
+  }
   static constexpr View<Scalars> begin_groups(auto& engine, const Resident& r,
                                               [[maybe_unused]] const typename UpdateRule::Options& options,
                                               [[maybe_unused]] const Path& path) {
@@ -66,9 +77,7 @@ struct UnitUpdate {
       const View<Scalars> scalars{
           engine.arena.take(Arena::align(Groups::count * sizeof(Scalars)), MemoryKind::optimizer, path)};
       [&]<std::size_t... group>(std::index_sequence<group...>) {
-        (engine.run(
-             op::ScalarsOfGroup<RuleOf<group>>{r.scalars, scalars + group, Groups::template options<group>(options)}),
-         ...);
+        (engine.run(scalars_of_group<group>(r.scalars, scalars + group, options)), ...);
       }(std::make_index_sequence<Groups::count>{});
       return scalars;
     }

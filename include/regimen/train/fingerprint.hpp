@@ -5,6 +5,7 @@
 #include <regimen/core/arena.hpp>
 #include <regimen/core/bundled.hpp>
 #include <regimen/core/philox.hpp>
+#include <regimen/core/schedule.hpp>
 #include <regimen/core/whole_tensor.hpp>
 #include <regimen/engine/engine.hpp>
 #include <regimen/engine/plan/engine.hpp>
@@ -15,6 +16,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -119,8 +121,7 @@ template <class UpdateRule, class Engine>
   return print;
 }
 
-/// A hash of the model, the policies, the update rule and the learning rate; of a schedule
-/// at steps that are powers of two.
+/// A hash of the model, the policies, the update rule and the learning rate; of schedules at steps that are powers of two.
 template <class Trainer>
 [[gnu::cold]] std::uint64_t fingerprint_of(const typename Trainer::Options& options, std::uint64_t seed) {
   std::uint64_t print = mix(mix(seed, Trainer::batch * Trainer::micro_batches), options.compare_weights_every);
@@ -137,8 +138,19 @@ template <class Trainer>
          Groups::template options<group>(options.optimizer)),
      ...);
   }(std::make_index_sequence<Groups::count>{});
-  for (std::uint64_t step = 0; step < std::uint64_t{1} << 40; step = step == 0 ? 1 : 2 * step)
-    print = mix(print, std::bit_cast<std::uint64_t>(options.schedule.share(step)));
+  const auto add_schedule = [&](const Schedule& schedule) {
+    for (std::uint64_t step = 0; step < std::uint64_t{1} << 40; step = step == 0 ? 1 : 2 * step)
+      print = mix(print, std::bit_cast<std::uint64_t>(schedule.share(step)));
+  };
+  add_schedule(options.schedule);
+  if constexpr (Groups::count > 1)
+    [&]<std::size_t... group>(std::index_sequence<group...>) {
+      const auto add = [&](const std::optional<Schedule>& own) {
+        print = mix(print, own.has_value());
+        if (own) add_schedule(*own);
+      };
+      (add(Groups::template schedule<group>(options.optimizer)), ...);
+    }(std::make_index_sequence<Groups::count>{});
   return print;
 }
 

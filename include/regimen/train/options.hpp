@@ -3,6 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/number.hpp>
+#include <regimen/core/schedule.hpp>
 #include <regimen/data/batching.hpp>
 #include <regimen/optimizer/range.hpp>
 
@@ -13,59 +14,6 @@
 #include <string>
 
 namespace regimen {
-
-/// The learning rate of each step: rate(step) = learning_rate · share(step).
-///
-///   Schedule::constant()
-///   Schedule::warmup_cosine(warmup, steps, floor)     floor: the share at `steps` and after
-///   Schedule::warmup_linear(warmup, steps, floor)
-///   Schedule::warmup_stable_decay(warmup, decay_from, steps, floor)     linear decay from decay_from to steps
-///   Schedule::steps(every, factor)                    multiplied by factor after every `every` steps
-///
-/// Ranges: warmup and decay_from <= steps; floor and factor >= 0; every >= 1.
-///
-/// Warm-up: step s (from 0) of `warmup` has the share (s + 1) / (warmup + 1).
-struct Schedule final {
-  enum class Shape { constant, cosine, linear, stable, stairs };
-  Shape shape = Shape::constant;
-  std::uint64_t warmup = 0, decay_from = 0, end = 0;
-  double floor = 0;
-
-  static constexpr Schedule constant() { return {}; }
-  static constexpr Schedule warmup_cosine(std::uint64_t warmup, std::uint64_t steps, double floor = 0) {
-    return {.shape = Shape::cosine, .warmup = warmup, .decay_from = warmup, .end = steps, .floor = floor};
-  }
-  static constexpr Schedule warmup_linear(std::uint64_t warmup, std::uint64_t steps, double floor = 0) {
-    return {.shape = Shape::linear, .warmup = warmup, .decay_from = warmup, .end = steps, .floor = floor};
-  }
-  static constexpr Schedule warmup_stable_decay(std::uint64_t warmup, std::uint64_t decay_from, std::uint64_t steps,
-                                                double floor = 0) {
-    return {.shape = Shape::stable, .warmup = warmup, .decay_from = decay_from, .end = steps, .floor = floor};
-  }
-  static constexpr Schedule steps(std::uint64_t every, double factor) {
-    return {.shape = Shape::stairs, .end = every, .floor = factor};
-  }
-
-  /// Throws Error when a number lies outside its range.
-  void check() const {
-    detail::at_least_zero(shape == Shape::stairs ? "schedule, factor" : "schedule, floor", floor);
-    if (shape != Shape::constant && (end == 0 || end < warmup || end < decay_from))
-      throw Error("Trainer, options.schedule",
-                  shape == Shape::stairs ? "every at least 1" : "steps of at least 1, warmup and decay_from",
-                  std::to_string(end));
-  }
-
-  double share(std::uint64_t step) const {
-    if (step < warmup) return (double(step) + 1) / (double(warmup) + 1);
-    if (shape == Shape::constant) return 1;
-    if (shape == Shape::stairs) return std::pow(floor, double(step / end));
-    if (step < decay_from) return 1;
-    if (step >= end) return floor;
-    const double done = double(step - decay_from) / double(end - decay_from);
-    return shape == Shape::cosine ? floor + (1 - floor) * 0.5 * (1 + std::cos(3.14159265358979323846 * done))
-                                  : floor + (1 - floor) * (1 - done);
-  }
-};
 
 /// The options of a Trainer's constructor: `Train trainer{{.optimizer = {.learning_rate = 3e-4}}};`
 ///

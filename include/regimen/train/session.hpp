@@ -287,7 +287,7 @@ struct Session final {
     given.random = {seed, step, first};
     given.learning_rate = options.optimizer.learning_rate * options.schedule.share(step);
     if (walk.training)
-      check_rate<Master>(GroupsOf<UpdateRule>::rate(options.optimizer) * options.schedule.share(step), step + 1);
+      check_rate<Master>(GroupsOf<UpdateRule>::rate(options.optimizer, options.schedule.share(step), step), step + 1);
   }
   /// Copies a micro-batch to the input, for operations that run from now on.
   void upload_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples,

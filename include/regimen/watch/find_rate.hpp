@@ -119,13 +119,16 @@ class Untouched final {
 ///   std::printf("%g\n", sweep.steepest());     // a good learning rate is there, or up to ten times below
 ///
 /// memory   a copy of the persistent part of the arena, on the host, outside the plan
-/// failure  Error for a rate or a number of steps outside its range; Error of a step, with the Trainer put back. Not in
+/// failure  Error for a rate or a number of steps outside its range, or a group with a schedule of its own; Error of a step, with the Trainer put back. Not in
 ///          a callback of fit
 /// source   Smith 2017 (arXiv 1506.01186), section 3.3
 template <class Trainer, class Source>
 RateSweep find_rate(Trainer& trainer, const Source& source, const RateOptions& options = {}) {
   if (!(options.from > 0 && is_finite(options.to) && options.to > options.from))
     throw Error("find_rate", "0 < from < to", std::to_string(options.from) + " and " + std::to_string(options.to));
+  if (train::GroupsOf<typename Trainer::UpdateRule>::has_schedules(trainer.options().optimizer))
+    throw Error("find_rate", "groups that follow the Trainer's schedule", "a group with a schedule of its own",
+                "leave out .optimizer.schedules while you look for the rate");
   if (options.steps < 2) throw Error("find_rate, steps", "at least 2", std::to_string(options.steps));
   if (!(options.stop > 1)) throw Error("find_rate, stop", "more than 1", std::to_string(options.stop));
   auto& session = train::Inside::session(trainer);

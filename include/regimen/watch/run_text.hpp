@@ -44,26 +44,33 @@ std::string type_name() {
 template <class UpdateRule>
 [[gnu::cold]] void for_options(const Options<UpdateRule>& options, const auto& f) {
   constexpr const char* shapes[] = {"constant", "cosine", "linear", "stable", "stairs"};
-  const Schedule& schedule = options.schedule;
-  f("schedule", std::string(shapes[static_cast<int>(schedule.shape)]) + " warmup " + std::to_string(schedule.warmup) +
-                    " decay_from " + std::to_string(schedule.decay_from) + " end " + std::to_string(schedule.end) +
-                    " floor " + text_of(schedule.floor));
+  const auto schedule_line = [&](const std::string& name, const Schedule& schedule) {
+    f(name, std::string(shapes[static_cast<int>(schedule.shape)]) + " warmup " + std::to_string(schedule.warmup) +
+                " decay_from " + std::to_string(schedule.decay_from) + " end " + std::to_string(schedule.end) +
+                " floor " + text_of(schedule.floor));
+  };
+  schedule_line("schedule", options.schedule);
   f("optimizer.learning_rate", text_of(options.optimizer.learning_rate));
   using Groups = train::GroupsOf<UpdateRule>;
   [&]<std::size_t... group>(std::index_sequence<group...>) {
-    const auto add = [&]<class Rule>(Rule*, const typename Rule::Options& own, std::size_t at) {
-      constexpr const char* names[] = {"first.", "second.", "third.", "rest."};
-      const std::string name = std::string("optimizer.") + (Groups::count > 1 ? names[at] : "");
-      if (Groups::count > 1) f(name + "learning_rate", text_of(own.learning_rate));
+    const auto add = [&]<std::size_t index>(std::integral_constant<std::size_t, index>) {
+      using Rule = train::rule_of<UpdateRule, index>;
+      const typename Rule::Options& own = Groups::template options<index>(options.optimizer);
+      std::string name = "optimizer.";
+      if constexpr (Groups::count > 1) {
+        const std::string own_name = names_of_groups[index + 1 == Groups::count ? 3 : index];
+        name += own_name + ".";
+        f(name + "learning_rate", text_of(own.learning_rate));
+        if (const auto& schedule = Groups::template schedule<index>(options.optimizer))
+          schedule_line("optimizer.schedules." + own_name, *schedule);
+      }
       const auto tell = [&](const char* option, auto value) {
         if constexpr (std::is_same_v<decltype(value), bool>) f(name + option, std::string(value ? "true" : "false"));
         else f(name + option, text_of(static_cast<double>(value)));
       };
       if constexpr (requires { Rule::list(own, tell); }) Rule::list(own, tell);
     };
-    (add(static_cast<train::rule_of<UpdateRule, group>*>(nullptr), Groups::template options<group>(options.optimizer),
-         group + 1 == Groups::count ? 3 : group),
-     ...);
+    (add(std::integral_constant<std::size_t, group>{}), ...);
   }(std::make_index_sequence<Groups::count>{});
 }
 [[gnu::cold]] inline std::string text_of_fit(const FitOptions& run) {

@@ -6,6 +6,7 @@
 #include <regimen/core/operation/scalars.hpp>
 #include <regimen/core/path.hpp>
 #include <regimen/core/pointwise_loss.hpp>
+#include <regimen/core/schedule.hpp>
 #include <regimen/core/view.hpp>
 
 #include <array>
@@ -252,12 +253,16 @@ struct Finish final {
 };
 
 /// The scalars of one group of parameters, whose rule has its own rate and corrections: those of the step, but
-///   learning_rate = that of the step · options.learning_rate;   corrections of the group's rule for t
+///   learning_rate = that of the step · options.learning_rate, or, if the group has its own schedule,
+///                   base · schedule.share(step) · options.learning_rate;   corrections of the group's rule for t
 template <class UpdateRule>
 struct ScalarsOfGroup final {
   static constexpr const char* name = "scalars_of_group";
   View<Scalars> scalars, to;
   typename UpdateRule::Options options{};
+  bool has_schedule = false;
+  Schedule schedule{};
+  double base = 0;
 
   constexpr Cost cost() const { return {1, 2 * sizeof(Scalars), 1}; }
 };
