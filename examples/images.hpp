@@ -6,6 +6,7 @@
 
 #include <regimen/data/augment.hpp>
 #include <regimen/data/image_folder.hpp>
+#include <regimen/data/report_line.hpp>
 #include <regimen/data/samples.hpp>
 #include <regimen/data/stage.hpp>
 
@@ -73,7 +74,7 @@ int train(int argc, char** argv) {
   }
 
   return program::run([&] {
-    const data::ImageFolder folder(path);
+    const data::ImageFolder folder(path, {.report = data::ReportLine()});
     if (folder.classes().size() > Classes)
       throw Error(path, "at most " + std::to_string(Classes) + " classes", std::to_string(folder.classes().size()), "raise Classes in examples/12_images.cpp");
     const auto [training, validation] = folder.split(held_out);

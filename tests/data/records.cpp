@@ -1,13 +1,17 @@
 // TFRecord files and Examples: framing, checksums, damage, protocol buffers, and files of another program.
 #include <regimen/data/example.hpp>
 #include <regimen/data/records.hpp>
+#include <regimen/data/report_line.hpp>
 
 #include "../temporary.hpp"
+#include "support/captured.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace regimen;
@@ -217,4 +221,26 @@ TEST_CASE("records and Examples of another program are read") {
     CHECK(example.integers("wide") ==
           std::vector<std::int64_t>{-static_cast<std::int64_t>(i), INT64_MAX, INT64_MIN, 300});
   }
+}
+
+TEST_CASE("a ReportLine says how far long work is, and nothing of short work") {
+  const std::string short_work = support::captured_error([] {
+    data::ReportLine line;
+    for (std::size_t i = 0; i <= 10; ++i) line("records", i, 10);
+  });
+  CHECK(short_work.empty());
+  const std::string long_work = support::captured_error([] {
+    const data::Report line = data::ReportLine();  // as readers keep it
+    line("records", 0, 3);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1050));
+    line("records", 1, 3);
+    line("records", 2, 3);  // too soon after it
+    line("records", 3, 3);  // the end is said
+    line("words", 7, 0);    // other work begins anew
+  });
+  CAPTURE(long_work);
+  CHECK(std::count(long_work.begin(), long_work.end(), '\n') == 2);
+  CHECK(long_work.starts_with("records: 1 of 3  0."));
+  CHECK(long_work.find(" s left\nrecords: 3 of 3  ") != std::string::npos);
+  CHECK(long_work.ends_with("/s\n"));
 }
