@@ -4,11 +4,27 @@
 #include <regimen/layer/join.hpp>
 #include <regimen/rule/branches_keep_extents.hpp>
 #include <regimen/rule/branches_keep_shape.hpp>
+#include <regimen/rule/join_goes_both_ways.hpp>
 #include <regimen/verdict/model_layers.hpp>
 
+#include <array>
+#include <concepts>
 #include <cstddef>
 
 namespace regimen::train {
+
+/// What layer/join.hpp lists. Looks at declarations, and instantiates no function.
+template <class Joined, std::size_t count>
+concept JoinsBothWays = requires(mp::mp_list<>& engine, const std::array<std::size_t, count>& places, std::size_t y) {
+  typename Joined::Output::Shape;
+  { Joined::reads_values } -> std::convertible_to<bool>;
+  Joined::forward(engine, places, y);
+  Joined::backward(engine, y, places, places);
+};
+template <class Join, class... Outputs>
+inline constexpr bool joins_both_ways = requires {
+  requires JoinsBothWays<typename Join::template of<Outputs...>, sizeof...(Outputs)>;
+} || requires { requires Join::adds; };
 
 /// The rules of a join about the outputs of branches, if they are sound. A program's own join may have none.
 template <class Join, class... Outputs>

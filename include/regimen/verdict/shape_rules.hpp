@@ -190,7 +190,17 @@ struct joined {
 };
 template <class Join, class X, class... Outputs>
 struct joined<true, Join, X, Outputs...> {
-  using broken = broken_of<typename join_rules<Join, Outputs...>::type>;
+  /// What its own rules refuse; only then whether it is whole.
+  template <class Join_, class Broken>
+  struct refused {
+    using type = Broken;
+  };
+  template <class Join_>
+  struct refused<Join_, mp::mp_list<>> {
+    using type = broken_of<
+        mp::mp_list<rule::join_goes_both_ways<Join_, sizeof...(Outputs), joins_both_ways<Join_, Outputs...>>>>;
+  };
+  using broken = typename refused<Join, broken_of<typename join_rules<Join, Outputs...>::type>>::type;
   template <class Join_, class Broken>
   struct output {
     using type = X;
