@@ -10,8 +10,9 @@ template <class Join, std::size_t Branches, bool Whole>
 struct join_goes_both_ways {
   static constexpr bool holds = Whole;
   struct must_hold {
-    static_assert(holds,
-                  "regimen: a join's of<Outputs...>, of this many, has Output, reads_values, forward and backward; give all");
+    static_assert(
+        holds,
+        "regimen: a join's of<Outputs...>, of this many, has Output, reads_values, forward and backward; give all");
   };
 };
 
