@@ -13,7 +13,7 @@
 
 namespace regimen::train {
 
-/// What layer/join.hpp lists. Looks at declarations, and instantiates no function.
+/// What layer/join.hpp lists. Looks at declarations, and instantiates no function: any type stands for the engine.
 template <class Joined, std::size_t count>
 concept JoinsBothWays = requires(mp::mp_list<>& engine, const std::array<std::size_t, count>& places, std::size_t y) {
   typename Joined::Output::Shape;

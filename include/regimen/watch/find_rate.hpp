@@ -119,8 +119,8 @@ class Untouched final {
 ///   std::printf("%g\n", sweep.steepest());     // a good learning rate is there, or up to ten times below
 ///
 /// memory   a copy of the persistent part of the arena, on the host, outside the plan
-/// failure  Error for a rate or a number of steps outside its range, or a group with a schedule of its own; Error of a step, with the Trainer put back. Not in
-///          a callback of fit
+/// failure  Error for a rate or a number of steps outside its range, or a group with a schedule of its own; Error of a
+///          step, with the Trainer put back. Not in a callback of fit
 /// source   Smith 2017 (arXiv 1506.01186), section 3.3
 template <class Trainer, class Source>
 RateSweep find_rate(Trainer& trainer, const Source& source, const RateOptions& options = {}) {
