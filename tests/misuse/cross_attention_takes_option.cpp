@@ -7,13 +7,13 @@
 
 using namespace regimen;
 
-struct Other : NamedValue<Shape<8>> {};
+struct Other : NamedValue<Shape<5, 8>> {};
 #ifndef REGIMEN_MISUSE
 using Attend = CrossAttention<Other, Heads<2>, WithoutBias>;
 #else
 using Attend = CrossAttention<Other, Heads<2>, WithoutBias, Causal>;
 #endif
-struct Small : Model<Input<Vector<8>>, Keep<Other>, Attend, Linear<4>> {};
+struct Small : Model<Input<Series<5, 8>>, Keep<Other>, Attend, Linear<4>> {};
 
 using Train = Trainer<Small>;
 

@@ -7,12 +7,12 @@
 
 using namespace regimen;
 
-struct Other : NamedValue<Shape<8>> {};
+struct Other : NamedValue<Shape<5, 8>> {};
 using Attend = Residual<CrossAttention<Other, Heads<2>>>;
 #ifndef REGIMEN_MISUSE
-struct Small : Model<Input<Vector<8>>, Keep<Other>, Attend, Linear<4>> {};
+struct Small : Model<Input<Series<5, 8>>, Keep<Other>, Attend, Linear<4>> {};
 #else
-struct Small : Model<Input<Vector<8>>, Attend, Linear<4>> {};
+struct Small : Model<Input<Series<5, 8>>, Attend, Linear<4>> {};
 #endif
 
 using Train = Trainer<Small>;

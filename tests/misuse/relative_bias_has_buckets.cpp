@@ -12,7 +12,7 @@ using Attend = SelfAttention<Heads<2>, RelativeBias<32, 64>>;
 #else
 using Attend = SelfAttention<Heads<2>, RelativeBias<32, 16>>;
 #endif
-struct Small : Model<Input<Vector<8>>, Attend, Linear<4>> {};
+struct Small : Model<Input<Series<5, 8>>, Attend, Linear<4>> {};
 
 using Train = Trainer<Small>;
 

@@ -12,7 +12,7 @@ using Attend = SelfAttention<Heads<2>, Causal, SlidingWindow<4>>;
 #else
 using Attend = SelfAttention<Heads<2>, SlidingWindow<4>>;
 #endif
-struct Small : Model<Input<Vector<8>>, Attend, Linear<4>> {};
+struct Small : Model<Input<Series<5, 8>>, Attend, Linear<4>> {};
 
 using Train = Trainer<Small>;
 

@@ -1,13 +1,10 @@
 // regimen/core/schedule.hpp — how the learning rate changes from step to step.
 #pragma once
 
-#include <regimen/core/error.hpp>
 #include <regimen/core/hd.hpp>
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
-#include <string>
 
 namespace regimen {
 
@@ -19,7 +16,7 @@ namespace regimen {
 ///   Schedule::warmup_stable_decay(warmup, decay_from, steps, floor)     linear decay from decay_from to steps
 ///   Schedule::steps(every, factor)                    multiplied by factor after every `every` steps
 ///
-/// Ranges: warmup and decay_from <= steps; floor and factor >= 0; every >= 1.
+/// Ranges, which a Trainer checks: warmup and decay_from <= steps; floor and factor >= 0; every >= 1.
 ///
 /// Warm-up: step s (from 0) of `warmup` has the share (s + 1) / (warmup + 1).
 struct Schedule final {
@@ -41,17 +38,6 @@ struct Schedule final {
   }
   static constexpr Schedule steps(std::uint64_t every, double factor) {
     return {.shape = Shape::stairs, .end = every, .floor = factor};
-  }
-
-  /// Throws Error when a number lies outside its range.   option   which schedule of a Trainer's options this is
-  [[gnu::cold]] void check(const std::string& option = "schedule") const {
-    if (!(floor >= 0 && floor <= (std::numeric_limits<double>::max)()))
-      throw Error("Trainer, options." + option + (shape == Shape::stairs ? ", factor" : ", floor"),
-                  "a number of at least 0", detail::digits_of(floor));
-    if (shape != Shape::constant && (end == 0 || end < warmup || end < decay_from))
-      throw Error("Trainer, options." + option,
-                  shape == Shape::stairs ? "every at least 1" : "steps of at least 1, warmup and decay_from",
-                  std::to_string(end));
   }
 
   REGIMEN_HD double share(std::uint64_t step) const {

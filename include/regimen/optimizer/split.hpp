@@ -178,9 +178,9 @@ struct Split<Groups...> final {
   static void check_groups(const Options& options) {
     const auto& own = detail::of_group<group, count>(options);
     const std::string name = detail::names_of_groups[sizeof...(Others) == 0 ? 3 : group];
-    detail::at_least_zero(("optimizer." + name + ".learning_rate").c_str(), own.learning_rate);
+    detail::at_least_zero("optimizer." + name + ".learning_rate", own.learning_rate);
     if (const auto& schedule = detail::of_group<group, count>(options.schedules))
-      schedule->check("optimizer.schedules." + name);
+      detail::in_range("optimizer.schedules." + name, *schedule);
     if constexpr (requires { Group::rule::template check<Master>(own); }) Group::rule::template check<Master>(own);
     if constexpr (sizeof...(Others) > 0) check_groups<Master, group + 1, Others...>(options);
   }

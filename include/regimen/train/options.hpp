@@ -44,7 +44,7 @@ template <class Master, class UpdateRule>
   regimen::detail::at_least_zero("optimizer.learning_rate", options.optimizer.learning_rate);
   if constexpr (requires { UpdateRule::template check<Master>(options.optimizer); })
     UpdateRule::template check<Master>(options.optimizer);
-  options.schedule.check();
+  regimen::detail::in_range("schedule", options.schedule);
 }
 /// Throws Error when the rate of a step is no number of the weights' type: no weight would survive the step.
 template <class Master>
