@@ -6,7 +6,7 @@
 using namespace regimen;
 
 #ifndef REGIMEN_MISUSE
-using Train = Trainer<Net, Checkpoint<Every<2>, KeepLast<1>>>;
+using Train = Trainer<Net, Checkpoint<Every<1>, KeepLast<1>>>;
 #else
 using Train = Trainer<Net, Checkpoint<KeepLast<1>>>;
 #endif
