@@ -6,8 +6,8 @@
 #   tests/run.sh --preset release -- -R core   what follows -- goes to ctest
 #
 # On two cores expect an hour; a sanitizer takes longer. The last line counts what passed.
-# With both compilers all that runs is run, but of what only one compiler may refuse each compiler has its turn: the commits of HEAD,
-# counted, say whose turn it is. One preset alone leaves nothing out.
+# With both compilers every test runs with one of them at least, but for random programs, of which half do; and of what only one compiler may
+# refuse, each has its turn. The commits of HEAD, counted, say whose turn it is. One preset alone leaves nothing out.
 # REGIMEN_DATA names a folder with real data (tinyshakespeare.txt, MNIST); tests that need it are skipped without.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -59,9 +59,10 @@ for preset in "${presets[@]}"; do
   # at a time), and up to 7 GB; or four.
   # Sanitizers look at what runs; they take far longer for large files than for several small ones.
   # clang compiles tests that train, those of kernels and walks, and random programs in half of g++'s time: it builds all of them, and g++,
-  # before it, every 24th; of the others, which g++ builds, clang builds every eighth, and neither lessons nor MPI nor packages. Of mistakes
-  # each compiler reads a third (nvcc an eighth), and a third of the headers is compiled alone. REGIMEN_TURN says which.
-  bench=TESTED headers=ON hurry=TESTS together=16 examples=ON mpi=AUTO cuda=AUTO every=1 small=1 once=()
+  # before it, every 24th (of random programs clang builds half); of the others, which g++ builds, clang builds every eighth, and neither
+  # lessons nor MPI nor packages. Of mistakes each compiler reads a third (nvcc an eighth); a third of the headers is compiled alone.
+  # REGIMEN_TURN says which.
+  bench=TESTED headers=ON hurry=TESTS together=16 examples=ON mpi=AUTO cuda=AUTO every=1 random=1 small=1 once=()
   [ $((jobs * 10)) -le "${memory:-0}" ] || together=4
   case $preset in
     asan | tsan) bench=OFF headers=OFF hurry=ON together=1 cuda=OFF once=(-LE '^compilers$') ;;
@@ -69,13 +70,13 @@ for preset in "${presets[@]}"; do
       if [ $first = no ]; then bench=OFF headers=OFF hurry=ON cuda=OFF once=(-LE '^compilers$')
       elif [ $preset = release ] && [ "${presets[1]:-}" = clang ] && program clang++; then every=24 shared=yes; fi
       # What g++ has built with the same libraries.
-      if [ $shared$preset = yesclang ]; then examples=OFF mpi=OFF small=8 once=(-LE '^(compilers|mpi|package|device)$'); fi
+      if [ $shared$preset = yesclang ]; then examples=OFF mpi=OFF random=2 small=8 once=(-LE '^(compilers|mpi|package|device)$'); fi
       first=no
       ;;
   esac
 
   say "$preset: configure"
-  cmake --preset "$preset" -DREGIMEN_BENCH=$bench -DREGIMEN_TEST_HEADERS=$headers -DREGIMEN_HURRY=$hurry -DREGIMEN_EXAMPLES=$examples -DREGIMEN_MPI=$mpi -DREGIMEN_TOGETHER=$together -DREGIMEN_CUDA=$cuda -DREGIMEN_EVERY=$every -DREGIMEN_EVERY_SMALL=$small -DREGIMEN_TURN="$turn" ${REGIMEN_DATA:+-DREGIMEN_DATA="$REGIMEN_DATA"} | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
+  cmake --preset "$preset" -DREGIMEN_BENCH=$bench -DREGIMEN_TEST_HEADERS=$headers -DREGIMEN_HURRY=$hurry -DREGIMEN_EXAMPLES=$examples -DREGIMEN_MPI=$mpi -DREGIMEN_TOGETHER=$together -DREGIMEN_CUDA=$cuda -DREGIMEN_EVERY=$every -DREGIMEN_EVERY_RANDOM=$random -DREGIMEN_EVERY_SMALL=$small -DREGIMEN_TURN="$turn" ${REGIMEN_DATA:+-DREGIMEN_DATA="$REGIMEN_DATA"} | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
 
   say "$preset: build ($jobs at a time)"
   begun=$SECONDS

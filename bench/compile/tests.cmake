@@ -19,7 +19,14 @@ add_custom_target(compile_budget COMMAND sh ${compile}/budget.sh --update ${coun
   COMMENT "bench/compile/budget.txt, counted anew")
 
 # Depth is free: programs of 12, 96 and 1000 blocks cost the same, under every compiler's default limits.
+list(LENGTH compilers count)
+set(index 0)
 foreach(compiler IN LISTS compilers)
+  math(EXPR index "${index} + 1")
+  is_shared_turn_of(turn ${index} ${count})
+  if(NOT turn)
+    continue()
+  endif()
   add_test(NAME compile.depth.${compiler} COMMAND sh ${compile}/depth.sh ${program_${compiler}} ${compile}/depth.cpp ${includes}
     COMMAND_EXPAND_LISTS)
   list(APPEND costs compile.depth.${compiler})
@@ -28,10 +35,10 @@ endforeach()
 # No kernel of a training step spills registers. (The table of docs/gpu.md is what this prints for 90a.)
 find_program(REGIMEN_PYTHON3 python3)
 mark_as_advanced(REGIMEN_PYTHON3)
-# A thread has at most 255 registers on each; where the suite is in a hurry one architecture speaks for all.
+# A thread has at most 255 registers on each; where the suite is shared one architecture speaks for all.
 if("nvcc" IN_LIST compilers AND REGIMEN_PYTHON3)
   set(architectures 80 90a 100)
-  if(REGIMEN_EVERY GREATER 1)
+  if(shares)
     set(architectures 90a)
   endif()
   foreach(architecture IN LISTS architectures)
@@ -46,6 +53,20 @@ file(GLOB quickstart ${root}/examples/*gpt.cpp)
 add_test(NAME compile.quickstart COMMAND bash ${compile}/quickstart.sh g++ 3.9 2048 "${quickstart}" -I${root}/examples ${includes}
   COMMAND_EXPAND_LISTS)
 list(APPEND costs compile.quickstart)
+
+# Programs of ResNet-50 and Llama compile in 1.6 times the quickstart's time. Where the suite is shared they take turns.
+set(models "")
+set(index 0)
+foreach(model IN ITEMS ${compile}/resnet.cpp ${compile}/llama.cpp)
+  math(EXPR index "${index} + 1")
+  is_shared_turn_of(turn ${index} 2)
+  if(turn)
+    string(APPEND models "${model} ")
+  endif()
+endforeach()
+add_test(NAME compile.models COMMAND bash ${compile}/models.sh g++ 1.6 "${quickstart}" "${models}" -I${root}/examples ${includes}
+  COMMAND_EXPAND_LISTS)
+list(APPEND costs compile.models)
 
 # Lesson 7, which is lesson 1 on a GPU, compiles for sm_90a in 5.1 times that of reference.cpp by nvcc, and 3 GB.
 if("nvcc" IN_LIST compilers)
