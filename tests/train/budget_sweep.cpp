@@ -210,11 +210,11 @@ TEST_CASE("GPT-2 of 1.5 billion parameters: with any budget little more than the
     most = std::max(most, ratio);
     ++tried;
   };
-  for (std::size_t budget = std::size_t(gpt.plain) - (64_MiB); budget >= least; budget -= (512_MiB)) look_at(budget);
+  for (std::size_t budget = std::size_t(gpt.plain) - (64_MiB); budget >= least; budget -= (1_GiB)) look_at(budget);
   taken = ~std::size_t{0};
-  for (std::size_t budget = 47_GiB; budget > least; budget -= (16_MiB)) look_at(budget);
+  for (std::size_t budget = 47_GiB; budget > least; budget -= (64_MiB)) look_at(budget);
   look_at(least);
-  CHECK(tried > 330);
+  CHECK(tried > 100);
   CHECK(most < 1.04);  // 1.0381 from 46.51 to 46.69 GiB, where segments of more lengths than these two would do
 }
 TEST_CASE("the search finds the first of all mixtures") {

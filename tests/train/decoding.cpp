@@ -209,7 +209,7 @@ TEMPLATE_TEST_CASE(
   Windows<Inference<TestType, Batch<1>>> windows{model};
   std::size_t compared = 0;
   for (const std::size_t beginning : std::initializer_list<std::size_t>{1, 5, 39, 40, 55})
-    for (std::uint64_t key = 0; key < 6; ++key) {
+    for (std::uint64_t key = 0; key < 2; ++key) {
       const std::vector<std::int32_t> prompt = text_of(beginning, key);
       const std::vector<std::int32_t> kept = generate(model, prompt, 60, {.temperature = 0}),
                                       whole = generate(windows, prompt, 60, {.temperature = 0});
@@ -231,7 +231,7 @@ TEMPLATE_TEST_CASE(
         text.push_back(kept[i]);
       }
     }
-  CHECK(compared >= 30 * 60 / 2);  // logits are apart by a thousand times the tolerance and more, nearly always
+  CHECK(compared >= 10 * 60 / 2);  // logits are apart by a thousand times the tolerance and more, nearly always
   CHECK(tolerance < 1e-3);
 }
 

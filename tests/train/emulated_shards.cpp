@@ -74,7 +74,7 @@ class Shared : public emulated::Runtime {
   std::byte *own_ = nullptr, *own_end_ = nullptr;
 };
 
-constexpr std::uint64_t steps = 20;
+constexpr std::uint64_t steps = 12;  // more than an epoch of one rank
 
 /// The network with dropout and a tied table, in micro-batches that are reduced one by one, clipped and checkpointed.
 template <class Stage, class Who, class Where, class... More>
@@ -143,7 +143,7 @@ void reads_as_planned(std::size_t ranks) {
 
 }  // namespace
 
-TEST_CASE("twenty steps on emulated devices are the same bits under every Shard, by hosts and by NCCL") {
+TEST_CASE("twelve steps on emulated devices are the same bits under every Shard, by hosts and by NCCL") {
   for (const std::size_t ranks : {1u, 2u, 3u, 4u}) {
     CAPTURE(ranks);
     const Outcome replicated = outcome<Replicated, Threads, Emulated>(ranks);
@@ -155,7 +155,7 @@ TEST_CASE("twenty steps on emulated devices are the same bits under every Shard,
     CHECK(outcome<Replicated, Nccl, OnRuntime<Counted>>(ranks, 5) == replicated);
     CHECK(outcome<ZeRO1, Nccl, OnRuntime<Counted>>(ranks, 6) == replicated);
     CHECK(outcome<ZeRO2, Nccl, OnRuntime<Counted>>(ranks, 7) == replicated);
-    for (std::uint64_t seed = 0; seed < 4; ++seed)
+    for (std::uint64_t seed = 0; seed < 2; ++seed)
       CHECK(outcome<ZeRO3, Nccl, OnRuntime<Counted>>(ranks, seed) == replicated);
     CHECK(outcome<ZeRO3, Nccl, OnRuntime<Counted>, Graph<Off>>(ranks) == replicated);
     if (ranks % 2 == 0) {
@@ -208,7 +208,7 @@ TEST_CASE("ranks that NCCL connects may give step different numbers of samples")
   emulated::Runtime::defaults = {.seed = 2, .memory = std::size_t{64} << 20};
   const auto by_threads = losses(std::type_identity<Trainer<Gpt<1>, Batch<2>, Accumulate<2, ReduceEach>,
                                                             Communicator<Threads>, Shard<ZeRO2>, Device<Emulated>>>{});
-  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+  for (std::uint64_t seed = 0; seed < 2; ++seed) {
     CAPTURE(seed);
     emulated::Runtime::defaults.seed = seed;
     CHECK(losses(std::type_identity<Trainer<Gpt<1>, Batch<2>, Accumulate<2, ReduceEach>, Communicator<Nccl>,

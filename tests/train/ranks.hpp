@@ -20,7 +20,7 @@ struct Outcome {
   bool operator==(const Outcome& other) const = default;
 };
 
-/// Twenty steps over data whose last batch of an epoch is short, and for some ranks empty.
+/// Steps over data whose last batch of an epoch is short, and for some ranks empty.
 template <class Train, class... Ranks>
 Outcome train_as_rank(bool poison, std::uint64_t steps, Ranks&... communicator) {
   static const Fake data({.samples = 43, .classes = 11, .seed = 3});
