@@ -33,6 +33,52 @@ run 0 --separator '<end>' --tokenizer "$work/mine.json" --output "$work/two.bin"
 cmp "$work/one.bin" "$work/two.bin" || fail "the saved vocabulary gives other tokens"
 run 0 --pattern cl100k --tokenizer "$recorded/cl100k.tiktoken" --output "$work/ranks.bin" "$recorded/text.txt"
 
+# Shards: the tokens of the one file, in order, under names that say how many there are.
+tokenize() { run "$1" --tokenizer "$recorded/gpt2.json" "${@:2}" "$recorded/text.txt" "$recorded/text.txt"; }
+separated="--specials-in-text --separator <|endoftext|>"
+tokenize 0 $separated --output "$work/all.bin"
+tokens=$(sed -n 's/.*: \([0-9]*\) tokens of.*/\1/p' "$work/said")
+each=$((tokens / 3 + 1))
+mkdir "$work/shards"
+tokenize 0 $separated --output "$work/shards/all.bin" --shard-tokens $each
+grep -q "all.bin: $tokens tokens of .*, in 3 shards" "$work/said" || fail "no summary of the shards"
+listed() { (cd "$work/shards"; echo *); }
+three="all-00000-of-00003.bin all-00001-of-00003.bin all-00002-of-00003.bin"
+[ "$(listed)" = "$three" ] || fail "expected $three, found $(listed)"
+[ "$(bytes "$work/shards/all-00000-of-00003.bin")" -eq $((1024 + 2 * each)) ] || fail "expected $each tokens in the first"
+joined() { for shard in "$work"/shards/all-*.bin; do tail -c +1025 "$shard"; done; }
+tail -c +1025 "$work/all.bin" > "$work/expected"
+joined | cmp - "$work/expected" || fail "the shards have other tokens"
+
+# Shards of an earlier run are neither mixed with others nor overwritten, unless that is wanted; then none of them stays.
+tokenize 1 --output "$work/shards/all" --shard-tokens $each
+grep -q "all: expected no shards yet, found .*/all-00000-of-00003.bin; replace them (--replace), or choose another name" "$work/said" || fail "no word about shards"
+run 1 --train 300 --tokenizer "$work/late.json" --output "$work/shards/all" --shard-tokens 9 "$recorded/text.txt"
+[ ! -e "$work/late.json" ] || fail "a vocabulary was learned for nothing"
+tokenize 1 --output "$work/shards/all" --shard-tokens 9 --replace --separator '<none>'
+[ "$(listed)" = "$three" ] || fail "a failed run changed the shards"
+joined | cmp - "$work/expected" || fail "a failed run changed the tokens"
+tokenize 0 $separated --output "$work/shards/all" --shard-tokens $tokens --replace
+[ "$(listed)" = all-00000-of-00001.bin ] || fail "expected one shard, found $(listed)"
+joined | cmp - "$work/expected" || fail "the one shard has other tokens"
+cp "$recorded/text.txt" "$work/shards/all-00000-of-00001.bin"
+ln -s shards/all-00000-of-00001.bin "$work/behind.txt"
+for input in "$work/shards/all-00000-of-00001.bin" "$work/shards/../shards/all-00000-of-00001.bin" "$work/behind.txt"; do
+  run 1 --tokenizer "$recorded/gpt2.json" --output "$work/shards/all" --shard-tokens 9 --replace "$input"
+  grep -q -- "--output .*: expected a file of its own, found an input" "$work/said" || fail "no word about the input"
+done
+run 1 --train 300 --tokenizer "$work/shards/new-00000-of-00004.bin" --output "$work/shards/new" --shard-tokens 9 "$recorded/text.txt"
+grep -q "found the file of --tokenizer" "$work/said" || fail "no word about the vocabulary"
+cmp "$recorded/text.txt" "$work/shards/all-00000-of-00001.bin" || fail "the input is overwritten"
+[ "$(listed)" = all-00000-of-00001.bin ] || fail "files of failed runs: $(listed)"
+tokenize 1 --output "$work/none" --shard-tokens 2147483648
+grep -q "expected 1 to 2147483647, found 2147483648" "$work/said" || fail "no word about the size of a shard"
+tokenize 2 --output "$work/none.bin" --replace
+
+# More shards than files that a shell lets a program open.
+(ulimit -Sn 64; tokenize 0 --raw --output "$work/shards/many" --shard-tokens 10)
+[ "$(cd "$work/shards"; echo many-*.bin | wc -w)" -gt 64 ] || fail "too few shards to tell"
+
 # What goes wrong is one line, and leaves no file.
 run 1 --tokenizer "$recorded/cl100k.tiktoken" --output "$work/none.bin" "$recorded/text.txt"
 grep -q -- "--pattern: expected the pattern of" "$work/said" || fail "no word about the pattern"

@@ -15,7 +15,9 @@
 #include <sys/wait.h>
 
 #include <array>
+#include <condition_variable>
 #include <csignal>
+#include <mutex>
 #include <random>
 #include <thread>
 
@@ -38,6 +40,34 @@ bool says(const std::string& text, const std::vector<std::string>& parts) {
 
 const std::string secret = "what nobody but these machines know", another = "what nobody but those machines know";
 
+/// Holds whoever comes to it while it is shut; nobody longer than a test may take.
+class Gate {
+ public:
+  void pass() {
+    std::unique_lock lock(mutex_);
+    ++held_;
+    changed_.notify_all();
+    changed_.wait_for(lock, std::chrono::seconds(20), [this] { return !is_shut_; });
+    --held_;
+  }
+  void shut(bool shuts) {
+    const std::lock_guard lock(mutex_);
+    is_shut_ = shuts;
+    changed_.notify_all();
+  }
+  /// Waits until so many are held.
+  bool holds(int count) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return held_ == count; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int held_ = 0;
+  bool is_shut_ = false;
+};
+
 /// Samples that change with the epoch and the seed; uneven in time, so that answers overtake one another.
 struct Pictures {
   std::size_t count = 210;
@@ -46,6 +76,7 @@ struct Pictures {
   std::size_t broken = ~std::size_t{0};
   std::size_t odd = ~std::size_t{0};  // of this one alone
   int slow = 1;                       // · 40 us, for some
+  Gate* gate = nullptr;               // before sample 2
 
   std::string name() const { return label; }
   std::size_t size(const SampleShape& shape) const {
@@ -54,6 +85,7 @@ struct Pictures {
   }
   void read(const data::Key& key, Sample<float, std::int32_t> sample) const {
     if (key.index == broken) throw Error(label + ", sample " + std::to_string(key.index), "a picture", "a hole");
+    if (gate != nullptr && key.index == 2) gate->pass();
     if (key.index % 5 == 2) std::this_thread::sleep_for(std::chrono::microseconds(40 * slow));
     for (std::size_t i = 0; i < sample.input.size(); ++i)
       sample.input[i] = static_cast<float>(key.bits(i + other + (key.index == odd ? 1 : 0)) % 1000) / 7;
@@ -495,30 +527,43 @@ TEST_CASE("a worker survives whoever calls") {
   REQUIRE(batches_of(Remote({at(little.port())}, options()), how) == all);
   REQUIRE(batches_of(Remote({at(server.port())}, options()), how) == all);
   // The memory for what it did not read is free again: this needs more than the half of all.
-  std::unique_ptr<Stranger> next;
-  for (int tries = 0; tries < 200 && (next == nullptr || !next->open()); ++tries) {
-    std::this_thread::sleep_for(milliseconds(20));  // until the last one is gone
-    next = std::make_unique<Stranger>(little.port());
-  }
-  Frame answer;
-  REQUIRE(next->say(frame_of(Kind::Read, 1, bytes_of(many)), many));
-  REQUIRE(next->receive(answer));
-  CHECK(answer.kind == Kind::Samples);
+  const auto admitted = [&](const Server& only_one) {  // when the last one is gone
+    const auto until = Clock::now() + std::chrono::seconds(20);
+    auto next = std::make_unique<Stranger>(only_one.port());
+    for (; next->heard == comm::detail::Heard::Later && Clock::now() < until;
+         next = std::make_unique<Stranger>(only_one.port()))
+      std::this_thread::sleep_for(milliseconds(1));
+    REQUIRE(next->heard == comm::detail::Heard::Welcome);
+    return next;
+  };
+  const auto has_memory = [&](const Server& only_one) {
+    const auto next = admitted(only_one);
+    Frame answer;
+    return next->open() && next->say(frame_of(Kind::Read, 1, bytes_of(many)), many) && next->receive(answer) &&
+           answer.kind == Kind::Samples;
+  };
+  CHECK(has_memory(little));
 
   // Who asks, and has gone before the answer: the memory for it is free again.
-  Pictures slow;
-  slow.slow = 250;  // 10 ms for each of index 2
-  small.connections = 256;
-  const Server again(slow, small);
+  Gate gate;
+  Pictures gated;
+  gated.gate = &gate;
+  small.deadline = milliseconds(20000);
+  const Server again(gated, small);
+  const std::unique_ptr<Gate, void (*)(Gate*)> opens(&gate, [](Gate* of) { of->shut(false); });  // however this ends
   std::string ten;
   for (int i = 0; i < 10; ++i) ten += text_of({2, 0, 0});
   for (int i = 0; i < 16; ++i) {
-    const Stranger hasty(again.port());
-    REQUIRE(hasty.open());
+    auto hasty = admitted(again);  // so the last one is gone; two of its requests are computed yet
+    gate.shut(false);
+    REQUIRE(hasty->open());
+    gate.shut(true);
     for (std::uint32_t number = 1; number <= 8; ++number)  // of which some are never begun
-      REQUIRE(hasty.say(frame_of(Kind::Read, number, bytes_of(ten)), ten));
-    std::this_thread::sleep_for(milliseconds(20));
+      REQUIRE(hasty->say(frame_of(Kind::Read, number, bytes_of(ten)), ten));
+    REQUIRE(gate.holds(2));
   }
+  gate.shut(false);
+  CHECK(has_memory(again));
   REQUIRE(batches_of(Remote({at(again.port())}, options()), how) == all);
 }
 

@@ -250,7 +250,24 @@ TEST_CASE("classes have weights: the loss is PyTorch's weighted mean, and accura
   }
   CHECK(of_training.sums == std::vector<double>{right_first, weight_first});
   CHECK(trainer.fit(weighted, {.steps = 3, .progress = false}).steps == 3);
-  ::test::refuses([&] { trainer.evaluate(data::ClassWeights(samples.rows(), {1, 2})); },
+  // As many weights as the model has classes, whatever classes the data have; with no model, as they have.
+  static_assert(Weighed::sample_shape().classes == 3);
+  for (const std::vector<float>& wrong : {std::vector<float>{}, {1, 2}, {1, 2, 3, 4}}) {
+    const data::ClassWeights other(samples.rows(), wrong);
+    const std::string words = "ClassWeights of Rows: expected 3 weights, one for each class of the model, found " +
+                              std::to_string(wrong.size()) + "; give ClassWeights a weight for each class";
+    ::test::refuses([&] { trainer.fit(other, {.steps = 1, .progress = false}); }, words.c_str());
+    ::test::refuses([&] { trainer.evaluate(other); }, words.c_str());
+    ::test::refuses([&] { trainer.fit(weighted, other, {.steps = 1, .progress = false}); }, words.c_str());
+  }
+  const data::ClassWeights fewer(samples.rows(), {1, 2});
+  CHECK(fewer.size({.input = 4, .target = 1}) == 13);
+  double input[4];
+  Weighed::Label target[1];
+  const Sample<double, Weighed::Label> sample{input, target};
+  fewer.read(data::Key{.index = 1}, sample);
+  CHECK((target[0].get<0>()[0] == 1 && target[0].get<1>()[0] == 2));
+  ::test::refuses([&] { fewer.read(data::Key{.index = 2}, sample); },
                   "expected a class with a weight, 0 to 1, found 2");
   for (const float wrong : {-5.0f, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
     ::test::refuses([&] { data::ClassWeights(samples.rows(), {1, wrong, 1}); },

@@ -139,6 +139,12 @@ class AtomicFile final {
       throw failure("to sync the directory", "the new file is in place, but may not survive a loss of power");
   }
 
+  /// The same under another name in the same folder, which only now is known; a link of that name is replaced.
+  [[gnu::cold]] void commit_as(const std::string& path) {
+    path_ = target_ = path;
+    commit();
+  }
+
   /// Whether `text` is the suffix of a temporary's name: ".tmp-<process>" or ".tmp-<process>-<number>".
   [[gnu::cold]] static bool ends_temporary(std::string_view text) {
     constexpr std::string_view begin = ".tmp-";

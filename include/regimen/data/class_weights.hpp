@@ -30,7 +30,8 @@ namespace regimen::data {
 ///   source    writes one class for each sample, or ignore_index
 ///   weights   of the classes, in their order; an evaluation may have others, all 1, say
 ///
-/// failure  Error for a weight that is negative or not finite; for a class without a weight, when its sample is read
+/// failure  Error for a weight that is negative or not finite; from size() for a model of more or fewer classes than
+///          weights; for a class without a weight, when its sample is read
 template <class Source>
 class ClassWeights final {
   using Class = Value<std::int32_t, Shape<1>>;
@@ -45,7 +46,14 @@ class ClassWeights final {
   }
 
   std::string name() const { return regimen::detail::name_of_source(source_); }
-  std::size_t size(const SampleShape& shape) const { return source_.size(shape); }
+  std::size_t size(const SampleShape& shape) const {
+    const std::size_t classes = shape.classes != 0 ? shape.classes : shape.vocabulary_or_classes;
+    if (classes != 0 && classes != weights_.size())
+      throw Error("ClassWeights of " + name(),
+                  regimen::detail::counted(classes, "weight") + ", one for each class of the model",
+                  std::to_string(weights_.size()), "give ClassWeights a weight for each class, in their order");
+    return source_.size(shape);
+  }
   template <class In>
     requires regimen::Source<Source, In, std::int32_t>
   void read(const Key& key, Sample<In, Bundled<Class, Weight>> sample) const {

@@ -3,6 +3,7 @@
 
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/indexed_files.hpp>
+#include <regimen/rule/field_takes_type.hpp>
 #include <regimen/rule/names_match_types.hpp>
 
 #include <nlohmann/json.hpp>  // 2 s of compile time
@@ -27,8 +28,12 @@ namespace regimen::data {
 
 namespace detail {
 
+/// What a field may be: expected(), and take(value, to), false if it is none. Not of any other type, which JsonLines refuses.
 template <class T>
-struct JsonField;  // what a field may be: `expected`, and take(value, to), false if it is none
+struct JsonField {
+  static std::string expected() { return {}; }
+  static bool take(nlohmann::json&, T&) { return false; }
+};
 
 template <>
 struct JsonField<std::string> {
@@ -56,6 +61,7 @@ struct JsonField<T> {
   }
 };
 template <std::integral T>
+  requires rule::field_takes_type<T>::holds
 struct JsonField<T> {
   static std::string expected() {
     return "a whole number from " + std::to_string((std::numeric_limits<T>::min)()) + " to " +
@@ -119,6 +125,7 @@ struct JsonField<nlohmann::json> {
 template <class... Types>
 class JsonLines final {
  public:
+  static_assert((sizeof(typename rule::field_takes_type<Types>::must_hold) + ...));
   using Row = std::tuple<Types...>;
   using Names = std::array<std::string, sizeof...(Types)>;
 

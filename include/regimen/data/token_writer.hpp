@@ -19,12 +19,14 @@ namespace regimen::data {
 ///   Auto    llm.c's layout: uint16 if the vocabulary has at most 65536 tokens, else uint32
 ///   Raw     nanoGPT's: uint16 and nothing else, for such a vocabulary alone
 ///
-/// failure  Error for ids outside the vocabulary, for more than 2^31 - 1 tokens with a header, whose number has 32 bits,
-///          and as AtomicFile
+/// failure  Error for ids outside the vocabulary, for more than 2^31 - 1 tokens with a header, whose number has 32 bits
+///          (TokenShards writes several files), and as AtomicFile
 /// cost     64 KiB
 class TokenWriter final {
  public:
   enum Layout { Auto, Raw };
+  /// Tokens in a file with a header, at most.
+  static constexpr std::size_t most = (std::numeric_limits<std::int32_t>::max)();
 
   TokenWriter(const std::string& path, std::size_t vocabulary, Layout layout = Auto)
       : path_(path),
@@ -35,12 +37,16 @@ class TokenWriter final {
     if (layout == Raw && width_ == 4)
       throw Error(path, "a vocabulary of at most 65536 tokens in a file without a header", std::to_string(vocabulary),
                   "write one with a header (TokenWriter::Auto)");
-    if (vocabulary == 0 || vocabulary > std::size_t{(std::numeric_limits<std::int32_t>::max)()})
+    if (vocabulary == 0 || vocabulary > most)
       throw Error(path, "a vocabulary of 1 to 2^31 - 1 tokens", std::to_string(vocabulary));
     if (has_header_) write_header(false);
   }
 
   void write(std::span<const std::int32_t> tokens) {
+    if (has_header_ && tokens.size() > most - count_)
+      throw Error(path_, "at most " + std::to_string(most) + " tokens in a file with a header",
+                  std::to_string(count_ + tokens.size()),
+                  "write several files: tokens --shard-tokens 1000000000, or data::TokenShards");
     for (const std::int32_t token : tokens) {
       if (token < 0 || static_cast<std::size_t>(token) >= vocabulary_)
         throw Error(path_ + ", token " + std::to_string(count_), "an id below " + std::to_string(vocabulary_),
@@ -49,19 +55,24 @@ class TokenWriter final {
       ++count_;
       if (buffer_.size() >= std::size_t{1} << 16) flush();
     }
-    if (has_header_ && count_ > std::size_t{(std::numeric_limits<std::int32_t>::max)()})
-      throw Error(path_, "at most 2^31 - 1 tokens in a file with a header", std::to_string(count_),
-                  "write several files");
   }
 
   /// Tokens so far.
   std::size_t count() const { return count_; }
 
-  void commit() {
+  /// All tokens are on the disk, and no more come: a commit needs no more room.
+  void finish() {
     flush();
     if (has_header_) write_header(true);
+    buffer_ = {};
+    file_.sync();
+  }
+  void commit() {
+    finish();
     file_.commit();
   }
+  /// After finish(): the file appears under another name in the same folder.
+  void commit_as(const std::string& path) { file_.commit_as(path); }
 
  private:
   void put(std::uint32_t value, std::size_t width) {

@@ -60,6 +60,19 @@ template <std::size_t count>
 constexpr std::size_t single_bound(const std::array<std::size_t, count>&) {
   return 0;
 }
+/// Likewise of labels; of classes with weights that of the classes.
+template <class Label>
+constexpr std::size_t bound_of_labels(std::size_t bound) {
+  return std::is_integral_v<Label> ? bound : 0;
+}
+template <class Label, std::size_t count>
+constexpr std::size_t bound_of_labels(const std::array<std::size_t, count>& bounds) {
+  if constexpr (regimen::detail::is_bundle<Label> && count == 2) {
+    using First = typename regimen::detail::bundled_value<0, Label>::type::Element;
+    if (std::is_integral_v<First> && bounds[1] == regimen::detail::are_weights) return bounds[0];
+  }
+  return 0;
+}
 
 /// failure   Error naming sample (the first of these is `first`), position and token
 template <class Input>

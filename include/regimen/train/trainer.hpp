@@ -396,7 +396,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// The extents of this model's samples, for a data source.
   static constexpr SampleShape sample_shape() {
     return {input_size, target_size, train::single_bound(Session::vocabulary),
-            std::is_integral_v<Label> ? train::single_bound(Step::classes) : 0};
+            train::bound_of_labels<Label>(Step::classes)};
   }
 
   /// For tests: from now on fills freed memory with NaN.
