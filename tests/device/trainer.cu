@@ -31,7 +31,10 @@ std::size_t steps = 52;  // of which four go in one launch
 
 template <class Train>
 std::vector<double> losses() {
-  Train trainer;
+  typename Train::Options options;
+  if constexpr (requires { options.optimizer.schedules; })  // of a group by itself
+    options.optimizer.schedules.rest = Schedule::warmup_cosine(4, 40, 0.1);
+  Train trainer(options);
   const std::size_t before = trainer.used().operations;  // copies of the weights for kernels
   std::vector<double> all;
   trainer.fit(Fake({.samples = 64, .classes = 7, .seed = 2}), {.steps = steps, .progress = false},
@@ -102,6 +105,7 @@ int main(int argc, char** argv) try {
   holds = agree<Precision<tf32>>("tf32") && holds;
   holds = agree<Precision<bf16, fp32>>("bf16") && holds;
   holds = agree<Precision<fp32>, Optimizer<Muon>>("fp32, Muon") && holds;
+  holds = agree<Precision<fp32>, Optimizer<Split<Matrices<Muon>, Rest<AdamW>>>>("fp32, two schedules") && holds;
   holds = agree<Precision<fp16, fp32>>("fp16") && holds;
   return holds ? 0 : 1;
 } catch (const std::exception& error) {

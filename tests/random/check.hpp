@@ -253,6 +253,11 @@ class SubjectOf final : public Subject {
     if constexpr (requires { options.optimizer.weight_decay; }) options.optimizer.weight_decay = 0.1;
     options.threads = 1;
     options.schedule = Schedule::warmup_cosine(1, 6, 0.5);
+    if constexpr (requires { options.optimizer.schedules; }) {
+      constexpr std::size_t group = group_with_schedule<typename Train::Recipe::Network>;
+      if (group == 1) options.optimizer.schedules.first = Schedule::steps(2, 0.25);
+      if (group == 2) options.optimizer.schedules.rest = Schedule::warmup_linear(2, 5, 0.125);
+    }
     if constexpr (alone) return Train(options);
     else return Train(*ranks, options);
   }

@@ -148,6 +148,13 @@ struct DrawnModel final {
 template <class Source>
 struct Network final : DrawnModel<Source>::type {};
 
+/// Of the groups of a Split, which has a schedule of its own: 0 none, 1 the first, 2 the rest. No policy says it, so it is
+/// drawn with the model, and neighbours have it in common.
+template <class Model>
+inline constexpr std::size_t group_with_schedule = 0;
+template <class Source>
+inline constexpr std::size_t group_with_schedule<Network<Source>> = Source::below(of_policy, 21, 3);
+
 // ---- policies
 
 template <class Policies>

@@ -23,8 +23,41 @@ struct regimen::children<Sum<A, B>> : regimen::Branches<A, B> {
   using with = Sum<Others...>;
 };
 
+/// Two combinators that nothing can walk: one without a walker, one whose walker only goes forward.
+template <class A>
+struct Unwalked final {
+  static constexpr const char* name = "unwalked";
+};
+template <class A>
+struct Forward final {
+  static constexpr const char* name = "forward";
+};
+template <class A>
+struct regimen::children<Unwalked<A>> : regimen::Branches<A> {
+  template <class... Others>
+  using with = Unwalked<Others...>;
+};
+template <class A>
+struct regimen::children<Forward<A>> : regimen::Branches<A> {
+  template <class... Others>
+  using with = Forward<Others...>;
+};
+
 namespace regimen::walk {
 
+template <class A, class X, class Context, bool flows>
+struct Node<Forward<A>, X, Context, flows> {
+  using Of = Inner<X, Context, flows, A>;
+  using Output = typename Of::Output;
+  static constexpr ParameterLayout layout = Of::layout;
+  static constexpr bool active = Of::active, reads_input = Of::reads_input, reads_output = Of::reads_output,
+                        recomputes_output = false, reads_weights = Of::reads_weights, keeps_d_y = Of::keeps_d_y;
+  static constexpr std::size_t footprint(const auto& walk, Place place) { return Of::footprint(walk, place); }
+  static constexpr bool is_idle(Place place) { return Of::is_idle(place); }
+  static constexpr std::size_t forward(auto& walk, Tensor x, Weights w, Path path, Way way) {
+    return Of::forward(walk, x, w, path, way);
+  }
+};
 template <class A, class B, class X, class Context, bool flows>
 struct Node<Sum<A, B>, X, Context, flows> {
   using Left = Inner<X, Context, flows, A>;
@@ -111,6 +144,8 @@ struct Odd : Model<Input<Vector<32>>, Down, Residual<Sum<Shared<One, Linear<8>>,
 static_assert(Composable<Net, Batch<4>>);
 static_assert(!Composable<Model<Input<Vector<32>>, Sum<Linear<4>, int>>>);       // what is no layer is found in it
 static_assert(!Composable<Model<Input<Tokens<8>>, Sum<Linear<4>, Linear<4>>>>);  // and what does not fit its input
+static_assert(!Composable<Model<Input<Vector<32>>, Unwalked<Linear<4>>>>);
+static_assert(!Composable<Model<Input<Vector<32>>, Residual<Forward<Linear<32>>>, Linear<4>>>);
 static_assert(!Composable<Net, Checkpoint<Every<9>>> &&
               Composable<Net, Checkpoint<Every<2>>>);  // as deep as the Repeat that stands beside it
 static_assert(Composable<Net, Freeze<LayerNorm>> && !Composable<Net, Freeze<Linear<5>>> &&

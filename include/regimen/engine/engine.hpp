@@ -108,6 +108,13 @@ struct DefaultTraits {
   static constexpr bool runs = true;
 };
 
+/// What every operation says of itself: a plan adds its cost up, a profile shows its name.
+template <class Operation>
+concept SaysNameAndCost = requires(const Operation& operation, Cost& sum) {
+  static_cast<const char*>(Operation::name);
+  sum += operation.cost();
+};
+
 /// The part of an engine that a walk uses; the plan's engine has it, too. Its Traits derive from DefaultTraits.
 ///
 ///   Traits::scratch(operation)   workspace of this engine's kernel, in bytes. The walk allocates it from the arena for

@@ -164,8 +164,9 @@ struct Recipe {
                           evaluation_walked = summary(walk_evaluation(batch, false, nullptr, planned_ranks));
   static constexpr Report live = live_at_peak(batch, planned_ranks, step_walked, evaluation_walked);
   static constexpr MemoryPlan plan = make_plan(batch, planned_ranks, step_walked, evaluation_walked, live);
-  /// Of a step: an operation that the device lacks.
-  static constexpr typename Planned::Engine::Lacking lacking = step_walked.lacking;
+  /// An operation that the device lacks, of a step, or of an evaluation alone.
+  static constexpr typename Planned::Engine::Lacking lacking =
+      step_walked.lacking.any ? step_walked.lacking : evaluation_walked.lacking;
 };
 
 /// Under Checkpoint<Budget<...>>: the recipe with the schedule that the compiler chooses.

@@ -122,6 +122,7 @@ struct Step : Forward<Bound_> {
       engine.run(op::Cast<S, S>{{output}, {copy}, engine.batch * Output::size});
       output = copy;
     }
+    engine.path = {};  // what a loss runs is no layer's
     Loss::template run<true, Output>(engine, output, r.target, r.scalars, scale_of(engine.capacity, engine.ranks));
     return output;
   }
@@ -259,6 +260,7 @@ struct Step : Forward<Bound_> {
   }
   /// The part of it after the model's output, which it frees.
   static constexpr void evaluate_output(auto& engine, const Resident& r, std::size_t output) {
+    engine.path = {};
     if constexpr (counts_correct<std::remove_cvref_t<decltype(engine)>>)
       Loss::template count_correct<Output>(engine, output, r.target, r.scalars);
     Loss::template run<false, Output>(engine, output, r.target, r.scalars, 1.0);

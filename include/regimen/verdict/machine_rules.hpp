@@ -10,7 +10,9 @@
 #include <regimen/rule/form_ends_keys.hpp>
 #include <regimen/rule/form_shares_keys.hpp>
 #include <regimen/rule/form_slides.hpp>
+#include <regimen/rule/operation_has_compute.hpp>
 #include <regimen/rule/operation_has_kernel.hpp>
+#include <regimen/rule/operation_says_cost.hpp>
 #include <regimen/rule/rows_are_aligned.hpp>
 #include <regimen/rule/spans_stay_on_the_host.hpp>
 #include <regimen/verdict/compose.hpp>
@@ -36,22 +38,37 @@ template <class UpdateRule>
 using computes_on_spans =
     std::bool_constant<regimen::detail::sees_whole_tensors<UpdateRule> && !UpdatesByOperations<UpdateRule>>;
 
-/// The owner of an operation that the device lacks: a layer, or the update rule.
+/// The owner of an operation that lacks a part: a layer, the loss, or the update rule.
+template <class Recipe>
+constexpr auto owner_of_lacking() {
+  if constexpr (requires { typename Recipe::UpdateRule; }) {
+    if constexpr (Recipe::lacking.phase == op::Phase::update) return mp::mp_identity<typename Recipe::UpdateRule>{};
+    else if constexpr (Recipe::lacking.path.digits == 0) return mp::mp_identity<typename Recipe::Loss>{};
+    else return owner_at<typename Recipe::Bound, Recipe::lacking.path.digits>();
+  } else {
+    return owner_at<typename Recipe::Bound, Recipe::lacking.path.digits>();
+  }
+}
+template <class Recipe>
+using spans_of = mp::mp_copy_if<typename GroupsOf<typename Recipe::UpdateRule>::Rules, computes_on_spans>;
+
 template <class Recipe, class Configuration>
 constexpr auto operation_rules() {
   using Device = typename Configuration::device;
   using Attention = typename Configuration::attention;
-  if constexpr (!Recipe::Planned::Engine::Traits::is_checked) return mp::mp_list<>{};
-  else if constexpr (!Recipe::lacking.any) return mp::mp_list<>{};
-  else if constexpr (requires { typename Recipe::UpdateRule; } && Recipe::lacking.phase == op::Phase::update) {
-    using OnSpans = mp::mp_copy_if<typename GroupsOf<typename Recipe::UpdateRule>::Rules, computes_on_spans>;
-    if constexpr (mp::mp_empty<OnSpans>::value)
-      return mp::mp_list<rule::operation_has_kernel<typename Recipe::UpdateRule, Device, false>>{};
-    else return mp::mp_list<rule::spans_stay_on_the_host<mp::mp_front<OnSpans>, Device, false>>{};
+  if constexpr (!Recipe::lacking.any) {
+    return mp::mp_list<>{};
   } else {
-    using Owner = typename decltype(owner_at<typename Recipe::Bound, Recipe::lacking.path.digits>())::type;
+    using Owner = typename decltype(owner_of_lacking<Recipe>())::type;
     constexpr unsigned part = Recipe::lacking.refused_part;
-    if constexpr (part == 0) return mp::mp_list<rule::operation_has_kernel<Owner, Device, false>>{};
+    if constexpr (!Recipe::lacking.is_said) return mp::mp_list<rule::operation_says_cost<Owner, false>>{};
+    else if constexpr (std::is_same_v<typename Device::where, Cpu>)
+      return mp::mp_list<rule::operation_has_compute<Owner, Device, false>>{};
+    else if constexpr (Recipe::lacking.phase == op::Phase::update) {
+      if constexpr (mp::mp_empty<spans_of<Recipe>>::value)
+        return mp::mp_list<rule::operation_has_kernel<Owner, Device, false>>{};
+      else return mp::mp_list<rule::spans_stay_on_the_host<mp::mp_front<spans_of<Recipe>>, Device, false>>{};
+    } else if constexpr (part == 0) return mp::mp_list<rule::operation_has_kernel<Owner, Device, false>>{};
     else if constexpr (part == 1) return mp::mp_list<rule::cudnn_computes_in_half<Owner, Attention, false>>{};
     else if constexpr (part == 2) return mp::mp_list<rule::cudnn_takes_heads<Owner, Attention, false>>{};
     else if constexpr (part == 3) return mp::mp_list<rule::form_shares_keys<Owner, Attention, false>>{};

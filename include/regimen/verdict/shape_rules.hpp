@@ -3,8 +3,10 @@
 
 #include <regimen/engine/plan/engine.hpp>
 #include <regimen/layer/join.hpp>
+#include <regimen/program/facts.hpp>
 #include <regimen/rule/as_takes_element_type.hpp>
 #include <regimen/rule/branches_keep_element.hpp>
+#include <regimen/rule/combinator_has_walker.hpp>
 #include <regimen/rule/element_type_is_built.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
 #include <regimen/rule/fork_joins_branches.hpp>
@@ -96,10 +98,34 @@ struct check_layer {
   using Output = typename Found::Output;
   static constexpr double elements = Found::elements;
 };
+/// Whether a combinator has a walker. What policies decide of a walk does not matter: these facts are the simplest.
+struct NothingShared {
+  using Tied = mp::mp_list<>;
+  using Named = mp::mp_list<>;
+};
+template <class Compute>
+using PlainContext =
+    walk::ContextOf<InferenceFacts<Compute, 1, 1, Fusing<false, op::NoEpilogues>>, NothingShared, Compute, false>;
+template <class Layer, class X, class Roles>
+inline constexpr bool is_walked = walk::Walks<walk::Node<Layer, X, PlainContext<typename Roles::computed>, true>,
+                                              walk::Walk<plan::Engine<plan::AnyTraits>>>;
 /// A combinator of a program's own: each child reads its input.
 template <class Layer, class X, class Roles, class... Children>
 struct check_branches {
-  using broken = mp::mp_append<mp::mp_list<>, typename check_chain<X, Roles, Children>::broken...>;
+ private:
+  /// What its children refuse; only then whether it has a walker.
+  template <class Layer_, class Broken>
+  struct refused {
+    using type = Broken;
+  };
+  template <class Layer_>
+  struct refused<Layer_, mp::mp_list<>> {
+    using type = broken_of<mp::mp_list<rule::combinator_has_walker<Layer_, is_walked<Layer_, X, Roles>>>>;
+  };
+
+ public:
+  using broken =
+      typename refused<Layer, mp::mp_append<mp::mp_list<>, typename check_chain<X, Roles, Children>::broken...>>::type;
   using Output = typename children<Layer>::template output<X, typename check_chain<X, Roles, Children>::Output...>;
   static constexpr double elements = (0.0 + ... + check_chain<X, Roles, Children>::elements);
 };

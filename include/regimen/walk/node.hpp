@@ -6,6 +6,8 @@
 //   forward(..., Way)         consumes x, pushes `footprint(place)` bytes, returns y
 //   retire_output(place)     before backward: pops y, unless the node itself reads it
 //   backward(..., place)     consumes d_y, pops the rest down to `floor`, returns d_x (owned, transient), or absent
+//   Output, layout, active, reads_input, reads_output, recomputes_output, reads_weights, keeps_d_y, is_idle(place),
+//   place_tensors, name_tensors      what other walkers, and the lists of parameters, ask of it
 //   sums_y, sums_d_x         optional: whether it adds a Way's `onto` to y, and that of d_y to d_x
 //
 // How a node is walked is an argument, no template parameter: one function of each serves training, recomputation and
@@ -391,6 +393,24 @@ struct Node {
     Bound::forward(engine, call);
     give_all(engine, call.scratch);
   }
+};
+
+/// A combinator that nothing walks: each has a specialisation of its own.
+template <Combinator Layer, class X, class Context, bool flows>
+struct Node<Layer, X, Context, flows> {};
+
+/// Whether a walker has the members that the top of this header lists. Instantiates no function.
+template <class Walker, class Walk>
+concept Walks = requires(Walk& walk, Tensor tensor, Weights weights, Place place, Way way, TensorPlace*& out) {
+  typename Walker::Output::Shape;
+  Walker::layout.count;
+  Walker::active&& Walker::reads_input&& Walker::reads_output&& Walker::recomputes_output&& Walker::reads_weights&&
+      Walker::keeps_d_y&& Walker::is_idle(place);
+  Walker::footprint(walk, place);
+  Walker::forward(walk, tensor, weights, Path{}, way);
+  Walker::retire_output(walk, place);
+  Walker::backward(walk, tensor, absent, absent, weights, Path{}, place);
+  Walker::place_tensors(out, TensorPlace{});
 };
 
 }  // namespace regimen::walk

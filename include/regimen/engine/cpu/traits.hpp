@@ -10,6 +10,13 @@
 
 namespace regimen::cpu {
 
+class Engine;
+struct Memory;
+/// Whether an operation has compute(). Yes where nothing computes, since the engine is not included.
+template <class Operation, class Computing = Engine>
+concept HasCompute = !requires { sizeof(Computing); } ||
+                     requires(const Operation& operation, const Memory& at) { compute(operation, at); };
+
 /// Row chunks of a reduction over rows: a constant, so that results do not depend on the number of threads.
 inline constexpr std::size_t norm_chunks = 16;
 
@@ -81,6 +88,8 @@ struct ConvChunks {
 
 struct Traits : engine::DefaultTraits {
   using attention = Tiled;
+  template <class Operation>
+  static constexpr bool runs = HasCompute<Operation>;
 
   /// The host may read and write the arena between calls, by Engine::data(view).
   static constexpr bool is_host_memory = true;

@@ -245,7 +245,9 @@ class Engine : public engine::EveryIteration {
       runtime_.record(done_, stream_);
       transport_.synchronize(done_);
     } catch (const Error& error) {
-      const std::string layer = phase == op::Phase::update ? ", in the update" : ", at or after layer " + layer_.text();
+      const std::string layer = phase == op::Phase::update ? ", in the update"
+                                : layer_.digits == 0       ? ", outside of layers"
+                                                           : ", at or after layer " + layer_.text();
       throw Error(std::string("the operation ") + Operation::name + layer,
                   waits_ ? "its end without an error" : "to be prepared and queued", error.what());
     }

@@ -41,22 +41,26 @@ struct Engine {
     op::Phase phase = op::Phase::forward;
     Path path{};
     unsigned refused_part = 0;  // 0: it has no form at all; otherwise as Traits::refused_part says
+    bool is_said = true;        // whether it says its name and its cost
   };
   Lacking lacking{};
+  template <class Operation>
+  static constexpr bool is_whole = engine::SaysNameAndCost<Operation> && Traits::template runs<Operation>;
   ProductRows rows{};
 
   constexpr explicit Engine(std::size_t world = 1, bool walks_all = false) : full(walks_all), ranks(world) {}
 
   template <class Operation>
   constexpr void run(const Operation& operation, std::size_t /*scratch*/) {
-    if (counts) cost[static_cast<std::size_t>(phase)] += operation.cost();
+    if constexpr (engine::SaysNameAndCost<Operation>)
+      if (counts) cost[static_cast<std::size_t>(phase)] += operation.cost();
   }
 
   /// Before an operation runs, on a device whose Traits say what it lacks.   path   of the layer that runs it
   template <class Operation>
     requires(Traits::is_checked)
   constexpr void look_at(const Operation& operation, const Path& path) {
-    if (!Traits::template runs<Operation> && !lacking.any) lacking = {true, phase, path};
+    if (!is_whole<Operation> && !lacking.any) lacking = {true, phase, path, 0, engine::SaysNameAndCost<Operation>};
     if (const double flops = rows.flops_of(operation); flops > 0) {
       Cost& now = cost[static_cast<std::size_t>(phase)];
       now.products += flops;
@@ -65,6 +69,12 @@ struct Engine {
     if constexpr (requires { Traits::refused_part(operation); })
       if (const unsigned part = Traits::refused_part(operation); part != 0 && !lacking.any)
         lacking = {true, phase, path, part};
+  }
+  /// On a device that has a form of each operation of the library, only those of a program's own may lack one.
+  template <class Operation>
+    requires(!Traits::is_checked && !is_whole<Operation>)
+  constexpr void look_at(const Operation&, const Path& path) {
+    if (!lacking.any) lacking = {true, phase, path, 0, engine::SaysNameAndCost<Operation>};
   }
 
   constexpr void replay(const engine::Recording&, auto&& body) { body(); }
