@@ -3,6 +3,8 @@
 // names: own::Doubled
 #include "../support/model_recipe.hpp"
 
+#include <regimen/engine/cpu/engine.hpp>
+
 using namespace regimen;
 
 namespace own {
@@ -16,6 +18,9 @@ struct Twice final {  // y = 2 x
   // a name alone
 #endif
 };
+inline void compute(const Twice& o, const cpu::Memory& at) {
+  for (std::size_t i = 0; i < o.count; ++i) at(o.y)[i] = 2 * at(o.x)[i];
+}
 struct Doubled final {
   static constexpr const char* name = "doubled";
   static constexpr bool couples_samples = false;
