@@ -1,0 +1,254 @@
+// tests/train/budget_pairs.hpp — pairs of a model and a budget, drawn from seeds: what Checkpoint<Budget<Bytes>> promises, of
+// plans and not of their outlines. The plan fits; a smaller budget takes no more memory and no fewer operations; below the
+// least peak the rule refuses, and names that peak. Each pair is a search of a compiler: models have few schedules, so that
+// it takes a quarter of a second.
+#pragma once
+
+#include <regimen/comm/threads.hpp>
+#include <regimen/core/philox.hpp>
+#include <regimen/data/fake.hpp>
+#include <regimen/layer/batch_norm.hpp>
+#include <regimen/layer/dropout.hpp>
+#include <regimen/layer/embedding.hpp>
+#include <regimen/layer/join.hpp>
+#include <regimen/layer/named.hpp>
+#include <regimen/layer/pool.hpp>
+#include <regimen/layer/self_attention.hpp>
+#include <regimen/optimizer/sgd.hpp>
+#include <regimen/regimen.hpp>
+#include <regimen/verdict/recipe_rules.hpp>
+
+#include "support/catch.hpp"
+
+#include <boost/mp11.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace regimen::test {
+
+namespace mp = boost::mp11;
+
+// ---- what a seed draws
+
+template <std::uint64_t Seed>
+struct Draw {
+  static constexpr std::size_t below(std::uint64_t which, std::size_t bound) {
+    return static_cast<std::size_t>((mix(mix(Seed, 17), which) >> 20) % bound);
+  }
+  static constexpr std::size_t depth = 3 + below(0, 2), width = 8 * (1 + below(1, 4)), wide = width * (2 + below(2, 3));
+  template <std::uint64_t which, class... Choices>
+  using one_of = mp::mp_at_c<mp::mp_list<Choices...>, below(which, sizeof...(Choices))>;
+  template <class... Policies>
+  using list = mp::mp_list<Policies...>;
+  using Norm = one_of<3, LayerNorm, RmsNorm>;
+  using Kinked = one_of<4, Relu, Tanh>;  // keeps its output, which cannot be computed again
+  using In = Input<Vector<width>>;
+
+  using Ranks =
+      one_of<8, list<>, list<Shard<ZeRO1>, World<2>>, list<Shard<ZeRO2>, World<3>>, list<Shard<ZeRO3>, World<4>>>;
+  static constexpr bool is_alone = mp::mp_empty<Ranks>::value;
+  using Policies = mp::mp_append<
+      list<Batch<50 + below(5, 200)>>, one_of<6, list<>, list<>, list<Accumulate<2>>, list<Accumulate<3>>>,
+      one_of<7, list<>, list<Precision<bf16, fp32>>>, std::conditional_t<is_alone, list<>, list<Communicator<Threads>>>,
+      Ranks, one_of<9, list<>, list<Optimizer<Sgd>>>>;
+};
+
+/// The kinds of models: a seed makes the one of its remainder.
+inline constexpr std::size_t kinds = 12;
+template <std::uint64_t Seed, std::size_t kind = Seed % kinds>
+struct model_of;
+template <std::uint64_t Seed>
+using model = typename model_of<Seed>::type;
+struct OneSet;
+template <std::uint64_t Seed>
+struct model_of<Seed, 0> {
+  using D = Draw<Seed>;
+  using type =
+      Model<typename D::In,
+            Repeat<D::depth, Residual<typename D::Norm, Linear<D::wide>, typename D::Kinked, Linear<D::width>>>,
+            Linear<7>>;
+};
+template <std::uint64_t Seed>
+struct model_of<Seed, 1> {  // values that go from block to block through no sum
+  using D = Draw<Seed>;
+  using type =
+      Model<typename D::In, Repeat<D::depth, Sequential<Linear<D::wide>, typename D::Kinked, Linear<D::width>, Tanh>>,
+            typename D::Norm, Linear<5>>;
+};
+template <std::uint64_t Seed>
+struct model_of<Seed, 2> {
+  using D = Draw<Seed>;
+  using type = Model<Input<Tokens<8>>, Embedding<Vocabulary<11>, D::width>, PositionEmbedding,
+                     Repeat<2, Residual<SelfAttention<Heads<2>, Causal>>>, Linear<11>>;
+};
+template <std::uint64_t Seed>
+struct model_of<Seed, 3> {
+  using D = Draw<Seed>;
+  using type = Model<
+      typename D::In,
+      Repeat<D::depth, Fork<Add, Sequential<Linear<D::wide>, typename D::Kinked, Linear<D::width>>, Linear<D::width>>>,
+      Linear<7>>;
+};
+template <std::uint64_t Seed>
+struct model_of<Seed, 4> {
+  using D = Draw<Seed>;
+  using type = Model<
+      typename D::In,
+      Repeat<D::depth, Residual<Fork<Multiply, Sequential<Linear<D::wide>, Tanh>, Linear<D::wide>>, Linear<D::width>>>,
+      Linear<7>>;
+};
+template <std::uint64_t Seed>
+struct model_of<Seed, 7> {  // Repeats of other depths
+  using D = Draw<Seed>;
+  using type = Model<typename D::In, Repeat<D::depth + 1, Residual<Linear<D::wide>, Relu, Linear<D::width>>>,
+                     Linear<D::width>, Repeat<D::depth, Residual<Linear<D::width>, Relu>>, Linear<4>>;
+};
+template <std::uint64_t Seed>
+struct model_of<Seed, 8> {  // a Repeat in another
+  using D = Draw<Seed>;
+  using type =
+      Model<typename D::In,
+            Repeat<3, Sequential<Linear<D::wide>, Repeat<D::depth, Residual<Linear<D::wide>, Relu>>, Linear<D::width>>>,
+            Linear<4>>;
+};
+template <std::uint64_t Seed>
+struct model_of<Seed, 9> {  // one set of weights for all blocks
+  using D = Draw<Seed>;
+  using type = Model<typename D::In,
+                     Repeat<D::depth, Shared<OneSet, Residual<Linear<D::wide>, Relu, Linear<D::width>>>>, Linear<7>>;
+};
+template <std::uint64_t Seed>
+struct model_of<Seed, 10> {  // two element types
+  using D = Draw<Seed>;
+  using type = Model<typename D::In, Repeat<D::depth, Residual<Linear<D::wide>, As<fp32, Relu>, Linear<D::width>>>,
+                     As<fp32, Linear<7>>>;
+};
+template <std::uint64_t Seed>
+struct model_of<Seed, 11> {  // no Repeat, random numbers, and what is computed again in any case
+  using D = Draw<Seed>;
+  using type = Model<typename D::In, Linear<D::wide>, Silu, Dropout<Ratio<1, 4>>, Checkpointed<Linear<D::wide>, Gelu>,
+                     Residual<LayerNorm, Linear<D::wide>>, Linear<5>>;
+};
+
+// ---- what a budget takes
+
+template <std::uint64_t Seed, class Checkpoint_>
+using configured = mp::mp_apply<Configured, mp::mp_push_back<typename Draw<Seed>::Policies, Checkpoint_>>;
+template <std::uint64_t Seed, class Checkpoint_>
+using recipe = train::Recipe<model<Seed>, configured<Seed, Checkpoint_>>;
+template <class Recipe>
+constexpr std::size_t peak = (std::max)(Recipe::step_walked.peak, Recipe::evaluation_walked.peak);
+template <class Recipe>
+constexpr double flops = Recipe::step_walked.cost[1].flops;  // of backward, with all that is computed again
+
+template <std::uint64_t Seed, std::size_t Bytes>
+using budgeted = recipe<Seed, Checkpoint<Budget<Bytes>>>;
+template <std::uint64_t Seed>
+constexpr std::size_t whole = peak<recipe<Seed, Checkpoint<None>>>;
+/// The least peak, as the search that finds nothing says.
+template <std::uint64_t Seed>
+constexpr std::size_t least = budgeted<Seed, 1>::Choice::peak;
+/// A peak that some schedule has. The least one is a longer search.
+template <std::uint64_t Seed>
+constexpr std::size_t reached = [] {
+  if constexpr (Seed % kinds == 11) return least<Seed>;
+  else return (std::min)(peak<recipe<Seed, Checkpoint<Every<1>>>>, peak<recipe<Seed, Checkpoint<Every<2>>>>);
+}();
+
+/// A budget, its plan, and what the outline of the first schedule says, if that was taken.
+struct Pair {
+  std::size_t budget, taken;
+  double flops;
+  bool is_first;
+  std::size_t bound;
+  double extra;
+};
+template <std::uint64_t Seed, std::size_t Bytes>
+constexpr Pair pair_of = [] {
+  using Recipe = budgeted<Seed, Bytes>;
+  using Search = train::BudgetSearch<train::Recipe, model<Seed>, configured<Seed, Checkpoint<Budget<Bytes>>>>;
+  using First = typename Search::template Found<false, 0>;
+  constexpr bool is_first =
+      std::is_same_v<typename Recipe::Choice::Schedule, typename Search::template checkpoint_t<First>>;
+  constexpr double extra = First::found.extra - Search::uniforms[0].extra;  // of one micro-batch
+  return Pair{Bytes, peak<Recipe>, flops<Recipe>, is_first, First::found.bound, extra * double(Recipe::micro_batches)};
+}();
+
+/// Budgets. First the ends: what is reached; all that the model takes, and a byte less; what the first one drawn takes.
+inline constexpr std::size_t ends = 4;
+template <std::uint64_t Seed, std::size_t number>
+constexpr std::size_t budget_of = [] {
+  if constexpr (number == 0) return reached<Seed>;
+  else if constexpr (number < 3) return whole<Seed> - (number - 1);
+  else if constexpr (number == 3) return pair_of<Seed, budget_of<Seed, ends>>.taken;
+  else return reached<Seed> + Draw<Seed>::below(100 + number, whole<Seed> - reached<Seed>);
+}();
+template <std::uint64_t Seed, std::size_t number>
+using schedule_of = typename budgeted<Seed, budget_of<Seed, number>>::Choice::Schedule;
+
+struct Tried {
+  std::size_t drawn = 0, recompute = 0, first = 0;
+};
+template <std::uint64_t Seed, std::size_t... number>
+void hold_for(Tried& tried, std::index_sequence<number...>) {
+  static_assert(whole<Seed> > reached<Seed>);
+  static_assert(std::is_same_v<schedule_of<Seed, 3>, schedule_of<Seed, ends>>, "what fits exactly is taken");
+  std::vector<Pair> all{pair_of<Seed, budget_of<Seed, number>>...};
+  CAPTURE(Seed);
+  const double plain = flops<recipe<Seed, Checkpoint<None>>>;
+  CHECK(all[1].flops == plain);
+  for (std::size_t i = ends; i < all.size(); ++i) tried.recompute += all[i].flops > plain ? 1 : 0;
+  tried.drawn += all.size() - ends;
+
+  std::sort(all.begin(), all.end(), [](const Pair& one, const Pair& other) { return one.budget < other.budget; });
+  Pair smaller = all[0];
+  for (const Pair& pair : all) {
+    CAPTURE(pair.budget);
+    CHECK(pair.taken <= pair.budget);
+    CHECK(pair.taken >= smaller.taken);
+    CHECK(pair.flops <= smaller.flops);
+    if (pair.is_first) {
+      CHECK(pair.bound <= pair.taken);
+      CHECK(pair.extra == pair.flops - plain);
+      ++tried.first;
+    }
+    smaller = pair;
+  }
+}
+template <std::uint64_t... seed>
+Tried hold() {
+  Tried tried;
+  (hold_for<seed>(tried, std::make_index_sequence<ends + 11>{}), ...);
+  return tried;
+}
+
+/// At the least peak the plan takes that; a byte below it, the rule does not hold, and names it.
+template <std::uint64_t Seed>
+constexpr bool ends_at_least =
+    pair_of<Seed, least<Seed>>.taken == least<Seed> && least<Seed> <= reached<Seed> &&
+    train::budget_rule<model<Seed>, configured<Seed, Checkpoint<Budget<least<Seed>>>>>::holds &&
+    std::is_same_v<train::budget_rule<model<Seed>, configured<Seed, Checkpoint<Budget<least<Seed> - 1>>>>,
+                   rule::budget_reaches_least<least<Seed> - 1, least<Seed>>> &&
+    !rule::budget_reaches_least<least<Seed> - 1, least<Seed>>::holds;
+
+/// A run takes what the plan of that pair says.
+template <std::uint64_t Seed>
+void run_takes(std::size_t classes) {
+  static_assert(Draw<Seed>::is_alone);
+  constexpr std::size_t budget = budget_of<Seed, ends>;
+  using Train = mp::mp_apply<
+      Trainer,
+      mp::mp_push_front<mp::mp_push_back<typename Draw<Seed>::Policies, Checkpoint<Budget<budget>>>, model<Seed>>>;
+  Train trainer;
+  trainer.fit(Fake({.samples = 512, .classes = classes, .seed = 4}), {.steps = 2, .progress = false});
+  CHECK(trainer.used().peak == pair_of<Seed, budget>.taken);
+  CHECK(Train::plan().peak == pair_of<Seed, budget>.taken);
+}
+
+}  // namespace regimen::test
+// SPDX-License-Identifier: Apache-2.0
