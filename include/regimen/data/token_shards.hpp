@@ -74,7 +74,7 @@ class TokenShards final {
     for (const std::string& path : found(prefix_))
       if (::unlink(path.c_str()) != 0) throw Error(path, "to remove it", regimen::detail::system_words(errno));
     for (std::size_t i = 0; i < shards_.size(); ++i) {
-      std::array<char, 32> name{};
+      std::array<char, 64> name{};
       std::snprintf(name.data(), name.size(), "-%05zu-of-%05zu.bin", i, shards_.size());
       shards_[i]->commit_as(prefix_ + name.data());
     }
@@ -137,7 +137,7 @@ class TokenShards final {
   void begin() {
     if (shards_.size() == most_shards)
       throw Error(prefix_, "at most " + std::to_string(most_shards) + " files", "more", "put more tokens into each");
-    std::array<char, 32> name{};
+    std::array<char, 64> name{};
     std::snprintf(name.data(), name.size(), "-%05zu.bin", shards_.size());
     shards_.push_back(std::make_unique<TokenWriter>(prefix_ + name.data(), vocabulary_, options_.layout));
   }

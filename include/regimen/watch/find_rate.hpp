@@ -3,6 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
+#include <regimen/program/groups.hpp>
 #include <regimen/state/patience.hpp>
 #include <regimen/state/trainer_state.hpp>
 #include <regimen/train/options.hpp>
