@@ -6,8 +6,9 @@
 #   tests/run.sh --preset release -- -R core   what follows -- goes to ctest
 #
 # On two cores expect an hour; a sanitizer takes longer. The last line counts what passed.
-# With both compilers every test runs with one of them at least, but for random programs, of which half do; and of what only one compiler may
-# refuse, each has its turn. The commits of HEAD, counted, say whose turn it is. One preset alone leaves nothing out.
+# With both compilers each run is a part of all tests: half of those that train, of kernels, of walks and of random programs, and of what only
+# one compiler may refuse a part for each. The commits of HEAD, counted, say which part; two commits in turn run every test. One preset alone
+# leaves nothing out.
 # REGIMEN_DATA names a folder with real data (tinyshakespeare.txt, MNIST); tests that need it are skipped without.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -58,25 +59,25 @@ for preset in "${presets[@]}"; do
   # Tests that train are compiled sixteen files at a time, which takes less than half as long as one by one (a tenth less than eight
   # at a time), and up to 7 GB; or four.
   # Sanitizers look at what runs; they take far longer for large files than for several small ones.
-  # clang compiles tests that train, those of kernels and walks, and random programs in half of g++'s time: it builds all of them, and g++,
-  # before it, every 24th (of random programs clang builds half); of the others, which g++ builds, clang builds every eighth, and neither
-  # lessons nor MPI nor packages. Of mistakes each compiler reads a third (nvcc an eighth); a third of the headers is compiled alone.
+  # clang compiles tests that train, those of kernels and walks, and random programs in half of g++'s time: it builds every second of them, and
+  # g++, before it, every 96th; of the others, which g++ builds, clang builds every eighth, and neither lessons nor MPI nor packages. Of mistakes
+  # each compiler reads a third (nvcc a 24th); a third of the headers is compiled alone, and half of the programs for a GPU that is not there.
   # REGIMEN_TURN says which.
-  bench=TESTED headers=ON hurry=TESTS together=16 examples=ON mpi=AUTO cuda=AUTO every=1 random=1 small=1 once=()
+  bench=TESTED headers=ON hurry=TESTS together=16 examples=ON mpi=AUTO cuda=AUTO every=1 small=1 once=()
   [ $((jobs * 10)) -le "${memory:-0}" ] || together=4
   case $preset in
     asan | tsan) bench=OFF headers=OFF hurry=ON together=1 cuda=OFF once=(-LE '^compilers$') ;;
     *)
       if [ $first = no ]; then bench=OFF headers=OFF hurry=ON cuda=OFF once=(-LE '^compilers$')
-      elif [ $preset = release ] && [ "${presets[1]:-}" = clang ] && program clang++; then every=24 shared=yes; fi
+      elif [ $preset = release ] && [ "${presets[1]:-}" = clang ] && program clang++; then every=96 shared=yes; fi
       # What g++ has built with the same libraries.
-      if [ $shared$preset = yesclang ]; then examples=OFF mpi=OFF random=2 small=8 once=(-LE '^(compilers|mpi|package|device)$'); fi
+      if [ $shared$preset = yesclang ]; then examples=OFF mpi=OFF every=2 small=8 once=(-LE '^(compilers|mpi|package|device)$'); fi
       first=no
       ;;
   esac
 
   say "$preset: configure"
-  cmake --preset "$preset" -DREGIMEN_BENCH=$bench -DREGIMEN_TEST_HEADERS=$headers -DREGIMEN_HURRY=$hurry -DREGIMEN_EXAMPLES=$examples -DREGIMEN_MPI=$mpi -DREGIMEN_TOGETHER=$together -DREGIMEN_CUDA=$cuda -DREGIMEN_EVERY=$every -DREGIMEN_EVERY_RANDOM=$random -DREGIMEN_EVERY_SMALL=$small -DREGIMEN_TURN="$turn" ${REGIMEN_DATA:+-DREGIMEN_DATA="$REGIMEN_DATA"} | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
+  cmake --preset "$preset" -DREGIMEN_BENCH=$bench -DREGIMEN_TEST_HEADERS=$headers -DREGIMEN_HURRY=$hurry -DREGIMEN_EXAMPLES=$examples -DREGIMEN_MPI=$mpi -DREGIMEN_TOGETHER=$together -DREGIMEN_CUDA=$cuda -DREGIMEN_EVERY=$every -DREGIMEN_EVERY_SMALL=$small -DREGIMEN_TURN="$turn" ${REGIMEN_DATA:+-DREGIMEN_DATA="$REGIMEN_DATA"} | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
 
   say "$preset: build ($jobs at a time)"
   begun=$SECONDS
