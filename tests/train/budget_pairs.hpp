@@ -58,7 +58,8 @@ struct Draw {
       Ranks, one_of<9, list<>, list<Optimizer<Sgd>>>>;
 };
 
-/// The kinds of models: a seed makes the one of its remainder.
+/// The kinds of models: a seed makes the one of its remainder. Of 5 and 6, convolutions and whole blocks of attention, there is
+/// none: a search takes a compiler a minute, and may use up its plans (policy/checkpoint.hpp), where none of this is promised.
 inline constexpr std::size_t kinds = 12;
 template <std::uint64_t Seed, std::size_t kind = Seed % kinds>
 struct model_of;
