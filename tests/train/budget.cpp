@@ -142,6 +142,31 @@ TEST_CASE("the cheapest schedule that fits, of all that there are: of three bloc
   is_cheapest<Deep, 112'640, 112'900, 113'400, 114'500, 115'455, 116'992, 119'551, 119'552, 200'000>(all);
 }
 
+namespace {
+/// Every<2> of the first blocks of Deep, and nothing of the last `whole`.
+template <std::size_t whole>
+struct EveryTwoBut {
+  using Search = search<Deep, 112'640>;
+  static constexpr train::RankedSchedule found = Search::ranked({2, 0}, whole, 0);
+  using type = typename Search::template checkpoint_t<EveryTwoBut>;
+};
+template <std::size_t whole>
+void is_as_ranked() {
+  using Two = EveryTwoBut<whole>;
+  CHECK(Two::found.extra == backward<Deep, typename Two::type> - backward<Deep, Checkpoint<None>>);
+  CHECK(Two::found.bound <= peak<Deep, typename Two::type>);
+}
+}  // namespace
+
+TEST_CASE("a segment is as long as there are blocks for it") {
+  static_assert(std::is_same_v<EveryTwoBut<0>::type, Checkpoint<Every<2>>>);
+  static_assert(std::is_same_v<EveryTwoBut<1>::type, Checkpoint<Every<2>, KeepLast<1>>>);
+  static_assert(std::is_same_v<EveryTwoBut<2>::type, Checkpoint<Every<1>, KeepLast<2>>>);
+  is_as_ranked<0>();
+  is_as_ranked<1>();
+  is_as_ranked<2>();
+}
+
 TEST_CASE("it sees the layers of a set, which stand in several places") {
   using Kept = Checkpoint<Every<1>, KeepLast<2>>;
   constexpr std::size_t bytes = peak<Albert, Kept>;

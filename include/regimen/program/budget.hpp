@@ -307,7 +307,11 @@ struct BudgetSearch {
   template <class At, std::size_t level>
   static constexpr auto schedules_from() {
     constexpr OutlineSchedules all = At::found.schedules;
-    constexpr std::size_t blocks = (level == 0 ? depth : all.whole[level - 1]) - all.whole[level];
+    constexpr std::size_t last_of_all = [] {  // clang 14 warns of an index that is not used
+      if constexpr (level == 0) return depth;
+      else return At::found.schedules.whole[level - 1];
+    }();
+    constexpr std::size_t blocks = last_of_all - all.whole[level];
     using Here = schedules_of<all.of[level].layers, (std::min)(all.of[level].segment, blocks)>;
     if constexpr (all.whole[level] == 0) return Here{};
     else
