@@ -43,9 +43,13 @@ void for_each_result(std::span<const StepResult> results, const F& f) {
   for (const StepResult& result : results) f(result);
 }
 
-/// Twelve steps, saved after five and resumed in the file's place; evaluation between them.
+/// How far a training goes: saved after `saved` steps and resumed in the file's place, after some more; evaluation
+/// between them.
+struct Lengths {
+  std::uint64_t saved = 5, more = 8, all = 12;
+};
 template <class Train>
-DeferredOutcome train(Train& trainer, const std::string& file, bool listens = true) {
+DeferredOutcome train(Train& trainer, const std::string& file, bool listens = true, const Lengths& lengths = {}) {
   DeferredOutcome outcome;
   const auto add = [&](const StepResult& result) {
     for (const double number :
@@ -59,13 +63,13 @@ DeferredOutcome train(Train& trainer, const std::string& file, bool listens = tr
     else outcome.numbers.push_back(trainer.fit(fake_data(), {.steps = steps, .progress = false}).loss);
   };
   trainer.poison_dead_memory();
-  fit(5);
+  fit(lengths.saved);
   trainer.save(file);
   const Evaluation evaluation = trainer.evaluate(fake_data());
   outcome.numbers.insert(outcome.numbers.end(), {evaluation.loss, evaluation.accuracy});
-  fit(8);
+  fit(lengths.more);
   trainer.load(file);
-  fit(12);
+  fit(lengths.all);
   outcome.weights = support::weights_of<double>(trainer);
   CHECK(trainer.used().peak == trainer.planned().peak);
   return outcome;
