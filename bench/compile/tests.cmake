@@ -35,8 +35,10 @@ endforeach()
 # No kernel of a training step spills registers. (The table of docs/gpu.md is what this prints for 90a.)
 find_program(REGIMEN_PYTHON3 python3)
 mark_as_advanced(REGIMEN_PYTHON3)
-# A thread has at most 255 registers on each; where the suite is shared one architecture speaks for all.
-if("nvcc" IN_LIST compilers AND REGIMEN_PYTHON3)
+# A thread has at most 255 registers on each; where the suite is shared one architecture speaks for all, and takes turns with
+# compile.quickstart.nvcc below.
+is_shared_turn_of(turn 0 2)
+if("nvcc" IN_LIST compilers AND REGIMEN_PYTHON3 AND turn)
   set(architectures 80 90a 100)
   if(shares)
     set(architectures 90a)
@@ -69,7 +71,8 @@ add_test(NAME compile.models COMMAND bash ${compile}/models.sh g++ 1.6 "${quicks
 list(APPEND costs compile.models)
 
 # Lesson 7, which is lesson 1 on a GPU, compiles for sm_90a in 5.1 times that of reference.cpp by nvcc, and 3 GB.
-if("nvcc" IN_LIST compilers)
+is_shared_turn_of(turn 1 2)
+if("nvcc" IN_LIST compilers AND turn)
   add_test(NAME compile.quickstart.nvcc COMMAND bash ${compile}/quickstart.sh ${program_nvcc} 5.1 3072 ${root}/examples/07_gpu.cpp
     -I${root}/examples ${includes} COMMAND_EXPAND_LISTS)
   list(APPEND costs compile.quickstart.nvcc)

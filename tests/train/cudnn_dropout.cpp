@@ -8,8 +8,8 @@
 #include <string>
 
 using namespace regimen;
-using regimen::test::fake_data;
 using regimen::test::DeferredOutcome;
+using regimen::test::fake_data;
 
 namespace {
 

@@ -63,13 +63,14 @@ void train(comm::Tcp& world, const std::string& path, bool is_victim, Common& sh
     if (is_victim) shared.state = state;
   };
   enter(training);
-  trainer.fit(fake_data(), {.steps = ~std::uint64_t{0}, .progress = false}, [&](Train<Tcp>& self, const StepResult& result) {
-    if (result.step % every != 0) return;
-    enter(saving);
-    self.save(path);
-    if (world.rank() == 0) shared.saved = result.step;
-    enter(training);
-  });
+  trainer.fit(fake_data(), {.steps = ~std::uint64_t{0}, .progress = false},
+              [&](Train<Tcp>& self, const StepResult& result) {
+                if (result.step % every != 0) return;
+                enter(saving);
+                self.save(path);
+                if (world.rank() == 0) shared.saved = result.step;
+                enter(training);
+              });
 }
 
 /// What all ranks said of a training in which one is killed.

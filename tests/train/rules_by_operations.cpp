@@ -16,8 +16,8 @@
 #include <vector>
 
 using namespace regimen;
-using regimen::test::fake_data;
 using regimen::test::DeferredOutcome;
+using regimen::test::fake_data;
 using support::as_far_as;
 using support::distance;
 using support::of_order;
