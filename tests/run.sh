@@ -6,7 +6,7 @@
 #   tests/run.sh --preset release -- -R core   what follows -- goes to ctest
 #
 # On two cores expect an hour; a sanitizer takes longer. The last line counts what passed.
-# With both compilers each run is a part of all tests: a third of those that train, of kernels, of walks and of random programs; of the others
+# With both compilers each run is a part of all tests: a quarter of those that train, of kernels, of walks and of random programs; of the others
 # each by one compiler; and of what only one compiler may refuse a part for each. The commits of HEAD, counted, say which part. One preset alone
 # leaves nothing out.
 # REGIMEN_DATA names a folder with real data (tinyshakespeare.txt, MNIST); tests that need it are skipped without.
@@ -59,10 +59,10 @@ for preset in "${presets[@]}"; do
   # Tests that train are compiled sixteen files at a time, which takes less than half as long as one by one (a tenth less than eight
   # at a time), and up to 7 GB; or four.
   # Sanitizers look at what runs; they take far longer for large files than for several small ones.
-  # clang compiles tests that train in half of g++'s time. So it builds every third of those, of tests of kernels and walks, and of random programs,
+  # clang compiles tests that train in half of g++'s time. So it builds every fourth of those, of tests of kernels and walks, and of random programs,
   # and g++, before it, every 96th. Of the others each builds half, g++ also lessons and benchmarks (the largest in turns), MPI and packages. Of
-  # mistakes each compiler reads a sixth (nvcc a 24th), of tables of verdicts half; a quarter of the headers is compiled alone, and a third of the
-  # programs for a GPU that is not there.
+  # mistakes each compiler reads a sixth (nvcc a 24th), of tables of verdicts half, and g++ half of the cures; a quarter of the headers is compiled
+  # alone, and a third of the programs for a GPU that is not there.
   # REGIMEN_TURN says which.
   bench=TESTED headers=ON hurry=TESTS together=16 examples=ON mpi=AUTO cuda=AUTO every=1 small=1 once=()
   [ $((jobs * 10)) -le "${memory:-0}" ] || together=4
@@ -72,7 +72,7 @@ for preset in "${presets[@]}"; do
       if [ $first = no ]; then bench=OFF headers=OFF hurry=ON cuda=OFF once=(-LE '^compilers$')
       elif [ $preset = release ] && [ "${presets[1]:-}" = clang ] && program clang++; then every=96 small=2 shared=yes; fi
       # What g++ has built with the same libraries.
-      if [ $shared$preset = yesclang ]; then examples=OFF mpi=OFF every=3 small=2 turn=$((turn + 1)) once=(-LE '^(compilers|mpi|package|device)$'); fi
+      if [ $shared$preset = yesclang ]; then examples=OFF mpi=OFF every=4 small=2 turn=$((turn + 1)) once=(-LE '^(compilers|mpi|package|device)$'); fi
       first=no
       ;;
   esac
