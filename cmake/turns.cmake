@@ -1,6 +1,6 @@
 # Where two compilers share the suite (tests/run.sh), a run is a part of it, and what costs most takes turns. Of what is large and hardly depends on
 # the compiler (tests that train, of kernels, of walks, random programs) each compiler builds every REGIMEN_EVERY-th, and of the rest every
-# REGIMEN_EVERY_SMALL-th: another half, if their turns are one apart. Over some turns each compiler builds all.
+# REGIMEN_EVERY_SMALL-th. Over some turns each compiler builds all.
 set(REGIMEN_EVERY 1 CACHE STRING "Of the tests that train, of kernels and walks, and of the random programs, build every N-th")
 set(REGIMEN_EVERY_SMALL 1 CACHE STRING "Of the other tests, build every N-th")
 set(REGIMEN_TURN 0 CACHE STRING "Where every N-th is built: which of the N")

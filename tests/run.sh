@@ -6,9 +6,8 @@
 #   tests/run.sh --preset release -- -R core   what follows -- goes to ctest
 #
 # On two cores expect an hour; a sanitizer takes longer. The last line counts what passed.
-# With both compilers each run is a part of all tests: a quarter of those that train, of kernels, of walks and of random programs; of the others
-# each by one compiler; and of what only one compiler may refuse a part for each. The commits of HEAD, counted, say which part. One preset alone
-# leaves nothing out.
+# With both compilers each run is a part of all tests: a quarter of those that train, of kernels, of walks and of random programs; all others; and of
+# what only one compiler may refuse a part for each. The commits of HEAD, counted, say which part. One preset alone leaves nothing out.
 # REGIMEN_DATA names a folder with real data (tinyshakespeare.txt, MNIST); tests that need it are skipped without.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -60,9 +59,9 @@ for preset in "${presets[@]}"; do
   # at a time), and up to 7 GB; or four.
   # Sanitizers look at what runs; they take far longer for large files than for several small ones.
   # clang compiles tests that train in half of g++'s time. So it builds every fourth of those, of tests of kernels and walks, and of random programs,
-  # and g++, before it, every 96th. Of the others each builds half, g++ also lessons and benchmarks (the largest in turns), MPI and packages. Of
-  # mistakes each compiler reads a sixth (nvcc a 24th), of tables of verdicts half, and g++ half of the cures; a quarter of the headers is compiled
-  # alone, and a third of the programs for a GPU that is not there.
+  # and g++, before it, every 96th. The others g++ builds, and clang every eighth of them; lessons and benchmarks (the largest in turns), MPI and
+  # packages g++ alone. Of mistakes each compiler reads a sixth (nvcc a 24th), of tables of verdicts half, and g++ half of the cures; a quarter of
+  # the headers is compiled alone, and a third of the programs for a GPU that is not there.
   # REGIMEN_TURN says which.
   bench=TESTED headers=ON hurry=TESTS together=16 examples=ON mpi=AUTO cuda=AUTO every=1 small=1 once=()
   [ $((jobs * 10)) -le "${memory:-0}" ] || together=4
@@ -70,9 +69,9 @@ for preset in "${presets[@]}"; do
     asan | tsan) bench=OFF headers=OFF hurry=ON together=1 cuda=OFF once=(-LE '^compilers$') ;;
     *)
       if [ $first = no ]; then bench=OFF headers=OFF hurry=ON cuda=OFF once=(-LE '^compilers$')
-      elif [ $preset = release ] && [ "${presets[1]:-}" = clang ] && program clang++; then every=96 small=2 shared=yes; fi
+      elif [ $preset = release ] && [ "${presets[1]:-}" = clang ] && program clang++; then every=96 shared=yes; fi
       # What g++ has built with the same libraries.
-      if [ $shared$preset = yesclang ]; then examples=OFF mpi=OFF every=4 small=2 turn=$((turn + 1)) once=(-LE '^(compilers|mpi|package|device)$'); fi
+      if [ $shared$preset = yesclang ]; then examples=OFF mpi=OFF every=4 small=8 once=(-LE '^(compilers|mpi|package|device)$'); fi
       first=no
       ;;
   esac
