@@ -60,8 +60,8 @@ struct Draw {
 };
 
 /// The kinds of models: a seed makes the one of its remainder. Of 6, whole blocks of attention, there is none: a search
-/// takes a compiler a minute. One of convolutions takes twenty seconds, and with other policies may use up its plans
-/// (policy/checkpoint.hpp), as tensors leave holes: where it does, none of this is promised.
+/// takes a compiler a minute. One of convolutions takes twenty seconds; under ZeRO1 in bf16 one was seen to use up its plans
+/// (policy/checkpoint.hpp), where none of this is promised.
 inline constexpr std::size_t kinds = 12;
 template <std::uint64_t Seed, std::size_t kind = Seed % kinds>
 struct model_of;

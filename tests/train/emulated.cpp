@@ -58,12 +58,12 @@ template <class Network, class... Policies>
 void trains_by_blocks(const char* what) {
   INFO(what);
   using Train = Trainer<Network, Policies..., Precision<fp64>, Device<Emulated>>;
-  const Lengths short_of = {.saved = 1, .more = 2, .all = 3};  // each barrier is met in each step
-  const DeferredOutcome serial = trained<Train>(true, short_of);
+  const Lengths few = {.saved = 1, .more = 2, .all = 3};  // each barrier is met in each step
+  const DeferredOutcome serial = trained<Train>(true, few);
   DeferredOutcome first;
   for (const std::uint64_t seed : {1u, 2u, 3u}) {     // of a device that is lazy, mixed, unfair
     const With with({.seed = seed, .fibers = true});  // threads in reverse, random and forward order
-    const DeferredOutcome blocks = trained<Train>(true, short_of);
+    const DeferredOutcome blocks = trained<Train>(true, few);
     if (first.numbers.empty()) first = blocks;
     CHECK(blocks == first);
   }

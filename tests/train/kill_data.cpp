@@ -43,6 +43,10 @@ using Train = Trainer<Net, Loss<MeanSquaredError>, Optimizer<Sgd>, Batch<batch>,
 constexpr double rate = 1e-4;
 constexpr std::size_t most_samples = rounds * most_steps * most_batch;  // of a record one in `records`
 static_assert(2 * rate * (most_samples / records) < 0.5);
+template <class T>
+typename T::Options options() {
+  return {.optimizer = {.learning_rate = rate}, .threads = 1};
+}
 
 struct Numbers {
   std::size_t size() const { return records; }
@@ -167,7 +171,7 @@ constexpr int kinds = 4;
 void train_as(int kind, const std::string& path, const Way& way, Common& shared) {
   if (kind == 3) {
     launch(2, [&](comm::Threads& world) {
-      Ranks trainer(world, {.optimizer = {.learning_rate = rate}, .threads = 1});
+      Ranks trainer(world, options<Ranks>());
       by_fit(trainer, path, way, shared);
       trainer.finish_saving();
     });
@@ -178,10 +182,10 @@ void train_as(int kind, const std::string& path, const Way& way, Common& shared)
     trainer.finish_saving();
   };
   if (kind == 1) {
-    Train<4> trainer({.optimizer = {.learning_rate = rate}, .threads = 1});
+    Train<4> trainer(options<Train<4>>());
     run(trainer);
   } else {
-    Train<7> trainer({.optimizer = {.learning_rate = rate}, .threads = 1});
+    Train<7> trainer(options<Train<7>>());
     run(trainer);
   }
 }
@@ -228,7 +232,7 @@ TEST_CASE("killed at any moment and resumed, a run goes on with the very next sa
   REQUIRE(::test::reap(
       in_a_process(shared,
                    [&] {
-                     Train<7> trainer({.optimizer = {.learning_rate = rate}, .threads = 1});
+                     Train<7> trainer(options<Train<7>>());
                      const auto source = pipeline();
                      auto loader = trainer.batches(source, {.workers = 0});
                      for (std::size_t at = 0; at < shared.reference.size();) {
