@@ -407,6 +407,17 @@ static_assert(Composable<Numbers<Linear<6>>, Loss<NtXent<>>> && !Composable<Numb
 static_assert(Composable<Numbers<As<bf16, Linear<8>>, Linear<4>>, Precision<bf16, fp32>>);
 static_assert(breaks<Numbers<Sequential<Linear<8>, As<bf16, Linear<4>>>>, rule::final_output_at_least_fp32<bf16>,
                      Precision<bf16, fp32>>);
+// The innermost As at the end is what is meant, whatever list it stands in, also where an output is one of several.
+static_assert(breaks<Numbers<As<fp32, Checkpointed<Relu, As<bf16, Linear<4>>>>>, rule::final_output_at_least_fp32<bf16>,
+                     Precision<bf16, fp32>>);
+static_assert(Composable<Numbers<As<bf16, Relu, Sequential<As<fp32, Linear<4>>>>>, Precision<bf16, fp32>>);
+template <class... Layers>
+inline constexpr bool ends_in_two =
+    Composable<Numbers<Layers...>, Precision<bf16, fp32>, Loss<SumOf<MeanSquaredError, MeanSquaredError>>>;
+static_assert(ends_in_two<Linear<4>, Checkpointed<Relu, Fork<Outputs, Linear<2>, As<fp32, Linear<3>>>>> &&
+              !ends_in_two<Linear<4>, Sequential<Relu, Fork<Outputs, Linear<2>, As<bf16, Linear<3>>>>> &&
+              !ends_in_two<Linear<4>, Checkpointed<Relu, Fork<Outputs, Linear<2>, As<bf16, Linear<3>>>>> &&
+              !ends_in_two<Checkpointed<Fork<Outputs, Linear<2>, Linear<3>>>, Fork<Outputs, Linear<2>, Linear<3>>>);
 static_assert(breaks<Numbers<As<fp8_e5m2, Linear<8>>, Linear<4>>, rule::element_type_is_built<fp8_e5m2>>);
 static_assert(
     Composable<Numbers<As<tf32, Linear<8>>, As<tf32, Linear<4>>>> &&

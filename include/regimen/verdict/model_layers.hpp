@@ -233,23 +233,17 @@ inline constexpr std::size_t level_count<mp::mp_list<Layers...>> = (std::max)({s
 template <Combinator Layer>
 inline constexpr std::size_t level_count<Layer> = children<Layer>::levels + level_count<typename children<Layer>::type>;
 
-/// The element type that As gives to this layer's output; fp32 without an As.
-template <class Layer>
+/// The element type that As gives to this layer's output: that of the innermost at its end; fp32 without an As.
+template <class Layer, class Around = fp32>
 struct explicit_element {
-  using type = fp32;
+  using type = Around;
 };
-template <class T, class... Layers>
-  requires(sizeof...(Layers) > 0)
-struct explicit_element<As<T, Layers...>> {
-  using Last = mp::mp_back<mp::mp_list<Layers...>>;
-  using type = std::conditional_t<is_as<Last>, typename explicit_element<Last>::type, T>;
-};
-template <class... Layers>
-  requires(sizeof...(Layers) > 0)
-struct explicit_element<Sequential<Layers...>> : explicit_element<mp::mp_back<mp::mp_list<Layers...>>> {};
-template <class... Layers>
-  requires(sizeof...(Layers) > 0)
-struct explicit_element<Checkpointed<Layers...>> : explicit_element<mp::mp_back<mp::mp_list<Layers...>>> {};
+template <regimen::detail::InSequence Layer, class Around>
+  requires(children<Layer>::levels == 0)
+struct explicit_element<Layer, Around> : explicit_element<regimen::detail::last_child<Layer>, Around> {};
+template <class T, class First, class... Others, class Around>
+struct explicit_element<As<T, First, Others...>, Around>
+    : explicit_element<regimen::detail::last_child<As<T, First, Others...>>, T> {};
 
 }  // namespace regimen::train
 // SPDX-License-Identifier: Apache-2.0

@@ -36,11 +36,25 @@ concept WholeLoss =
       Loss::template run<false, Output>(engine, at, at, scalars, scale);
     };
 
+/// Whether a layer is, or ends with, a Fork<Outputs, ...>.
+template <class Layer>
+inline constexpr bool has_outputs = false;
+template <class... Branches>
+inline constexpr bool has_outputs<Fork<Outputs, Branches...>> = true;
+template <class Layer>
+inline constexpr bool ends_with_outputs = has_outputs<Layer>;
+template <regimen::detail::InSequence Layer>
+  requires(children<Layer>::levels == 0 && !is_as<Layer>)
+inline constexpr bool ends_with_outputs<Layer> = ends_with_outputs<regimen::detail::last_child<Layer>>;
+
 /// The rules about the last layer: its output is at least fp32, and what the loss reads.
 template <class Layer>
 struct last_layer_rules {
   using type = mp::mp_list<rule::final_output_at_least_fp32<typename explicit_element<Layer>::type>>;
 };
+template <regimen::detail::InSequence Layer>
+  requires ends_with_outputs<Layer>
+struct last_layer_rules<Layer> : last_layer_rules<regimen::detail::last_child<Layer>> {};
 template <class... Branches>
 struct last_layer_rules<Fork<Outputs, Branches...>> {
   using type = mp::mp_append<typename last_layer_rules<Branches>::type...>;
@@ -67,16 +81,6 @@ struct loss_and_output_rules<SumOf<Losses...>, Value<T, JoinedShapes<Shapes...>>
                                                    Value<T, Shapes>, Value<typename Found::Element, Shapes>>::type...>;
 };
 
-/// Whether a layer is, or ends with, a Fork<Outputs, ...>.
-template <class Layer>
-inline constexpr bool has_outputs = false;
-template <class... Branches>
-inline constexpr bool has_outputs<Fork<Outputs, Branches...>> = true;
-template <class Layer>
-inline constexpr bool ends_with_outputs = has_outputs<Layer>;
-template <class First, class... Others>
-inline constexpr bool ends_with_outputs<Sequential<First, Others...>> =
-    ends_with_outputs<mp::mp_back<mp::mp_list<First, Others...>>>;
 template <class Layers>
 constexpr bool outputs_come_last() {
   std::size_t count = 0;
