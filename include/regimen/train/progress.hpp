@@ -1,11 +1,13 @@
 // regimen/train/progress.hpp — the progress of a long run: a bar on a terminal, plain lines elsewhere.
 #pragma once
 
+#include <regimen/core/file.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/train/result.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -28,12 +30,11 @@ inline double now() {
 
 /// Resident bytes of this process; 0 if unknown.
 [[gnu::cold]] inline std::size_t resident_bytes() {
-  std::FILE* const file = std::fopen("/proc/self/statm", "r");
-  if (file == nullptr) return 0;
-  unsigned long size = 0, resident = 0;
-  const int read = std::fscanf(file, "%lu %lu", &size, &resident);
-  std::fclose(file);
-  return read == 2 ? static_cast<std::size_t>(resident) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) : 0;
+  const std::string pages = regimen::detail::system_text("/proc/self/statm");  // all, resident, ...
+  const std::string second = pages.substr(pages.find(' ') + 1);
+  std::size_t resident = 0;
+  std::from_chars(second.data(), second.data() + second.size(), resident);
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 [[gnu::cold]] inline std::size_t grown_beside(std::size_t arena, std::size_t before) {
   const std::size_t grown = resident_bytes();

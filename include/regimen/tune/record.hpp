@@ -2,14 +2,13 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/file.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/json.hpp>
-#include <regimen/core/mapped_file.hpp>
 #include <regimen/train/result.hpp>
 #include <regimen/tune/space.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -219,19 +218,12 @@ namespace detail {
 
 /// The lines of a text file; none if there is no such file.
 [[gnu::cold]] inline std::vector<std::string> lines_of(const std::string& path) {
+  const std::string text = regimen::detail::read_if_there(path).value_or("");
   std::vector<std::string> lines;
-  std::FILE* const file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) {
-    if (errno == ENOENT) return lines;
-    throw Error(path, "a file that can be read", regimen::detail::system_words(errno));
+  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    end = (std::min)(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
   }
-  std::string line;
-  for (int letter = 0; (letter = std::fgetc(file)) != EOF;) {
-    if (letter != '\n') line += static_cast<char>(letter);
-    else lines.push_back(std::exchange(line, {}));
-  }
-  std::fclose(file);
-  if (!line.empty()) lines.push_back(line);
   return lines;
 }
 

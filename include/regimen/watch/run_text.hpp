@@ -1,6 +1,7 @@
 // regimen/watch/run_text.hpp — what a rerun needs to know of a run, as text.
 #pragma once
 
+#include <regimen/core/file.hpp>
 #include <regimen/state/patience.hpp>
 #include <regimen/state/trainer_state.hpp>
 #include <regimen/train/fingerprint.hpp>
@@ -10,8 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -22,8 +21,7 @@ namespace regimen {
 namespace detail {
 /// The program and its arguments, as the system has them; each in one line.
 inline std::string command_line() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text = system_text("/proc/self/cmdline");
   while (!text.empty() && text.back() == '\0') text.pop_back();
   for (char& letter : text)
     if (letter == '\0' || letter == '\n') letter = ' ';
