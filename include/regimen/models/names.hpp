@@ -187,6 +187,10 @@ void load(Owner& owner, const std::string& path) {
     widest = sizeof(typename Owner::Master);
     widest_name = name_of<typename Owner::Master>;
   }
+  [[maybe_unused]] const auto alone = [&] {
+    if constexpr (trains) return nullptr;
+    else return train::Inside::writing(owner, "names::load");
+  }();
   const detail::Reading reading(path, written, widest, widest_name);
   auto parameters = owner.parameters();
   if constexpr (trains) train::StateLoading<typename Owner::Session>::begin_anew(train::Inside::session(owner));

@@ -40,6 +40,10 @@ struct Inside final {
   static auto& session(Trainer& trainer) {
     return trainer.session_;
   }
+  /// Of an Inference: held while its weights are written.
+  static auto writing(auto& inference, const char* who) {
+    return typename std::remove_reference_t<decltype(inference)>::Writing(inference, who);
+  }
   static auto evaluate_by(auto& trainer, const auto& source, std::size_t workers, const auto& program) {
     return trainer.evaluate_by(source, workers, program);
   }
