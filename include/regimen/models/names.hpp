@@ -176,6 +176,7 @@ template <const auto& map, class Owner>
 void load(Owner& owner, const std::string& path) {
   constexpr bool trains = requires { typename Owner::Master; };
   const detail::Written written = detail::written_for<map, Owner>();
+  const auto inside = train::Inside::writing(owner, "names::load");
   std::size_t widest = 0;
   const char* widest_name = "";
   if constexpr (trains) {
@@ -187,10 +188,6 @@ void load(Owner& owner, const std::string& path) {
     widest = sizeof(typename Owner::Master);
     widest_name = name_of<typename Owner::Master>;
   }
-  [[maybe_unused]] const auto alone = [&] {
-    if constexpr (trains) return nullptr;
-    else return train::Inside::writing(owner, "names::load");
-  }();
   const detail::Reading reading(path, written, widest, widest_name);
   auto parameters = owner.parameters();
   if constexpr (trains) train::StateLoading<typename Owner::Session>::begin_anew(train::Inside::session(owner));

@@ -40,9 +40,11 @@ struct Inside final {
   static auto& session(Trainer& trainer) {
     return trainer.session_;
   }
-  /// Of an Inference: held while its weights are written.
-  static auto writing(auto& inference, const char* who) {
-    return typename std::remove_reference_t<decltype(inference)>::Writing(inference, who);
+  /// Held while the weights of a Trainer or an Inference are written.
+  template <class Owner>
+  static auto writing(Owner& owner, const char* who) {
+    if constexpr (requires { typename Owner::Session; }) return owner.session_.enter(who);
+    else return typename Owner::Writing(owner, who);
   }
   static auto evaluate_by(auto& trainer, const auto& source, std::size_t workers, const auto& program) {
     return trainer.evaluate_by(source, workers, program);
