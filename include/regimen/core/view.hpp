@@ -21,5 +21,8 @@ struct View final {
   }
 };
 
+/// Offsets from here on lie beyond every arena: in memory that another engine has lent, counted from its beginning.
+inline constexpr std::size_t lent_memory = std::size_t{1} << 60;
+
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -169,6 +169,8 @@ struct NoInput {
 ///                        optional: copies from the arena to memory of the host, and back. A copy begins after all
 ///                        operations, and all copies, that were run before it, and ends before those that are run after
 ///                        the wait for its ticket
+///   Engine(resources, lender)   optional: offsets from lent_memory on lead to the memory of another engine, which lives as
+///                        long as one that has borrowed it
 ///   prepare(body)        optional: body() runs operations that will run later; what they need is made now
 ///   poison_dead()        from now on fills dead memory with NaN; the walk reports it by dies() and lives()
 ///   scope()              held while the host calls the engine: sets the number of threads, the current device
@@ -211,6 +213,10 @@ struct Resources {
   bool captures = true, waits = false;
   std::size_t host_bytes = 0;
 };
+
+/// Whether an engine can read parameters that lie in the memory of another one.
+template <class E>
+concept BorrowsMemory = std::constructible_from<E, const Resources<typename E::Ranks>&, const E&>;
 
 /// The plan. An engine that has a device of its own for each rank takes it; one that knows how much memory is free
 /// refuses, before anything is allocated, a plan with more.

@@ -176,6 +176,7 @@ template <const auto& map, class Owner>
 void load(Owner& owner, const std::string& path) {
   constexpr bool trains = requires { typename Owner::Master; };
   const detail::Written written = detail::written_for<map, Owner>();
+  const auto inside = train::Inside::writing(owner, "names::load");
   std::size_t widest = 0;
   const char* widest_name = "";
   if constexpr (trains) {

@@ -39,10 +39,16 @@ struct Forward {
   using Output = typename Bound::Output;
 
   /// Allocates the persistent regions of inference: parameters, one input, and the layers' caches.
-  static constexpr Resident setup_inference(auto& engine, std::size_t cache_bytes = 0) {
+  ///   borrows   parameters and buffers are those of another Inference, at the beginning of its memory
+  static constexpr Resident setup_inference(auto& engine, std::size_t cache_bytes = 0, bool borrows = false) {
     Resident r{};
-    r.parameters = push_units(engine, MemoryKind::parameter, &walk::UnitOffsets::parameters);
-    r.buffers = push_buffers(engine);
+    if (borrows) {
+      r.parameters = lent_memory;
+      r.buffers = lent_memory + Bound::size(1).parameters;
+    } else {
+      r.parameters = push_units(engine, MemoryKind::parameter, &walk::UnitOffsets::parameters);
+      r.buffers = push_buffers(engine);
+    }
     r.input = push_input(engine);
     if (cache_bytes > 0) r.cache = engine.arena.push(cache_bytes, MemoryKind::cache, path_of_cache);
     r.end = engine.arena.top;

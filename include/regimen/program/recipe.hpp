@@ -235,15 +235,18 @@ struct InferenceRecipe {
       return std::size_t{0};
     }
   }();
-  static constexpr Planned walk_forward(std::size_t batch_size, bool full = false, TensorLog* log = nullptr) {
+  /// borrows   parameters and buffers are those of another Inference
+  static constexpr Planned walk_forward(std::size_t batch_size, bool full = false, TensorLog* log = nullptr,
+                                        bool borrows = false) {
     Planned walk = begin_plan(batch_size, full, log);
-    const Resident resident = Step::setup_inference(walk, cache_bytes);
+    const Resident resident = Step::setup_inference(walk, cache_bytes, borrows);
     walk.arena.give(Step::predict(walk, resident));
     return walk;
   }
-  static constexpr Planned walk_on(std::size_t batch_size, bool full = false, TensorLog* log = nullptr) {
+  static constexpr Planned walk_on(std::size_t batch_size, bool full = false, TensorLog* log = nullptr,
+                                   bool borrows = false) {
     Planned walk = begin_plan(batch_size, full, log);
-    const Resident resident = Step::setup_inference(walk, cache_bytes);
+    const Resident resident = Step::setup_inference(walk, cache_bytes, borrows);
     if constexpr (decodes) walk.arena.give(Walk<1>::walk_on(walk, resident, 0));
     return walk;
   }
@@ -262,18 +265,19 @@ struct InferenceRecipe {
   }();
 
   /// `decoding_peak`: the peak of incremental decoding, which is larger only for short windows.
-  static constexpr MemoryPlan make_plan(std::size_t batch_size, bool full, std::size_t decoding_peak) {
-    const Planned walk = walk_forward(batch_size, full);
+  static constexpr MemoryPlan make_plan(std::size_t batch_size, bool full, std::size_t decoding_peak,
+                                        bool borrows = false) {
+    const Planned walk = walk_forward(batch_size, full, nullptr, borrows);
     const bool is_larger = decoding_peak > walk.arena.peak;
-    const Planned larger = is_larger ? walk_on(batch_size, full) : walk;
+    const Planned larger = is_larger ? walk_on(batch_size, full, nullptr, borrows) : walk;
     TensorLog log{};
     log.snapshot_at = larger.arena.peak_event;
-    if (is_larger) walk_on(batch_size, full, &log);
-    else walk_forward(batch_size, full, &log);
+    if (is_larger) walk_on(batch_size, full, &log, borrows);
+    else walk_forward(batch_size, full, &log, borrows);
     MemoryPlan made{};
     made.batch = batch_size;
     made.parameters = Bound::layout.weights();
-    made.gaps = Bound::gap_bytes();
+    made.gaps = borrows ? 0 : Bound::gap_bytes();
     made.padding = padding_of<typename Bound::Output>(batch_size);
     describe_peak(made, larger.arena, log.report);
     made.forward = walk.engine.cost[static_cast<std::size_t>(op::Phase::forward)];
@@ -286,6 +290,9 @@ struct InferenceRecipe {
   // Constants of their own: compilers count the steps of each constant expression apart.
   static constexpr std::size_t peak_on = walk_on(batch, false, nullptr).arena.peak;
   static constexpr MemoryPlan plan = make_plan(batch, false, peak_on);
+  // The same without parameters, for an Inference that shares those of another one.
+  static constexpr std::size_t shared_peak_on = walk_on(batch, false, nullptr, true).arena.peak;
+  static constexpr MemoryPlan shared_plan = make_plan(batch, false, shared_peak_on, true);
   static constexpr typename Planned::Engine::Lacking lacking = walk_forward(batch, false, nullptr).engine.lacking;
 };
 

@@ -40,6 +40,12 @@ struct Inside final {
   static auto& session(Trainer& trainer) {
     return trainer.session_;
   }
+  /// Held while the weights of a Trainer or an Inference are written.
+  template <class Owner>
+  static auto writing(Owner& owner, const char* who) {
+    if constexpr (requires { typename Owner::Session; }) return owner.session_.enter(who);
+    else return typename Owner::Writing(owner, who);
+  }
   static auto evaluate_by(auto& trainer, const auto& source, std::size_t workers, const auto& program) {
     return trainer.evaluate_by(source, workers, program);
   }

@@ -122,6 +122,7 @@ struct FitLoop final {
                     Callbacks&... callbacks) {
     check_run(run, validation != nullptr, keeps_averages<typename Session::UpdateRule>);
     Session& session = Inside::session(trainer);
+    const auto inside = session.enter("Trainer::fit");
     session.expect_no_fit("Trainer::fit");
     const Running running(session);
     session.run = run;

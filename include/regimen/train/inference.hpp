@@ -2,25 +2,33 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/one_thread.hpp>
 #include <regimen/engine/engine.hpp>
 #include <regimen/program/parameters.hpp>
 #include <regimen/program/recipe.hpp>
 #include <regimen/rule/device_runs_here.hpp>
+#include <regimen/rule/device_shares_weights.hpp>
+#include <regimen/rule/inference_is_not_const.hpp>
+#include <regimen/rule/inference_is_not_copied.hpp>
 #include <regimen/rule/inference_trains_nothing.hpp>
 #include <regimen/state/convert.hpp>
 #include <regimen/state/trainer_state.hpp>
 #include <regimen/train/refused_data.hpp>
+#include <regimen/train/shared_weights.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_rules.hpp>
 #include <regimen/verdict/plan_range.hpp>
 #include <regimen/verdict/rejected.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace regimen {
@@ -119,12 +127,15 @@ struct HeldParameter {
 ///
 /// Each parameter is stored once, in the compute type: Precision<bf16> needs no fp32, since nothing is trained.
 ///
-/// memory    one arena of exactly plan().peak bytes: parameters, one batch of input, the activations of a layer or two,
-///           and, for a causal model of tokens, keys and values of one text (the kind `cache`)
+/// memory    one arena of exactly planned().peak bytes: parameters, one batch of input, the activations of a layer or
+///           two, and, for a causal model of tokens, keys and values of one text (the kind `cache`)
 /// failure   as for a Trainer: an impossible recipe does not compile; at run time Error
-/// threads   one thread at a time may call an Inference
+/// threads   one thread at a time may call an Inference; a second one gets an Error. Several threads have one each, which
+///           share() makes
 template <class Network, class... Policies>
 class Inference {
+  struct Inside;
+
  public:
   using Configuration = Configured<Policies...>;
   using Recipe = train::InferenceRecipe<Network, Configuration>;
@@ -144,62 +155,83 @@ class Inference {
     train::check_plan<Network, Configuration>("Inference::plan", batch_size);
     return Recipe::make_plan(batch_size);
   }
+  /// The plan of an Inference that share() makes: the same without parameters.
+  static constexpr const MemoryPlan& shared_plan() { return Recipe::shared_plan; }
+  /// The plan of this one: plan(), or shared_plan() if share() has made it.
+  const MemoryPlan& planned() const { return *inside("Inference::planned").plan; }
 
   /// Without weights, until load is called or parameters() are written.   threads   as Options::threads
-  [[gnu::noinline]] explicit Inference(int threads = 0)
-      : walk_(batch, std::size_t{1}, std::size_t{0},
-              engine::Resources<typename Engine::Ranks>{engine::with_room<Engine>(plan()).peak, nullptr, threads}),
-        tensors_(train::list_tensors<typename Recipe::Bound>()) {
+  explicit Inference(int threads = 0) : inside_(std::make_unique<Inside>(threads)) {
     static_assert(
         sizeof(typename rule::device_runs_here<typename Configuration::device, engine::runs_here<Engine>>::must_hold));
-    walk_.arena.capacity = plan().peak;
-    walk_.training = false;
-    resident_ = Step::setup_inference(walk_, Recipe::cache_bytes);
-    walk_.prepare([&] {
-      walk_.arena.give(Step::predict(walk_, resident_));
-      if constexpr (decodes) {
-        walk_.arena.give(Recipe::template Walk<1>::walk_on(walk_, resident_, 0));
-        if constexpr (!Recipe::translates)
-          walk_.arena.give(Recipe::template Walk<Recipe::window>::walk_on(walk_, resident_, 0));
-      }
-    });
   }
   explicit Inference(const std::string& path, int threads = 0) : Inference(threads) { load(path); }
 
+  /// Another Inference with the weights of this one, and an arena of its own, for another thread. Its predictions have the
+  /// same bits. What one of them loads is loaded for all. The weights live as long as one of them.
+  ///
+  ///   threads   of each call, as Options::threads; by default as many as this one was given. With a thread for each
+  ///             processor, give each Inference 1
+  ///
+  /// memory    exactly shared_plan().peak bytes. That of the first one is kept until the last one ends
+  /// threads   any thread may call share, also while another one predicts; while one loads, share waits
+  Inference share() const { return share(inside("Inference::share").threads); }
+  template <class Where = typename Configuration::device>
+  Inference share(int threads) const {
+    static_assert(sizeof(typename rule::device_shares_weights<Where, engine::BorrowsMemory<Engine>>::must_hold));
+    if constexpr (engine::BorrowsMemory<Engine>)
+      return Inference(std::make_unique<Inside>(inside("Inference::share"), threads));
+    else return Inference(threads);
+  }
+
+  /// Whoever calls an Inference after it was moved away gets an Error.
+  Inference(Inference&&) noexcept = default;
+  Inference& operator=(Inference&&) noexcept = default;
+  Inference(const Inference&) = delete;
+  Inference& operator=(const Inference&) = delete;
+  /// Gives the sentence for copies, except of a const Inference: that copy is deleted, as type traits see.
+  template <class Other>
+    requires std::is_same_v<Other, Inference&>
+  Inference(Other&& other) : Inference(other.share()) {
+    static_assert(sizeof(typename rule::inference_is_not_copied<Inference, !std::is_void_v<Other>>::must_hold));
+  }
+
   /// Reads the weights of a state that Trainer::save wrote, on one rank or several, or of a file with
   /// weights alone. The file's element type may differ: each value is rounded once. A file that does not
-  /// fit leaves everything unchanged.
+  /// fit leaves everything unchanged. Refuses while another thread is in a call of an Inference with these weights.
   void load(const std::string& path) {
-    [[maybe_unused]] const auto scope = walk_.engine.scope();
+    const Writing in(*this, "Inference::load");
+    Inside& of = in.of;
     const train::SavedState file(path);
-    for (const train::TensorRecord& tensor : tensors_)
+    for (const train::TensorRecord& tensor : of.tensors)
       file.expect_numbers(tensor.name, train::shape_of(tensor.parameter));
     for (const std::string& found : file.names())
-      if (!is_known(found))
+      if (!is_known(of, found))
         throw Error(path, "tensors of this model only", "the tensor " + found,
                     "load it into the model that it was saved from");
-    host_weights_ = {};
-    for (const train::TensorRecord& tensor : tensors_)
+    of.host_weights = {};
+    for (const train::TensorRecord& tensor : of.tensors)
       train::with_element(tensor.place.element, [&]<class T>(T) {
         std::vector<T> values(tensor.place.count);
         file.copy_converted(tensor.name, 0, std::span(values));
-        train::upload(walk_, View<T>{offset_of(tensor)}, std::span<const T>(values)).wait();
+        train::upload(of.walk, View<T>{of.offset_of(tensor)}, std::span<const T>(values)).wait();
       });
-    weights_are_new();
+    of.weights_are_new();
   }
 
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
   /// Several outputs of a sample come one behind the other.
   std::vector<Output> predict(std::span<const Input> inputs) {
-    expect_weights("Inference::predict");
-    [[maybe_unused]] const auto scope = walk_.engine.scope();
-    const Guard guard{*this};
-    return train::predict_all<Step>(walk_, resident_, inputs, train::vocabulary_of<Network>(), "Inference::predict");
+    const Entered in(*this, "Inference::predict");
+    in.of.expect_weights("Inference::predict");
+    const Guard guard{in.of};
+    return train::predict_all<Step>(in.of.walk, in.of.resident, inputs, train::vocabulary_of<Network>(),
+                                    "Inference::predict");
   }
   /// Refuses data in another type than the model's input: convert them explicitly.
   template <class Data>
     requires(!train::ReadAs<Data, Input>)
-  std::vector<Output> predict(const Data&) {
+  std::vector<Output> predict(const Data&) const {
     static_assert(sizeof(train::refused_data<Data, Input>));
     return {};
   }
@@ -217,12 +249,13 @@ class Inference {
   std::vector<Output> start(std::span<const Input> text)
     requires(Recipe::decodes && !Recipe::translates)
   {
-    expect_window(text.size());
+    const Entered in(*this, "Inference::start");
+    in.of.expect_window(text.size());
     train::check_tokens(text, Recipe::window, train::vocabulary_of<Network>(), "Inference::start", 0);
-    position_ = 0;
-    if (text.size() * 16 > Recipe::window) return read<Recipe::window>(text);
-    for (const Input& token : text.first(text.size() - 1)) read<1>({&token, 1});
-    return read<1>(text.last(1));
+    in.of.begin_text();
+    if (text.size() * 16 > Recipe::window) return read<Recipe::window>(in.of, text);
+    for (const Input& token : text.first(text.size() - 1)) read<1>(in.of, {&token, 1});
+    return read<1>(in.of, text.last(1));
   }
   /// The same for a model of two texts: reads the source, S tokens, or fewer where the encoder has a KeepLength and some
   /// attention is Within it, and the beginning of the target. Keys and values of the encoder's text are kept with those of
@@ -232,7 +265,8 @@ class Inference {
   std::vector<Output> start(std::span<const std::int32_t> source, std::span<const std::int32_t> text)
     requires(Recipe::decodes && Recipe::translates)
   {
-    expect_window(text.size());
+    const Entered in(*this, "Inference::start");
+    in.of.expect_window(text.size());
     constexpr std::size_t length = sizeof(Input::first) / sizeof(std::int32_t);
     constexpr std::int32_t padding = train::two_texts<typename train::parts_t<Network>::Layers>::padding;
     train::check_source(source.size(), length, padding, "Inference::start");
@@ -241,11 +275,10 @@ class Inference {
     constexpr auto vocabulary = train::vocabulary_of<Network>();
     train::check_tokens(std::span<const std::int32_t>(whole), length, vocabulary[0], "Inference::start, source", 0);
     train::check_tokens(text, Recipe::window, vocabulary[1], "Inference::start", 0);
-    [[maybe_unused]] const auto scope = walk_.engine.scope();
-    train::upload(walk_, View<std::int32_t>{resident_.input}, std::span<const std::int32_t>(whole)).wait();
-    position_ = 0;
-    for (const std::int32_t& token : text.first(text.size() - 1)) read_target(token);
-    return read_target(text.back());
+    train::upload(in.of.walk, View<std::int32_t>{in.of.resident.input}, std::span<const std::int32_t>(whole)).wait();
+    in.of.begin_text();
+    for (const std::int32_t& token : text.first(text.size() - 1)) read_target(in.of, token);
+    return read_target(in.of, text.back());
   }
   /// Reads one more token, and returns the logits of the next.        (V)
   ///
@@ -254,40 +287,43 @@ class Inference {
   std::vector<Output> next(std::int32_t token)
     requires Recipe::decodes
   {
-    if (position_ == 0) throw Error("Inference::next", "a text that start has read", "none, or new weights since");
-    if (position_ == Recipe::window)
+    const Entered in(*this, "Inference::next");
+    if (!in.of.has_text()) throw Error("Inference::next", "a text that start has read", "none, or new weights since");
+    if (in.of.position == Recipe::window)
       throw Error("Inference::next",
-                  "fewer than " + std::to_string(position_) + " tokens before, as the model's window has",
+                  "fewer than " + std::to_string(in.of.position) + " tokens before, as the model's window has",
                   "a full window", "start again with the last tokens of the text");
     const auto check = [&](std::size_t vocabulary) {
       train::check_tokens(std::span<const std::int32_t>(&token, 1), Recipe::window, vocabulary, "Inference::next", 0);
     };
     if constexpr (Recipe::translates) {
       check(train::vocabulary_of<Network>()[1]);
-      return read_target(token);
+      return read_target(in.of, token);
     } else {
       check(train::vocabulary_of<Network>());
-      return read<1>({&token, 1});
+      return read<1>(in.of, {&token, 1});
     }
   }
 
   /// Name, shape and present values of every parameter, in the order of the model, with the Trainer's names. Writes to
   /// the values take effect at parameters_changed(). If the engine's memory is not host memory, the values are a copy,
-  /// valid until the next call of parameters() or load; otherwise they are the weights themselves.
+  /// valid until the next call of parameters() or load; otherwise they are the weights themselves, which nobody may write
+  /// while another thread predicts with them.
   std::vector<HeldParameter> parameters() {
-    [[maybe_unused]] const auto scope = walk_.engine.scope();
+    const Entered in(*this, "Inference::parameters");
+    Inside& of = in.of;
     std::vector<HeldParameter> result;
     std::size_t bytes = 0;
-    for (const train::TensorRecord& tensor : tensors_) bytes += Arena::align(bytes_of_tensor(tensor));
-    if (!Engine::Traits::is_host_memory) host_weights_.resize(bytes);
+    for (const train::TensorRecord& tensor : of.tensors) bytes += Arena::align(bytes_of_tensor(tensor));
+    if (!Engine::Traits::is_host_memory) of.host_weights.resize(bytes);
     std::size_t at = 0;
-    for (const train::TensorRecord& tensor : tensors_) {
+    for (const train::TensorRecord& tensor : of.tensors) {
       std::span<std::byte> values;
       if constexpr (Engine::Traits::is_host_memory) {
-        values = {walk_.engine.data(View<std::byte>{offset_of(tensor)}), bytes_of_tensor(tensor)};
+        values = {of.walk.engine.data(View<std::byte>{of.offset_of(tensor)}), bytes_of_tensor(tensor)};
       } else {
-        values = std::span(host_weights_).subspan(at, bytes_of_tensor(tensor));
-        walk_.engine.download(offset_of(tensor), values).wait();
+        values = std::span(of.host_weights).subspan(at, bytes_of_tensor(tensor));
+        of.walk.engine.download(of.offset_of(tensor), values).wait();
       }
       at += Arena::align(values.size());
       result.push_back(
@@ -295,79 +331,206 @@ class Inference {
     }
     return result;
   }
+  /// Refuses while another thread is in a call of an Inference with these weights.
   void parameters_changed() {
-    [[maybe_unused]] const auto scope = walk_.engine.scope();
+    const Writing in(*this, "Inference::parameters_changed");
+    Inside& of = in.of;
     std::size_t at = 0;
-    if (!host_weights_.empty())
-      for (const train::TensorRecord& tensor : tensors_) {
-        walk_.engine
-            .upload(offset_of(tensor), std::span<const std::byte>(host_weights_.data() + at, bytes_of_tensor(tensor)))
+    if (!of.host_weights.empty())
+      for (const train::TensorRecord& tensor : of.tensors) {
+        of.walk.engine
+            .upload(of.offset_of(tensor),
+                    std::span<const std::byte>(of.host_weights.data() + at, bytes_of_tensor(tensor)))
             .wait();
         at += Arena::align(bytes_of_tensor(tensor));
       }
-    weights_are_new();
+    of.weights_are_new();
+  }
+
+  // A const Inference gets a sentence.
+  template <class Self = Inference>
+  std::vector<Output> predict(std::span<const Input>) const {
+    return refuse_const<Self, std::vector<Output>>();
+  }
+  template <class Self = Inference>
+  std::vector<Output> start(std::span<const Input>) const
+    requires(Recipe::decodes && !Recipe::translates)
+  {
+    return refuse_const<Self, std::vector<Output>>();
+  }
+  template <class Self = Inference>
+  std::vector<Output> start(std::span<const std::int32_t>, std::span<const std::int32_t>) const
+    requires(Recipe::decodes && Recipe::translates)
+  {
+    return refuse_const<Self, std::vector<Output>>();
+  }
+  template <class Self = Inference>
+  std::vector<Output> next(std::int32_t) const
+    requires Recipe::decodes
+  {
+    return refuse_const<Self, std::vector<Output>>();
+  }
+  template <class Self = Inference>
+  void load(const std::string&) const {
+    refuse_const<Self, int>();
   }
 
   /// The bytes used, and the number of operations that ran.
   struct Used {
     std::size_t peak = 0, operations = 0;
   };
-  Used used() const { return {walk_.arena.peak, walk_.engine.operations()}; }
+  Used used() const {
+    const Inside& of = inside("Inference::used");
+    return {of.walk.arena.peak, of.walk.engine.operations()};
+  }
 
   /// For tests: from now on fills freed memory with NaN.
-  void poison_dead_memory() { walk_.poison_dead(); }
+  void poison_dead_memory() { inside("Inference::poison_dead_memory").walk.poison_dead(); }
 
  private:
-  struct Guard {
-    ~Guard() { self.walk_.abandon(self.resident_.end); }
-    Inference& self;
+  friend struct train::Inside;
+
+  /// All but the address of an Inference, which moves.
+  struct Inside final {
+    int threads;  // as given
+    const MemoryPlan* plan;
+    walk::Walk<Engine> walk;
+    std::vector<std::byte> host_weights{};  // the values of the last call of parameters()
+    std::vector<train::TensorRecord> tensors = train::list_tensors<typename Recipe::Bound>();
+    train::Resident resident{};
+    std::size_t position = 0;   // cached positions
+    std::uint64_t version = 0;  // of the weights that the cache was computed with
+    std::shared_ptr<train::SharedWeights> weights;
+    OneThread one{};
+
+    [[gnu::noinline]] explicit Inside(int asked)
+        : threads(asked),
+          plan(&Recipe::plan),
+          walk(batch, std::size_t{1}, std::size_t{0}, resources(Recipe::plan, asked)),
+          weights(std::make_shared<train::SharedWeights>()) {
+      begin(false);
+    }
+    /// With the parameters of `lender`.
+    template <std::same_as<Inside> Lender>
+    [[gnu::noinline]] Inside(const Lender& lender, int asked)
+        : threads(asked),
+          plan(&Recipe::shared_plan),
+          walk(batch, std::size_t{1}, std::size_t{0}, resources(Recipe::shared_plan, asked), lender.walk.engine),
+          weights(lender.weights) {
+      begin(true);
+    }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    ~Inside() { weights->leave(one); }
+
+    static engine::Resources<typename Engine::Ranks> resources(const MemoryPlan& of, int asked) {
+      return {engine::with_room<Engine>(of).peak, nullptr, asked};
+    }
+    void begin(bool borrows) {
+      walk.arena.capacity = plan->peak;
+      walk.training = false;
+      resident = Step::setup_inference(walk, Recipe::cache_bytes, borrows);
+      walk.prepare([&] {
+        walk.arena.give(Step::predict(walk, resident));
+        if constexpr (decodes) {
+          walk.arena.give(Recipe::template Walk<1>::walk_on(walk, resident, 0));
+          if constexpr (!Recipe::translates)
+            walk.arena.give(Recipe::template Walk<Recipe::window>::walk_on(walk, resident, 0));
+        }
+      });
+      weights->join(one);
+    }
+
+    std::size_t offset_of(const train::TensorRecord& tensor) const {
+      return resident.parameters + tensor.unit.parameters + tensor.place.values;
+    }
+    /// Caches that were computed with other weights are invalid.
+    void weights_are_new() {
+      weights->loaded = true;
+      ++weights->version;
+    }
+    void begin_text() {
+      position = 0;
+      version = weights->version;
+    }
+    bool has_text() const { return position > 0 && version == weights->version; }
+    void expect_weights(const char* who) const {
+      if (!weights->loaded) throw Error(who, "weights", "none", "call load, or give the constructor a path");
+    }
+    void expect_window(std::size_t tokens) const {
+      expect_weights("Inference::start");
+      if (tokens == 0 || tokens > Recipe::window)
+        throw Error("Inference::start", "1 to " + std::to_string(Recipe::window) + " tokens, the model's window",
+                    std::to_string(tokens));
+    }
   };
-  void weights_are_new() {
-    loaded_ = true;
-    position_ = 0;  // the cache was computed with other weights
+
+  explicit Inference(std::unique_ptr<Inside> made) : inside_(std::move(made)) {}
+
+  Inside& inside(const char* who) const {
+    if (!inside_) throw Error(who, "an Inference", "one that was moved away", "call the one that it was moved to");
+    return *inside_;
   }
-  void expect_weights(const char* who) const {
-    if (!loaded_) throw Error(who, "weights", "none", "call load, or give the constructor a path");
+
+  /// Held by each member that computes, or reads or writes weights.
+  struct Entered {
+    Inside& of;
+    OneThread::Scope thread;
+    decltype(std::declval<const Engine&>().scope()) scope;
+
+    Entered(const Inference& self, const char* who)
+        : of(self.inside(who)),
+          thread(of.one, [&] { of.weights->refuse(who); }),
+          scope(std::as_const(of.walk.engine).scope()) {}
+  };
+  /// The same, and nobody else is in an Inference with these weights.
+  struct Writing final : Entered {
+    train::SharedWeights::Writing alone;
+
+    Writing(const Inference& self, const char* who) : Entered(self, who), alone(*this->of.weights, who) {}
+  };
+  struct Guard {
+    ~Guard() { of.walk.abandon(of.resident.end); }
+    Inside& of;
+  };
+
+  template <class Self, class Result>
+  static Result refuse_const() {
+    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    return {};
   }
-  void expect_window(std::size_t tokens) const {
-    expect_weights("Inference::start");
-    if (tokens == 0 || tokens > Recipe::window)
-      throw Error("Inference::start", "1 to " + std::to_string(Recipe::window) + " tokens, the model's window",
-                  std::to_string(tokens));
-  }
+
   /// Decodes these tokens: one, or a window padded with zeros. Returns the logits after the last token.
   template <std::size_t Rows>
-  std::vector<Output> read(std::span<const Input> tokens) {
-    [[maybe_unused]] const auto scope = walk_.engine.scope();
+  static std::vector<Output> read(Inside& of, std::span<const Input> tokens) {
     std::vector<Input> input(tokens.begin(), tokens.end());
     input.resize(Rows);
-    train::upload(walk_, View<Input>{resident_.input}, std::span<const Input>(input)).wait();
-    return walk_on<Rows>(tokens.size());
+    train::upload(of.walk, View<Input>{of.resident.input}, std::span<const Input>(input)).wait();
+    return walk_on<Rows>(of, tokens.size());
   }
   /// The same for one token of a target, beside the source, if it is the first.
-  std::vector<Output> read_target(std::int32_t token) {
+  static std::vector<Output> read_target(Inside& of, std::int32_t token) {
     using Read = typename Recipe::template Walk<1>::X::Element;
-    [[maybe_unused]] const auto scope = walk_.engine.scope();
-    train::upload(walk_, View<std::int32_t>{resident_.input + Read::template offset<1>()},
+    train::upload(of.walk, View<std::int32_t>{of.resident.input + Read::template offset<1>()},
                   std::span<const std::int32_t>(&token, 1))
         .wait();
-    return walk_on<1>(1);
+    return walk_on<1>(of, 1);
   }
   /// Walks over so many rows of input, of which the first `count` are tokens.
   template <std::size_t Rows>
-  std::vector<Output> walk_on(std::size_t count) {
-    const Guard guard{*this};
-    const std::size_t output = Recipe::template Walk<Rows>::walk_on(walk_, resident_, position_);
+  static std::vector<Output> walk_on(Inside& of, std::size_t count) {
+    const Guard guard{of};
+    const std::size_t output = Recipe::template Walk<Rows>::walk_on(of.walk, of.resident, of.position);
     std::vector<Output> logits(Step::Output::columns);
-    train::download(walk_, View<Output>{output} + (count - 1) * Step::Output::leading, std::span(logits));
-    walk_.arena.give(output);
-    position_ += count;
+    train::download(of.walk, View<Output>{output} + (count - 1) * Step::Output::leading, std::span(logits));
+    of.walk.arena.give(output);
+    of.position += count;
     return logits;
   }
 
   /// Whether the name is a weight's, or that of its optimizer state: "optimizer.<state>.<name>".
-  bool is_known(const std::string& name) const {
-    for (const train::TensorRecord& tensor : tensors_) {
+  static bool is_known(const Inside& of, const std::string& name) {
+    for (const train::TensorRecord& tensor : of.tensors) {
       if (name == tensor.name) return true;
       if (name.starts_with("optimizer.") && name.ends_with("." + tensor.name) &&
           name.find('.', 10) == name.size() - tensor.name.size() - 1)
@@ -379,16 +542,8 @@ class Inference {
   static std::size_t bytes_of_tensor(const train::TensorRecord& tensor) {
     return tensor.place.count * bytes_of(tensor.place.element);
   }
-  std::size_t offset_of(const train::TensorRecord& tensor) const {
-    return resident_.parameters + tensor.unit.parameters + tensor.place.values;
-  }
 
-  walk::Walk<Engine> walk_;
-  std::vector<std::byte> host_weights_;  // the values of the last call of parameters()
-  std::vector<train::TensorRecord> tensors_;
-  train::Resident resident_{};
-  std::size_t position_ = 0;  // cached positions
-  bool loaded_ = false;
+  std::unique_ptr<Inside> inside_;
 };
 
 namespace detail {

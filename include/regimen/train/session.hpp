@@ -5,6 +5,7 @@
 #include <regimen/comm/agreement.hpp>
 #include <regimen/comm/ranks_of.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/core/one_thread.hpp>
 #include <regimen/data/batching.hpp>
 #include <regimen/engine/engine.hpp>
 #include <regimen/program/check_ids.hpp>
@@ -49,7 +50,7 @@ struct engine_of<Device, true> {
 /// The inside of a Trainer. `fit`, the loop by hand, evaluation and saved state work on it; a program cannot reach it.
 ///
 /// Recipe_          of the network, bound to Configuration_
-/// thread safety    none: one thread at a time
+/// thread safety    none: one thread at a time, which `enter` sees to in every member of a Trainer
 template <class Recipe_, class Configuration_>
 struct Session final {
   using Recipe = Recipe_;
@@ -87,6 +88,7 @@ struct Session final {
     std::size_t output = 0, batches = 0, samples = 0;
   };
 
+  OneThread one{};
   Options options;
   std::uint64_t seed;
   std::size_t resident_at_start = resident_bytes();
@@ -168,6 +170,14 @@ struct Session final {
     all_ranks.reset();
   }
 
+  /// Held while a member of the Trainer runs.   failure   Error, if another thread is in one
+  [[nodiscard]] OneThread::Scope enter(const char* who) {
+    return {one, [who] {
+              refuse_second_thread(
+                  who, "Trainer",
+                  "let one thread call it; for predictions give each other thread an Inference of a saved state");
+            }};
+  }
   /// Memory beside the arena: of a device, as it says now.
   std::size_t library_bytes() const {
     [[maybe_unused]] const auto scope = walk.engine.scope();

@@ -61,7 +61,7 @@ class Measurement;
 /// failure   an impossible combination does not compile. At run time: Error. After an exception in a step the
 ///           Trainer may still be used, or load the last saved file, which is intact. With several ranks an
 ///           exception ends the run of all ranks
-/// threads   one thread at a time may call a Trainer
+/// threads   one thread at a time may call a Trainer; a second one gets an Error
 template <class Network, class... Policies>
 class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies...>>> {
   using Refused = train::RefusedCallsOf<train::Recipe<Network, Configured<Policies...>>>;
@@ -152,6 +152,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// ranks see (Ctrl-C, a full disk).
   bool on_all_ranks(bool own) {
     bool all = own;
+    const auto inside = session_.enter("Trainer::on_all_ranks");
     if constexpr (!Step::Sharding::alone)
       if (ranks() > 1) session_.guarded([&] { all = comm::on_all(*session_.control(), own); });
     return all;
@@ -162,6 +163,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// One optimizer step on `batch · micro_batches` samples, or fewer; the last micro-batch may be short.
   ///   inputs (samples,input_size), targets (samples,target_size)
   StepResult step(std::span<const Input> inputs, std::span<const Label> targets) {
+    const auto inside = session_.enter("Trainer::step");
     const std::size_t samples =
         train::check_batch<Session>("Trainer::step", inputs.size(), targets.size(), batch * micro_batches);
     std::size_t done = 0;
@@ -234,6 +236,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
     if constexpr (!(train::RuleOfMetric<Session, First>::holds && ... && train::RuleOfMetric<Session, Metrics>::holds))
       return {};
     else {
+      const auto inside = session_.enter("Trainer::evaluate");
       train::Measurement<Session, std::remove_reference_t<First>, std::remove_reference_t<Metrics>...> measurement(
           session_, first, others...);
       const Evaluation found = evaluate_by(source, 1, [&](const auto& now) { measurement.add(session_, now); });
@@ -245,6 +248,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
   /// Several outputs of a sample come one behind the other.
   std::vector<Output> predict(std::span<const Input> inputs) {
+    const auto inside = session_.enter("Trainer::predict");
     [[maybe_unused]] const auto scope = session_.walk.engine.scope();
     const typename Session::Mode mode(session_);
     const auto predicted = [&] {
@@ -284,6 +288,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// Borrows the source, which must outlive the loader.
   template <class Source>
   Loader<Input, Label, train::Borrowed<Source>> batches(const Source& source, const FitOptions& run = {}) {
+    const auto inside = session_.enter("Trainer::batches");
     session_.batches_by_hand = 0;
     session_.batching = {};
     if constexpr (serves<Source>)
@@ -294,24 +299,35 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
 
   /// Forward and loss of one micro-batch.
   UnscaledLoss forward(std::span<const Input> inputs, std::span<const Label> targets) {
+    const auto inside = session_.enter("Trainer::forward");
     return ByHand::forward(session_, inputs, targets);
   }
   using Refused::forward;
   ScaledLoss scale(const UnscaledLoss& loss) const { return ByHand::scale(session_, loss); }
   /// Backward; adds to the gradients of earlier micro-batches of the step.
-  ScaledGradients backward(const ScaledLoss& loss) { return ByHand::backward(session_, loss); }
+  ScaledGradients backward(const ScaledLoss& loss) {
+    const auto inside = session_.enter("Trainer::backward");
+    return ByHand::backward(session_, loss);
+  }
   Gradients backward(const UnscaledLoss& loss) {
     if constexpr (scales_loss)
       static_assert(sizeof(typename rule::backward_needs_scaled_loss<typename Configuration::loss_scale>::must_hold));
+    const auto inside = session_.enter("Trainer::backward");
     return ByHand::backward(session_, loss);
   }
   Gradients unscale(const ScaledGradients& gradients) const { return ByHand::unscale(session_, gradients); }
   using Refused::unscale;
   /// The update, with the gradients of all micro-batches since the last update.
-  StepResult apply(const Gradients& gradients) { return ByHand::apply(session_, gradients); }
+  StepResult apply(const Gradients& gradients) {
+    const auto inside = session_.enter("Trainer::apply");
+    return ByHand::apply(session_, gradients);
+  }
   using Refused::apply;
   /// Forgets a step that has begun by hand: after an exception between forward and apply.
-  void abandon() { session_.abandon(); }
+  void abandon() {
+    const auto inside = session_.enter("Trainer::abandon");
+    session_.abandon();
+  }
 
   // ---- state
 
@@ -319,37 +335,57 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// parameters_changed() before any other member. If ranks keep slices, or the engine's memory is not host
   /// memory, the values are a copy on the host, valid until the next call of parameters() or load; otherwise
   /// they are the weights themselves.
-  std::vector<NamedParameter<Master>> parameters() { return train::Weights<Session>::parameters(session_); }
+  std::vector<NamedParameter<Master>> parameters() {
+    const auto inside = session_.enter("Trainer::parameters");
+    return train::Weights<Session>::parameters(session_);
+  }
   /// Name, shape and values of the gradients of all parameters that train, in the order of parameters();
   /// likewise a copy if the engine's memory is not host memory. Stored undivided: value / gradient_divisor() is
   /// the gradient of the loss.
-  std::vector<NamedParameter<Reduce>> gradients() { return train::Weights<Session>::gradients(session_); }
+  std::vector<NamedParameter<Reduce>> gradients() {
+    const auto inside = session_.enter("Trainer::gradients");
+    return train::Weights<Session>::gradients(session_);
+  }
   /// The number of valid targets since the step began, or 1 for Summed, times all scales of the loss. Valid between backward and apply;
   /// also after a step, unless that step changed a dynamic loss scale.
   double gradient_divisor() {
+    const auto inside = session_.enter("Trainer::gradient_divisor");
     [[maybe_unused]] const auto scope = session_.walk.engine.scope();
     const Scalars s = session_.scalars();
     return Step::divisor_of(s.count) * Step::scale_of(session_.walk.capacity, ranks()) * s.loss_scale;
   }
 
   /// Sets the weights to the values of parameters().
-  void parameters_changed() { train::Weights<Session>::take(session_); }
+  void parameters_changed() {
+    const auto inside = session_.enter("Trainer::parameters_changed");
+    train::Weights<Session>::take(session_);
+  }
 
   /// Writes weights, optimizer state and all that exact resumption needs into one safetensors file, atomically: a kill
   /// at any moment leaves the previous file whole. Each of several ranks writes its slices to a part beside `path`;
   /// `path` becomes the index of the parts. Any number of ranks, under any Shard, may load it. Move index and parts
   /// together. Removes the parts of older saves to `path`. Only one run at a time may save to a path.
-  void save(const std::string& path) { State::save(session_, path); }
+  void save(const std::string& path) {
+    const auto inside = session_.enter("Trainer::save");
+    State::save(session_, path);
+  }
   /// The same on a thread of its own: returns when the state is copied, to host memory outside the plan. If the process
   /// is killed meanwhile, the older state stays. Ranks do not wait for each other; rank 0 puts the state in place when
   /// all parts exist, at most `limit` from now. Finishes an earlier background save first, and throws its errors.
   void save_in_background(const std::string& path, std::chrono::seconds limit = std::chrono::seconds(300)) {
+    const auto inside = session_.enter("Trainer::save_in_background");
     State::save_in_background(session_, path, limit);
   }
   /// Waits until the state of save_in_background is in place, and throws its errors. All ranks call it.
-  void finish_saving() { State::finish_saving(session_); }
+  void finish_saving() {
+    const auto inside = session_.enter("Trainer::finish_saving");
+    State::finish_saving(session_);
+  }
   /// The same in one file, for other programs, under any Shard. Rank 0 gathers the whole state in host memory for this.
-  void save_whole(const std::string& path) { State::save_whole(session_, path); }
+  void save_whole(const std::string& path) {
+    const auto inside = session_.enter("Trainer::save_whole");
+    State::save_whole(session_, path);
+  }
   /// Calls f() with the averages that an Averaged<...> rule keeps in the weights' place: for evaluate, predict, generate,
   /// parameters. Afterwards, also after an exception, the weights are what they were, bit for bit; what f wrote to them is
   /// lost. Needs host memory, outside the plan, for the weights that this rank keeps and kernels read. Parameters without
@@ -358,6 +394,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   template <class F, class TheRule = UpdateRule>
   void with_average(F&& f) {
     static_assert(sizeof(typename rule::averages_are_kept<TheRule, train::keeps_averages<TheRule>>::must_hold));
+    const auto inside = session_.enter("Trainer::with_average");
     train::Average<Session>::with(session_, "Trainer::with_average", f);
   }
   /// Writes the averages as weights, alone, into one file that Inference and load_weights read, as any program. All ranks
@@ -365,15 +402,22 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   template <class TheRule = UpdateRule>
   void save_average(const std::string& path) {
     static_assert(sizeof(typename rule::averages_are_kept<TheRule, train::keeps_averages<TheRule>>::must_hold));
+    const auto inside = session_.enter("Trainer::save_average");
     train::Average<Session>::save(session_, path);
   }
   /// Reads a file that save wrote (of this or another run of the same model), or weights alone. Then training continues
   /// exactly as it would have, except where policies differ: a static loss scale is not changed by the file. Forgets a
   /// step that has begun by hand. Not in a callback of fit.
-  void load(const std::string& path) { Loading::load(session_, path); }
+  void load(const std::string& path) {
+    const auto inside = session_.enter("Trainer::load");
+    Loading::load(session_, path);
+  }
   /// Reads only the weights of any such file, and starts at step 0 without optimizer state; seed and loss scale stay.
   /// The file may have been saved under other policies; each value is rounded once to the master type.
-  void load_weights(const std::string& path) { Loading::load_weights(session_, path); }
+  void load_weights(const std::string& path) {
+    const auto inside = session_.enter("Trainer::load_weights");
+    Loading::load_weights(session_, path);
+  }
 
   /// The memory that the run has used, and the operations that it has run.
   Used used() const {
@@ -416,6 +460,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// Evaluates a whole source; program(next) runs what adds the loss of the batch in the input to the scalars.
   template <class Source>
   Evaluation evaluate_by(const Source& source, std::size_t workers, const auto& program) {
+    const auto inside = session_.enter("Trainer::evaluate");
     [[maybe_unused]] const auto scope = session_.walk.engine.scope();
     Loader<Input, Label, train::Borrowed<Source>> loader(
         {&source}, sample_shape(),

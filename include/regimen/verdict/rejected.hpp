@@ -224,6 +224,8 @@ struct rejected {
   static constexpr typename Answers::Plan plan() { return {}; }
   static constexpr typename Answers::Plan plan(const Anything&, const Anything& = {}) { return {}; }
   static constexpr typename Answers::Plan planned() { return {}; }
+  static constexpr typename Answers::Plan shared_plan() { return {}; }
+  static constexpr Inert share(const Anything& = {}) { return {}; }
   static constexpr typename Answers::Used used() { return {}; }
   static constexpr typename Answers::Shape sample_shape() { return {}; }
   static typename Answers::Profile& profile() { std::abort(); }

@@ -134,6 +134,7 @@ RateSweep find_rate(Trainer& trainer, const Source& source, const RateOptions& o
   if (!(options.stop > 1)) throw Error("find_rate, stop", "more than 1", std::to_string(options.stop));
   auto& session = train::Inside::session(trainer);
   using Session = typename Trainer::Session;
+  const auto inside = session.enter("find_rate");
   session.expect_no_fit("find_rate");
   train::StateAccess<Session>::expect_finished_step(session, "find_rate");
   train::StateAccess<Session>::finish_saving(session);

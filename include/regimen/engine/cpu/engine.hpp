@@ -42,6 +42,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -62,11 +63,17 @@ class Engine : public engine::EveryIteration {
   explicit Engine(const engine::Resources<Ranks>& resources)
       : threads_(threads_for(resources.threads)),
         ranks_(resources.ranks),
-        region_(resources.bytes),
-        memory_{region_.base(), region_.bytes()} {
+        region_(std::make_shared<const Region>(resources.bytes)),
+        memory_{region_->base(), region_->bytes()} {
 #if REGIMEN_HAS_KERNELS
     check_kernels(kernel_flags);
 #endif
+  }
+  /// Borrows the memory of `lender`, or what that has borrowed, which lives as long.
+  Engine(const engine::Resources<Ranks>& resources, const Engine& lender) : Engine(resources) {
+    lent_ = lender.lent_ ? lender.lent_ : lender.region_;
+    memory_.lent = lent_->base();
+    memory_.lent_bytes = lent_->bytes();
   }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -96,11 +103,11 @@ class Engine : public engine::EveryIteration {
   // ---- the host
 
   Fence upload(std::size_t at, std::span<const std::byte> from) {
-    if (!from.empty()) std::memcpy(memory_.base + at, from.data(), from.size());
+    if (!from.empty()) std::memcpy(memory_(View<std::byte>{at}), from.data(), from.size());
     return {};
   }
   Fence download(std::size_t at, std::span<std::byte> to) const {
-    if (!to.empty()) std::memcpy(to.data(), memory_.base + at, to.size());
+    if (!to.empty()) std::memcpy(to.data(), memory_(View<std::byte>{at}), to.size());
     return {};
   }
   std::uint64_t hash(std::size_t at, std::size_t bytes) const { return hash_of_bytes({memory_.base + at, bytes}); }
@@ -115,8 +122,8 @@ class Engine : public engine::EveryIteration {
   void replay(const engine::Recording&, auto&& body) { body(); }
 
   void poison_dead() {}
-  void dies(std::size_t offset, std::size_t bytes) const { region_.dies(offset, bytes); }
-  void lives(std::size_t offset, std::size_t bytes) const { region_.lives(offset, bytes); }
+  void dies(std::size_t offset, std::size_t bytes) const { region_->dies(offset, bytes); }
+  void lives(std::size_t offset, std::size_t bytes) const { region_->lives(offset, bytes); }
 
   std::size_t operations() const { return operations_; }
   ThreadScope scope() const { return ThreadScope(threads_); }
@@ -134,7 +141,7 @@ class Engine : public engine::EveryIteration {
  private:
   int threads_;
   Ranks* ranks_;
-  Region region_;
+  std::shared_ptr<const Region> region_, lent_{};
   Memory memory_;
   std::size_t operations_ = 0;
 };
