@@ -9,6 +9,7 @@
 #include <regimen/data/split_source.hpp>
 
 #include "../temporary.hpp"
+#include "comm/relay.hpp"
 #include "support/catch.hpp"
 
 #include <sys/mman.h>
@@ -926,6 +927,101 @@ TEST_CASE("who has opened and asks for nothing loses the seat to who needs it, a
   third.read(data::Key{7, 0, 0}, {input, target});
   CHECK(third.workers()[0].reason.find("serves 2 connections") != std::string::npos);  // from before it was let in
   CHECK(target[0] == 7);
+}
+
+TEST_CASE("a byte that is changed between a trainer and a worker: never other samples, no hang, and no seat is lost") {
+  data::ServeOptions few = served();
+  few.connections = 16;
+  const Server server(Pictures{}, shape, few);
+  const std::array keys{data::Key{7, 1, 5}, data::Key{8, 0, 9}, data::Key{2, 3, 4}};
+  const auto read_by = [&](const auto& source) {
+    Batch batch{std::vector<float>(3 * 33), std::vector<std::int32_t>(3 * 3), 0};
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      source.read(keys[i], Sample<float, std::int32_t>{std::span(batch.input).subspan(i * 33, 33),
+                                                       std::span(batch.target).subspan(i * 3, 3)});
+    return batch;
+  };
+  const Batch right = read_by(Pictures{});
+  data::RemoteOptions patient = options();
+  patient.deadline = milliseconds(400);  // for lengths that were changed
+  patient.patience = milliseconds(8000);
+  std::pair<std::size_t, std::size_t> bytes;
+  // "": the right samples; what else, in words.
+  const auto outcome = [&](std::size_t up, std::size_t down, bool counts = false) -> std::string {
+    const test::Relay relay(server.port(), {.position = up}, {.position = down});
+    const auto began = Clock::now();
+    std::string words;
+    try {
+      const Remote remote({at(relay.port())}, patient);
+      if (remote.size(shape) != 210) return "another size";
+      if (read_by(remote) != right) return "other samples";
+      if (counts) bytes = {relay.bytes_up, relay.bytes_down};
+    } catch (const Error& error) { words = error.what(); }
+    return Clock::now() - began < milliseconds(12000) ? words : "it took too long";
+  };
+  REQUIRE(outcome(test::Tamper::none, test::Tamper::none, true) == "");
+  REQUIRE(bytes.first > 300);
+  REQUIRE(bytes.second > 600);
+  std::vector<std::string> words(bytes.first + bytes.second);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 12; ++t)
+    threads.emplace_back([&, t] {
+      for (std::size_t i = t; i < words.size(); i += 12)
+        words[i] = i < bytes.first ? outcome(i, test::Tamper::none) : outcome(test::Tamper::none, i - bytes.first);
+    });
+  for (std::thread& thread : threads) thread.join();
+  std::size_t errors = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    INFO("byte " << i << " of " << bytes.first << " and " << bytes.second << ": " << words[i]);
+    const bool is_right = words[i].empty(), is_error = says(words[i], {"the data worker at 127.0.0.1:"});
+    CHECK((is_right || is_error));
+    errors += is_error ? 1 : 0;
+  }
+  CHECK(errors > 50);                // proofs
+  CHECK(errors < words.size() / 2);  // frames, which are asked for again
+  std::vector<std::unique_ptr<Stranger>> all;
+  const auto until = Clock::now() + std::chrono::seconds(20);
+  while (all.size() < few.connections && Clock::now() < until) {
+    auto one = std::make_unique<Stranger>(server.port());
+    if (one->heard == comm::detail::Heard::Welcome) all.push_back(std::move(one));
+  }
+  CHECK(all.size() == few.connections);
+}
+
+TEST_CASE("who proves another rank, program, world or port than it says has no seat") {
+  data::ServeOptions one = served();
+  one.connections = 1;
+  const Server server(Pictures{}, shape, one);
+  comm::detail::Hello own;
+  own.fingerprint = protocol;
+  own.to = addressee;
+  own.channel = channel;
+  std::vector<Socket> held;
+  const auto knock = [&](const comm::detail::Hello& said, const comm::detail::Hello& proved) {
+    const auto soon = Clock::now() + std::chrono::seconds(20);
+    Transcript both{proved, {}};
+    const Socket& socket = held.emplace_back(connect_to({htonl(INADDR_LOOPBACK), htons(server.port())}, soon));
+    if (!send_all(*socket, &said, sizeof said, soon) ||
+        !receive_all(*socket, &both.challenge, sizeof both.challenge, soon))
+      return;
+    const comm::detail::Digest proof = both.proof_of_caller(secret);
+    comm::detail::Answer answer;
+    if (!send_all(*socket, &proof, sizeof proof, soon) || !receive_all(*socket, &answer, sizeof answer, soon)) return;
+    CHECK(answer.refused != 0);
+  };
+  const auto with = [&](auto comm::detail::Hello::* field) {
+    comm::detail::Hello other = own;
+    other.*field += 1;
+    return other;
+  };
+  using Hello = comm::detail::Hello;
+  for (const Hello& other : {with(&Hello::rank), with(&Hello::size), with(&Hello::to), with(&Hello::port),
+                             with(&Hello::channel), with(&Hello::fingerprint)}) {
+    knock(own, other);
+    knock(other, own);
+  }
+  for (const Hello& other : {with(&Hello::to), with(&Hello::channel), with(&Hello::fingerprint)}) knock(other, other);
+  CHECK(Stranger(server.port()).heard == comm::detail::Heard::Welcome);  // while the others are connected yet
 }
 
 TEST_CASE("what a pipeline throws is said, after every worker was asked") {
