@@ -8,6 +8,7 @@
 #include <regimen/layer/join.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
+#include <regimen/layer/named.hpp>
 #include <regimen/layer/part.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/rule/list_holds_layers.hpp>
@@ -215,6 +216,39 @@ constexpr std::size_t vocabulary_at() {
     return part < sizes.size() ? sizes[part] : 0;  // bundle_has_part refuses others
   }
 }
+
+/// Whether a combinator computes its children one behind the other, and its output is that of the last.
+template <class Layer>
+inline constexpr bool is_sequence = false;
+template <Combinator Layer>
+  requires(children<Layer>::levels == 0)
+inline constexpr bool is_sequence<Layer> = true;
+template <class Name, class... Layers>
+inline constexpr bool is_sequence<Shared<Name, Layers...>> = true;
+template <std::size_t Count, class Block>
+inline constexpr bool is_sequence<Repeat<Count, Block>> = true;
+/// Layers whose output has the numbers of their input.
+template <class Layer>
+struct keeps_numbers : mp::mp_bool<std::is_same_v<Layer, Identity> || std::is_same_v<Layer, Flatten>> {};
+template <class Name>
+struct keeps_numbers<Keep<Name>> : std::true_type {};
+/// The layer of a list that computes its output: the last, but for those that keep numbers; void without one.
+template <class Layers, class Computing = mp::mp_remove_if<Layers, keeps_numbers>>
+struct last_of_list : last_of_list<void, mp::mp_list<mp::mp_back<Computing>>> {};
+template <class Layers>
+struct last_of_list<Layers, mp::mp_list<>> {
+  using type = void;
+};
+template <class Layer>
+struct last_of_list<void, mp::mp_list<Layer>> {
+  using type = Layer;
+};
+template <class Layer>
+  requires is_sequence<Layer>
+struct last_of_list<void, mp::mp_list<Layer>> : last_of_list<typename children<Layer>::type> {};
+/// The same of a layer, or of the layers in a sequence: never a sequence itself.
+template <class Layer>
+using last_of = typename last_of_list<mp::mp_list<Layer>>::type;
 
 /// The number of layers in the flattened list; As adds a cast before and one after.
 template <class Layer>
