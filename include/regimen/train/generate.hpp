@@ -5,6 +5,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/philox.hpp>
+#include <regimen/core/refused.hpp>
 #include <regimen/core/shape.hpp>
 #include <regimen/program/check_ids.hpp>
 #include <regimen/rule/generate_needs_causal.hpp>
@@ -170,8 +171,8 @@ inline std::vector<std::int32_t> extend(std::vector<std::int32_t>& text, std::si
 }
 
 template <PredictsTokens Model>
-std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count,
-                                   const Sampling& sampling) {
+std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t> prompt, std::size_t count,
+                                      const Sampling& sampling) {
   constexpr std::size_t length = Model::input_size, vocabulary = Model::output_size / length;
   check_prompt(prompt, vocabulary, sampling);
   const std::size_t most = tokens_in_memory();
@@ -200,8 +201,9 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
 
 /// The same beside a source.
 template <PredictsTarget Model>
-std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> source,
-                                   std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling) {
+std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t> source,
+                                      std::span<const std::int32_t> prompt, std::size_t count,
+                                      const Sampling& sampling) {
   using Texts = typename Model::Input;
   constexpr std::size_t length = Model::output_rows, vocabulary = Model::output_size / length;
   check_prompt(prompt, vocabulary, sampling);
@@ -254,7 +256,7 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
   static_assert(sizeof(typename rule::generate_needs_causal<Model, is_causal>::must_hold));
   constexpr bool reads_one_text = !predicts || !is_causal || detail::reads_one_text<Model>;
   static_assert(sizeof(typename rule::generate_reads_one_text<Model, reads_one_text>::must_hold));
-  if constexpr (predicts) return detail::generate(model, prompt, count, sampling);
+  if constexpr (predicts) return detail::draw_tokens(model, prompt, count, sampling);
   else return {};
 }
 
@@ -280,12 +282,21 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> s
                                    std::span<const std::int32_t> prompt, std::size_t count,
                                    const Sampling& sampling = {}) {
   constexpr bool translates = PredictsTarget<Model>, are_apart = translates && detail::two_texts<Model>::are_apart;
-  constexpr bool is_refused = requires { typename Model::rejected; };  // a type that has reported its errors
-  static_assert(sizeof(typename rule::generate_translates<Model, (are_apart || is_refused)>::must_hold));
+  static_assert(sizeof(typename rule::generate_translates<Model, are_apart>::must_hold));
   constexpr bool is_causal = !are_apart || detail::two_texts<Model>::is_causal;
   static_assert(sizeof(typename rule::generate_needs_causal<Model, is_causal>::must_hold));
-  if constexpr (translates) return detail::generate(model, source, prompt, count, sampling);
+  if constexpr (translates) return detail::draw_tokens(model, source, prompt, count, sampling);
   else return {};
+}
+
+template <detail::Refused Model>
+std::vector<std::int32_t> generate(Model&, std::span<const std::int32_t>, std::size_t, const Sampling& = {}) {
+  return {};
+}
+template <detail::Refused Model>
+std::vector<std::int32_t> generate(Model&, std::span<const std::int32_t>, std::span<const std::int32_t>, std::size_t,
+                                   const Sampling& = {}) {
+  return {};
 }
 
 }  // namespace regimen

@@ -6,6 +6,7 @@
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/program/parameters.hpp>
 #include <regimen/verdict/model_rules.hpp>
+#include <regimen/verdict/rejected.hpp>  // speech
 
 #include <algorithm>
 #include <cmath>
@@ -219,9 +220,15 @@ template <class Network, class Policies>
 struct GradientRecipe;
 template <class Network, class... Policies>
 struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
-  static_assert(Composable<Network, Policies...>,
-                "regimen: these policies do not compose; a Trainer of this network and them says why");
   using type = train::Recipe<Network, Configured<Policies...>>;
+};
+/// Each broken rule gives its error, as of a Trainer, and nothing follows.
+template <class Network, class... Policies>
+  requires(!Composable<Network, Policies...>)
+struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
+  using Broken = broken_rules<Network, Policies...>;
+  static_assert(sizeof(speech<Broken, 0>) && sizeof(speech<Broken, 1>) && sizeof(speech<Broken, 2>));
+  using type = void;
 };
 
 }  // namespace detail
@@ -245,7 +252,8 @@ template <class Network, class... Policies>
 GradientCheck gradient_check(const GradientCheckOptions& options = {}) {
   using All = Merged<boost::mp11::mp_list<Precision<fp64>, Batch<3>>, Policies...>;
   using Recipe = typename detail::GradientRecipe<Network, All>::type;
-  return detail::GradientProbe<Recipe>(options.seed).check(options);
+  if constexpr (std::is_void_v<Recipe>) return {};
+  else return detail::GradientProbe<Recipe>(options.seed).check(options);
 }
 
 /// The same for one layer whose input is fp64 of this shape per sample: `gradient_check_layer<Gelu, Shape<5, 8>>()`. A

@@ -110,7 +110,7 @@ constexpr auto rules_of_layers() {
       mp::mp_transform<as_rules<Configuration>::template fits, AsTypes>,
       mp::mp_transform<as_rules<Configuration>::template computed, AsTypes>,
       mp::mp_transform<as_rules<Configuration>::template scaled, mp::mp_if_c<trains, AsTypes, mp::mp_list<>>>,
-      mp::mp_apply<schedules_rules<All>::template of, typename Configuration::checkpoint>,
+      mp::mp_apply<schedules_rules<All, typename P::Layers>::template of, typename Configuration::checkpoint>,
       typename freeze_rules<typename Configuration::freeze, All>::type, typename named_rules<typename P::Layers>::type,
       typename padding_rules<Network>::type, mp::mp_transform<names_of<All>::template tied, Tables>,
       mp::mp_transform<shared_types<typename Roles::computed, typename P::Layers>::template one, Tables>,

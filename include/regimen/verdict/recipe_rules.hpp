@@ -148,7 +148,7 @@ constexpr auto rules_of_bound_model() {
   if constexpr (!mp::mp_empty<Sets>::value) {
     return Sets{};
   } else if constexpr (!trains) {
-    return machine_rules<InferenceRecipe<Network, Configuration>, Configuration>();
+    return machine_rules<Network, InferenceRecipe<Network, Configuration>, Configuration>();
   } else if constexpr (!budget_rule<Network, Configuration>::holds) {
     return mp::mp_list<budget_rule<Network, Configuration>>{};
   } else if constexpr (!mp::mp_empty<cost_rules_t<Network, Configuration>>::value) {
@@ -167,7 +167,7 @@ constexpr auto rules_of_bound_model() {
     else if constexpr (!mp::mp_empty<Slices>::value) return Slices{};
     else if constexpr (!offload_rule<Network, Configuration>::holds)
       return mp::mp_list<offload_rule<Network, Configuration>>{};
-    else return machine_rules<Recipe<Network, Configuration>, Configuration>();
+    else return machine_rules<Network, Recipe<Network, Configuration>, Configuration>();
   }
 }
 

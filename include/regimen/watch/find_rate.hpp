@@ -3,6 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
+#include <regimen/core/refused.hpp>
 #include <regimen/program/groups.hpp>
 #include <regimen/state/patience.hpp>
 #include <regimen/state/trainer_state.hpp>
@@ -165,6 +166,10 @@ RateSweep find_rate(Trainer& trainer, const Source& source, const RateOptions& o
     trainer.fit(source, run, [&](Trainer&, const StepResult& step) { return hear(step); });
   }
   return sweep;
+}
+template <detail::Refused Trainer, class Source>
+RateSweep find_rate(Trainer&, const Source&, const RateOptions& = {}) {
+  return {};
 }
 
 }  // namespace regimen

@@ -4,6 +4,7 @@
 #include <regimen/core/arena.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
+#include <regimen/core/refused.hpp>
 #include <regimen/train/result.hpp>
 #include <regimen/watch/history.hpp>
 #include <regimen/watch/run_text.hpp>
@@ -255,6 +256,10 @@ std::string report_html(Trainer& trainer, const History& history, const std::str
   page += chart("Samples a second", "step", {speed});
   page += chart("Memory of a step, as planned", "allocations and releases", {memory});
   return page + "<h2>Recipe and plan</h2>\n<pre>" + detail::escaped(run_text(trainer)) + "</pre>\n</body></html>\n";
+}
+template <detail::Refused Trainer>
+std::string report_html(Trainer&, const History&, const std::string& = "A run") {
+  return {};
 }
 
 /// A callback of fit that writes such a file when the run ends:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/file.hpp>
+#include <regimen/core/refused.hpp>
 #include <regimen/state/patience.hpp>
 #include <regimen/state/trainer_state.hpp>
 #include <regimen/train/fingerprint.hpp>
@@ -114,6 +115,10 @@ std::string run_text(Trainer& trainer, const std::string& note = {}, std::uint64
   if (session.run.steps != 0 || session.run.epochs != 0) line("fit", detail::text_of_fit(session.run));
   line("hash", std::to_string(train::fingerprint_of<Session>(session.options, session.seed)));
   return text + "\n" + trainer.planned().table();
+}
+template <detail::Refused Trainer>
+std::string run_text(Trainer&, const std::string& = {}, std::uint64_t = train::never) {
+  return {};
 }
 
 }  // namespace regimen
