@@ -184,11 +184,11 @@ struct check_layer<As<T, Layers...>, X, Roles> {
   using Output = X;
   static constexpr double elements = 0;
 };
-template <ComputeType T, class... Layers, class X, class Roles>
-struct check_layer<As<T, Layers...>, X, Roles>
+template <ComputeType T, class... Layers, class X, class Around>
+struct check_layer<As<T, Layers...>, X, Around>  // not `Roles`: nvcc would take the base's template for the parameter
     : check_sequence<As<T, Layers...>,
                      std::conditional_t<Number<typename X::Element>, Value<stored_t<T>, typename X::Shape>, X>,
-                     regimen::Roles<T, typename Roles::master, typename Roles::reduce>> {};
+                     Roles<T, typename Around::master, typename Around::reduce>> {};
 template <class... Layers, class X, class Roles>
 struct check_layer<Residual<Layers...>, X, Roles> {
   using Inner = check_chain<X, Roles, Layers...>;
