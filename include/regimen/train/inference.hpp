@@ -350,29 +350,33 @@ class Inference {
   // A const Inference gets a sentence.
   template <class Self = Inference>
   std::vector<Output> predict(std::span<const Input>) const {
-    return refuse_const<Self, std::vector<Output>>();
+    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    return {};
   }
   template <class Self = Inference>
   std::vector<Output> start(std::span<const Input>) const
     requires(Recipe::decodes && !Recipe::translates)
   {
-    return refuse_const<Self, std::vector<Output>>();
+    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    return {};
   }
   template <class Self = Inference>
   std::vector<Output> start(std::span<const std::int32_t>, std::span<const std::int32_t>) const
     requires(Recipe::decodes && Recipe::translates)
   {
-    return refuse_const<Self, std::vector<Output>>();
+    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    return {};
   }
   template <class Self = Inference>
   std::vector<Output> next(std::int32_t) const
     requires Recipe::decodes
   {
-    return refuse_const<Self, std::vector<Output>>();
+    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    return {};
   }
   template <class Self = Inference>
   void load(const std::string&) const {
-    refuse_const<Self, int>();
+    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
   }
 
   /// The bytes used, and the number of operations that ran.
@@ -493,12 +497,6 @@ class Inference {
     ~Guard() { of.walk.abandon(of.resident.end); }
     Inside& of;
   };
-
-  template <class Self, class Result>
-  static Result refuse_const() {
-    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
-    return {};
-  }
 
   /// Decodes these tokens: one, or a window padded with zeros. Returns the logits after the last token.
   template <std::size_t Rows>
