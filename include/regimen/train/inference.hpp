@@ -6,6 +6,7 @@
 #include <regimen/engine/engine.hpp>
 #include <regimen/program/parameters.hpp>
 #include <regimen/program/recipe.hpp>
+#include <regimen/rule/borrows_no_temporary.hpp>
 #include <regimen/rule/device_runs_here.hpp>
 #include <regimen/rule/device_shares_weights.hpp>
 #include <regimen/rule/inference_is_not_const.hpp>
@@ -309,7 +310,7 @@ class Inference {
   /// the values take effect at parameters_changed(). If the engine's memory is not host memory, the values are a copy,
   /// valid until the next call of parameters() or load; otherwise they are the weights themselves, which nobody may write
   /// while another thread predicts with them.
-  std::vector<HeldParameter> parameters() {
+  std::vector<HeldParameter> parameters() & {
     const Entered in(*this, "Inference::parameters");
     Inside& of = in.of;
     std::vector<HeldParameter> result;
@@ -330,6 +331,11 @@ class Inference {
           {tensor.name, train::shape_of(tensor.parameter), tensor.place.element, values, tensor.parameter.role});
     }
     return result;
+  }
+  template <class Self = Inference>
+  std::vector<HeldParameter> parameters() && {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Self>::must_hold));
+    return {};
   }
   /// Refuses while another thread is in a call of an Inference with these weights.
   void parameters_changed() {
