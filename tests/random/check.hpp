@@ -120,7 +120,7 @@ class Subject {
   /// Outputs of `samples`, by the Trainer and by an Inference that has read `file`; their loss, as the Trainer
   /// evaluates it and as it follows from the outputs.
   struct Evaluated {
-    Outcome predicted, inferred;
+    Outcome predicted, inferred, shared;  // shared: by an Inference with the weights of another
     double loss = 0, loss_of_outputs = 0;
   };
   virtual Evaluated evaluate(std::size_t samples, const std::string& file) = 0;
@@ -183,9 +183,11 @@ class SubjectOf final : public Subject {
       bring({77, 0, 1, samples, samples});
       const auto outputs = trainer_.predict(std::span<const In>(inputs_));
       result.predicted.add_all(outputs);
-      inference_of_t<Train> inference(file);
-      inference.poison_dead_memory();
-      result.inferred.add_all(inference.predict(std::span<const In>(inputs_)));
+      inference_of_t<Train> inference(file), sharer = inference.share();
+      for (inference_of_t<Train>* const model : {&inference, &sharer}) {
+        model->poison_dead_memory();
+        (model == &inference ? result.inferred : result.shared).add_all(model->predict(std::span<const In>(inputs_)));
+      }
       result.loss_of_outputs = mean_loss(static_cast<typename Train::Configuration::loss::function*>(nullptr), outputs);
       if (sums) result.loss_of_outputs *= valid_;
       result.loss = trainer_.evaluate(Rows<In, Label>(inputs_, targets_, input_size), 0).loss;

@@ -207,6 +207,7 @@ std::string check_seed() {
         findings.expect(subject.used().peak == subject.planned_peak,
                         "steps and evaluations take other memory than planned");
         findings.expect(found.predicted == found.inferred, "an Inference has other outputs than its Trainer");
+        findings.expect(found.inferred == found.shared, "an Inference that shares weights has other outputs");
         // A row's loss is rounded to the type of the output once it is summed: at most columns + some roundings, of
         // terms near |loss| + 1.
         const double bound = (is_fp64 ? 1e-12 : 1e-5) * (1 + std::abs(found.loss));

@@ -1,5 +1,6 @@
 // The ways in which programs make a Trainer and call fit and step: none is taken for one of the mistakes that get a
 // sentence.
+#include "../temporary.hpp"
 #include "support/catch.hpp"
 
 #include <regimen/comm/counting.hpp>
@@ -15,6 +16,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -123,3 +125,53 @@ TEST_CASE("fit and step are called in many ways") {
   CHECK(trainer.steps_done() == 13);
 }
 // SPDX-License-Identifier: Apache-2.0
+
+TEST_CASE("a second thread in a Trainer gets an Error from every member that works; callbacks of fit call them") {
+  Train trainer;
+  const Fake data({.samples = 8, .classes = 3});
+  const std::vector<float> inputs(8, 0.5f);
+  const std::vector<std::int32_t> labels{0, 1};
+  const ::test::Directory directory;
+  trainer.save(directory / "state");
+  const auto of_another_thread = [](const auto& call) {
+    std::string words;
+    std::thread([&] { words = ::test::error_of(call); }).join();
+    return words;
+  };
+  std::size_t refused = 0;
+  trainer.fit(data, {.steps = 1, .progress = false}, [&](Train& same, const StepResult&) {
+    (void)same.predict(inputs);
+    (void)same.evaluate(data);
+    same.save(directory / "state");
+    const auto refuses = [&](const std::string& who, const auto& call) {
+      CHECK(of_another_thread(call) ==
+            "Trainer::" + who +
+                ": expected one thread at a time, found a second one, while the first is in a call of this "
+                "Trainer; let one thread call it; for predictions give each other thread an Inference of a "
+                "saved state");
+      ++refused;
+    };
+    refuses("step", [&] { trainer.step(inputs, labels); });
+    refuses("fit", [&] { trainer.fit(data, {.steps = 1, .progress = false}); });
+    refuses("evaluate", [&] { (void)trainer.evaluate(data); });
+    refuses("predict", [&] { (void)trainer.predict(inputs); });
+    refuses("batches", [&] { (void)trainer.batches(data); });
+    refuses("forward", [&] { (void)trainer.forward(inputs, labels); });
+    refuses("abandon", [&] { trainer.abandon(); });
+    refuses("parameters", [&] { (void)trainer.parameters(); });
+    refuses("gradients", [&] { (void)trainer.gradients(); });
+    refuses("gradient_divisor", [&] { (void)trainer.gradient_divisor(); });
+    refuses("parameters_changed", [&] { trainer.parameters_changed(); });
+    refuses("save", [&] { trainer.save(directory / "other"); });
+    refuses("save_in_background", [&] { trainer.save_in_background(directory / "other"); });
+    refuses("finish_saving", [&] { trainer.finish_saving(); });
+    refuses("save_whole", [&] { trainer.save_whole(directory / "other"); });
+    refuses("load", [&] { trainer.load(directory / "state"); });
+    refuses("load_weights", [&] { trainer.load_weights(directory / "state"); });
+    refuses("on_all_ranks", [&] { (void)trainer.on_all_ranks(true); });
+  });
+  CHECK(refused == 18);
+  CHECK(of_another_thread([&] { trainer.step(inputs, labels); }).empty());  // one thread after another
+  CHECK(!::test::error_of([&] { trainer.load(directory / "nowhere"); }).empty());
+  CHECK(of_another_thread([&] { trainer.step(inputs, labels); }).empty());  // an exception has left, too
+}

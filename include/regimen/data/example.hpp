@@ -4,6 +4,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/data/proto.hpp>
 #include <regimen/data/records.hpp>
+#include <regimen/rule/borrows_no_temporary.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -11,9 +12,11 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -38,6 +41,13 @@ class Example final {
  public:
   explicit Example(const Record& record) : record_(record) { parse(); }
   explicit Example(std::span<const std::byte> bytes) : Example(Record{bytes}) {}
+  /// Refuses bytes that nobody else keeps.
+  template <class Bytes>
+    requires(std::is_convertible_v<Bytes &&, std::span<const std::byte>> && !std::is_lvalue_reference_v<Bytes> &&
+             !std::ranges::borrowed_range<Bytes>)
+  explicit Example(Bytes&& bytes) : Example(Record{bytes}) {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Bytes>::must_hold));
+  }
 
   std::vector<std::string_view> names() const {
     std::vector<std::string_view> result;

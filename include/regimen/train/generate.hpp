@@ -13,6 +13,7 @@
 #include <regimen/rule/generate_reads_one_text.hpp>
 #include <regimen/rule/generate_takes_source.hpp>
 #include <regimen/rule/generate_translates.hpp>
+#include <regimen/rule/inference_is_not_const.hpp>
 #include <regimen/verdict/model_layers.hpp>
 
 #include <algorithm>
@@ -23,6 +24,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <unistd.h>
@@ -89,6 +91,12 @@ struct two_texts {
 template <class Model>
   requires requires { typename train::parts_t<typename Model::Recipe::Network>; }
 struct two_texts<Model> : train::two_texts<typename train::parts_t<typename Model::Recipe::Network>::Layers> {};
+}  // namespace detail
+
+namespace detail {
+/// An Inference that may not compute.
+template <class Model>
+inline constexpr bool is_const_inference = std::is_const_v<Model> && requires { Model::shared_plan(); };
 }  // namespace detail
 
 /// Samples a token from logits; `position` numbers the draws of one text.   logits (V)
@@ -256,7 +264,9 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
   static_assert(sizeof(typename rule::generate_needs_causal<Model, is_causal>::must_hold));
   constexpr bool reads_one_text = !predicts || !is_causal || detail::reads_one_text<Model>;
   static_assert(sizeof(typename rule::generate_reads_one_text<Model, reads_one_text>::must_hold));
-  if constexpr (predicts) return detail::draw_tokens(model, prompt, count, sampling);
+  constexpr bool is_const = detail::is_const_inference<Model>;
+  static_assert(sizeof(typename rule::inference_is_not_const<Model, is_const>::must_hold));
+  if constexpr (predicts && !is_const) return detail::draw_tokens(model, prompt, count, sampling);
   else return {};
 }
 
@@ -285,7 +295,9 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> s
   static_assert(sizeof(typename rule::generate_translates<Model, are_apart>::must_hold));
   constexpr bool is_causal = !are_apart || detail::two_texts<Model>::is_causal;
   static_assert(sizeof(typename rule::generate_needs_causal<Model, is_causal>::must_hold));
-  if constexpr (translates) return detail::draw_tokens(model, source, prompt, count, sampling);
+  constexpr bool is_const = detail::is_const_inference<Model>;
+  static_assert(sizeof(typename rule::inference_is_not_const<Model, is_const>::must_hold));
+  if constexpr (translates && !is_const) return detail::draw_tokens(model, source, prompt, count, sampling);
   else return {};
 }
 

@@ -6,6 +6,7 @@
 #include <regimen/engine/engine.hpp>
 #include <regimen/program/parameters.hpp>
 #include <regimen/program/recipe.hpp>
+#include <regimen/rule/borrows_no_temporary.hpp>
 #include <regimen/rule/device_runs_here.hpp>
 #include <regimen/rule/device_shares_weights.hpp>
 #include <regimen/rule/inference_is_not_const.hpp>
@@ -309,7 +310,7 @@ class Inference {
   /// the values take effect at parameters_changed(). If the engine's memory is not host memory, the values are a copy,
   /// valid until the next call of parameters() or load; otherwise they are the weights themselves, which nobody may write
   /// while another thread predicts with them.
-  std::vector<HeldParameter> parameters() {
+  std::vector<HeldParameter> parameters() & {
     const Entered in(*this, "Inference::parameters");
     Inside& of = in.of;
     std::vector<HeldParameter> result;
@@ -331,6 +332,11 @@ class Inference {
     }
     return result;
   }
+  template <class Self = Inference>
+  std::vector<HeldParameter> parameters() && {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Self>::must_hold));
+    return {};
+  }
   /// Refuses while another thread is in a call of an Inference with these weights.
   void parameters_changed() {
     const Writing in(*this, "Inference::parameters_changed");
@@ -350,29 +356,33 @@ class Inference {
   // A const Inference gets a sentence.
   template <class Self = Inference>
   std::vector<Output> predict(std::span<const Input>) const {
-    return refuse_const<Self, std::vector<Output>>();
+    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    return {};
   }
   template <class Self = Inference>
   std::vector<Output> start(std::span<const Input>) const
     requires(Recipe::decodes && !Recipe::translates)
   {
-    return refuse_const<Self, std::vector<Output>>();
+    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    return {};
   }
   template <class Self = Inference>
   std::vector<Output> start(std::span<const std::int32_t>, std::span<const std::int32_t>) const
     requires(Recipe::decodes && Recipe::translates)
   {
-    return refuse_const<Self, std::vector<Output>>();
+    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    return {};
   }
   template <class Self = Inference>
   std::vector<Output> next(std::int32_t) const
     requires Recipe::decodes
   {
-    return refuse_const<Self, std::vector<Output>>();
+    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    return {};
   }
   template <class Self = Inference>
   void load(const std::string&) const {
-    refuse_const<Self, int>();
+    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
   }
 
   /// The bytes used, and the number of operations that ran.
@@ -493,12 +503,6 @@ class Inference {
     ~Guard() { of.walk.abandon(of.resident.end); }
     Inside& of;
   };
-
-  template <class Self, class Result>
-  static Result refuse_const() {
-    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
-    return {};
-  }
 
   /// Decodes these tokens: one, or a window padded with zeros. Returns the logits after the last token.
   template <std::size_t Rows>

@@ -7,6 +7,7 @@
 #include <regimen/data/loader.hpp>
 #include <regimen/program/recipe.hpp>
 #include <regimen/rule/backward_needs_scaled_loss.hpp>
+#include <regimen/rule/borrows_no_temporary.hpp>
 #include <regimen/rule/communicator_is_given.hpp>
 #include <regimen/rule/device_runs_here.hpp>
 #include <regimen/rule/profile_needs_debug.hpp>
@@ -296,6 +297,12 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
         session_.batching = {size, batch * ranks(), run.order, run.remainder, run.epochs, session_.place};
     return {{&source}, sample_shape(), train::loader_options(session_, run)};
   }
+  template <class Source>
+    requires(!std::is_lvalue_reference_v<Source>)
+  Loader<Input, Label, train::Borrowed<Source>> batches(Source&& source, const FitOptions& run = {}) {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Source>::must_hold));
+    return batches(std::as_const(source), run);
+  }
 
   /// Forward and loss of one micro-batch.
   UnscaledLoss forward(std::span<const Input> inputs, std::span<const Label> targets) {
@@ -335,16 +342,26 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   /// parameters_changed() before any other member. If ranks keep slices, or the engine's memory is not host
   /// memory, the values are a copy on the host, valid until the next call of parameters() or load; otherwise
   /// they are the weights themselves.
-  std::vector<NamedParameter<Master>> parameters() {
+  std::vector<NamedParameter<Master>> parameters() & {
     const auto inside = session_.enter("Trainer::parameters");
     return train::Weights<Session>::parameters(session_);
   }
   /// Name, shape and values of the gradients of all parameters that train, in the order of parameters();
   /// likewise a copy if the engine's memory is not host memory. Stored undivided: value / gradient_divisor() is
   /// the gradient of the loss.
-  std::vector<NamedParameter<Reduce>> gradients() {
+  std::vector<NamedParameter<Reduce>> gradients() & {
     const auto inside = session_.enter("Trainer::gradients");
     return train::Weights<Session>::gradients(session_);
+  }
+  template <class Self = Trainer>
+  std::vector<NamedParameter<Master>> parameters() && {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Self>::must_hold));
+    return {};
+  }
+  template <class Self = Trainer>
+  std::vector<NamedParameter<Reduce>> gradients() && {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Self>::must_hold));
+    return {};
   }
   /// The number of valid targets since the step began, or 1 for Summed, times all scales of the loss. Valid between backward and apply;
   /// also after a step, unless that step changed a dynamic loss scale.
