@@ -40,6 +40,7 @@
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/adamw.hpp>
 #include <regimen/optimizer/averaged.hpp>
+#include <regimen/optimizer/decay.hpp>
 #include <regimen/optimizer/lamb.hpp>
 #include <regimen/optimizer/muon.hpp>
 #include <regimen/optimizer/rmsprop.hpp>
@@ -560,14 +561,16 @@ struct Say {
   template <class>
   using make = mp::mp_list<Policies...>;
 };
-/// One of several update rules.
+/// One of several update rules, and what decays.
 template <class... UpdateRules>
 struct SayRule {
   template <class>
   static constexpr bool fits = true;
   template <class Model>
   using make = mp::mp_list<
-      Optimizer<mp::mp_at_c<mp::mp_list<UpdateRules...>, Model::Source::below(of_policy, 11, sizeof...(UpdateRules))>>>;
+      Optimizer<mp::mp_at_c<mp::mp_list<UpdateRules...>, Model::Source::below(of_policy, 11, sizeof...(UpdateRules))>,
+                mp::mp_at_c<mp::mp_list<DecayProducts, DecayProductsAndTables, DecayAll>,
+                            Model::Source::below(of_policy, 22, 3)>>>;
 };
 /// Now and then its targets have weights.
 template <class Model, class Function>
