@@ -740,7 +740,7 @@ using Losses = Equally<SayClasses, SayLoss<SmoothedCrossEntropy<Ratio<1, 10>>>, 
 using Rules = Equally<Say<>, Say<Optimizer<Adam>>, Say<Optimizer<Sgd>>, Say<Optimizer<RmsProp>>,
                       SayRule<rules::Lamb, Lamb, Muon, Split<Matrices<Muon>, Rest<Averaged<AdamW>>>>>;
 using Clips = Equally<Say<>, Say<Clip<Norm<Ratio<1, 4>>>>>;
-using Inits = Equally<Say<>, Say<Init<Gpt2>>>;
+using Inits = Equally<Say<>, Say<Init<PyTorch>>, Say<Init<Gpt2>>>;
 using Seeds = Equally<Say<>, Say<Seed<7>>>;
 using Freezes = Equally<Say<>, SayFreeze>;
 using Batches = Equally<Say<Batch<1>>, Say<Batch<2>>, Say<Batch<3>>, Say<Batch<5>>>;

@@ -41,8 +41,8 @@ struct AttendTo final {
     static constexpr bool normalizes = !std::is_void_v<Norm>;
     static constexpr std::size_t products = Product::parameters.size();
     /// With k and v of other columns than q, torch.nn has a weight for each.
-    static constexpr std::size_t keys = Layout::key_heads * width,
-                                 outputs = Text::columns == X::channels ? X::columns + 2 * keys : keys;
+    static constexpr std::size_t outputs = (Text::columns == X::channels ? X::columns : 0) +
+                                           (Text::columns == X::channels ? 2 : 1) * Layout::key_heads * width;
     static constexpr auto parameters = [] {
       constexpr auto product = in_projection(Product::parameters, Text::columns, outputs);
       if constexpr (!normalizes) return product;
