@@ -253,7 +253,9 @@ class SubjectOf final : public Subject {
     typename Train::Options options;
     options.optimizer.learning_rate = 0.02;
     if constexpr (requires { options.optimizer.momentum; }) options.optimizer.momentum = 0.5;
-    if constexpr (requires { options.optimizer.weight_decay; }) options.optimizer.weight_decay = 0.1;
+    if constexpr (requires { options.optimizer.weight_decay; })
+      if constexpr (train::takes_tensors<typename Train::Recipe::Bound, 0, true>())
+        options.optimizer.weight_decay = 0.1;
     options.threads = 1;
     options.schedule = Schedule::warmup_cosine(1, 6, 0.5);
     if constexpr (requires { options.optimizer.schedules; }) {

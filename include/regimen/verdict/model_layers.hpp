@@ -217,16 +217,6 @@ constexpr std::size_t vocabulary_at() {
   }
 }
 
-/// Whether a combinator computes its children one behind the other, and its output is that of the last.
-template <class Layer>
-inline constexpr bool is_sequence = false;
-template <Combinator Layer>
-  requires(children<Layer>::levels == 0)
-inline constexpr bool is_sequence<Layer> = true;
-template <class Name, class... Layers>
-inline constexpr bool is_sequence<Shared<Name, Layers...>> = true;
-template <std::size_t Count, class Block>
-inline constexpr bool is_sequence<Repeat<Count, Block>> = true;
 /// Layers whose output has the numbers of their input.
 template <class Layer>
 struct keeps_numbers : mp::mp_bool<std::is_same_v<Layer, Identity> || std::is_same_v<Layer, Flatten>> {};
@@ -243,8 +233,7 @@ template <class Layer>
 struct last_of_list<void, mp::mp_list<Layer>> {
   using type = Layer;
 };
-template <class Layer>
-  requires is_sequence<Layer>
+template <regimen::detail::InSequence Layer>
 struct last_of_list<void, mp::mp_list<Layer>> : last_of_list<typename children<Layer>::type> {};
 /// The same of a layer, or of the layers in a sequence: never a sequence itself.
 template <class Layer>

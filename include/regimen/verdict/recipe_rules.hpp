@@ -43,20 +43,6 @@ struct training_rules<Network, Configuration, Freeze<Layers...>> {
 
 // ---- groups of parameters
 
-template <std::size_t group>
-struct CountsGroup {
-  std::size_t tensors = 0;
-  template <class Unit>
-  constexpr void operator()(walk::UnitOffsets, std::size_t, Path) {
-    for (const walk::TensorPlace& tensor : Unit::tensors) tensors += tensor.trains && tensor.group == group ? 1 : 0;
-  }
-};
-template <class Bound, std::size_t group>
-constexpr bool takes_tensors() {
-  CountsGroup<group> counts;
-  Bound::for_each_unit(1, counts);
-  return counts.tensors > 0;
-}
 template <class UpdateRule, class Bound>
 struct group_rules {
   using type = mp::mp_list<>;
