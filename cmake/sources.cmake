@@ -22,6 +22,14 @@ forbid("::open *[(][^;]*O_RDONLY" "core/file.hpp;core/atomic_file.hpp;tune/proce
 forbid("::(opendir|readdir) *[(]|directory_iterator" "core/file.hpp;data/image_folder.hpp" "detail::names_in (core/file.hpp)")
 forbid("gzdopen" "data/idx.hpp" "${open}")
 
+# Numbers in texts do not depend on the locale: a decimal comma is no JSON, and another number when it is read again.
+forbid("printf *[(][^;]*%[-+ #0-9.*]*l?[aefgAEFG]" "core/printed.hpp" "detail::printed (core/printed.hpp)")
+forbid("[^a-z_](strto(d|f|ld)|sto(d|f|ld)|atof|[a-z]*scanf) *[(]" "-" "std::from_chars, which knows no locale")
+forbid("json::parse *[(]" "data/json_lines.hpp;data/tokenizer/read_json.hpp" "core/json.hpp, or detail::LocaleC around it (core/printed.hpp)")
+forbid("# *include <(sstream|iostream|ostream|istream|iomanip|strstream)>|std::(o|i)?(stringstream|stream)|std::c(out|err|log|in)[^a-z_]" "-" "strings, std::to_chars and std::from_chars, which know no locale")
+forbid("setlocale *[(]|uselocale *[(]|std::locale" "core/printed.hpp" "nothing: the locale is the program's")
+forbid("[^a-z_](isalpha|isdigit|isspace|isalnum|isprint|isupper|islower|ispunct|tolower|toupper|strcoll|strftime) *[(]|std::regex" "-" "comparisons of characters, which know no locale")
+
 file(GLOB_RECURSE headers RELATIVE ${ROOT}/include/regimen ${ROOT}/include/regimen/*.hpp ${ROOT}/include/regimen/*.cuh)
 set(wrong "")
 math(EXPR last "${rules} - 1")

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdio>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -58,12 +57,6 @@ namespace detail {
 /// "1 sample", "2 samples".
 [[gnu::cold]] inline std::string counted(std::size_t number, const char* noun) {
   return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
-}
-/// "0.001", "1e+39"
-[[gnu::cold]] inline std::string digits_of(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", number);
-  return text;
 }
 /// What an exception says.
 [[gnu::cold]] inline std::string words_of(const std::exception_ptr& failure) {

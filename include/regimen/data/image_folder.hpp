@@ -5,6 +5,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/file.hpp>
 #include <regimen/core/philox.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/data/choose.hpp>  // scan
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/files.hpp>  // Corrupt, Skipped
@@ -234,7 +235,7 @@ class ImageFolder final {
   /// another place is split in the same way, and images that are added move few others.
   std::pair<ImageFolder, ImageFolder> split(double share, std::uint64_t seed = 0) const {
     if (!(share > 0 && share < 1))
-      throw Error(name() + ", split", "a share above 0 and below 1", std::to_string(share));
+      throw Error(name() + ", split", "a share above 0 and below 1", regimen::detail::digits_of(share));
     std::pair<ImageFolder, ImageFolder> parts{*this, *this};
     parts.first.indices_.clear();
     parts.second.indices_.clear();

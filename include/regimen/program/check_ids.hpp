@@ -6,6 +6,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/policy/loss.hpp>
 
 #include <array>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/data/batching.hpp>
 #include <regimen/state/parts.hpp>
@@ -80,8 +81,8 @@ struct StateLoading {
       const std::uint64_t saved_streak = whole_number(path, metadata, "regimen.finite_streak");
       const double saved_scale = std::bit_cast<double>(whole_number(path, metadata, "regimen.loss_scale"));
       if (!(saved_scale >= 1 && saved_scale <= 3.5e38))
-        throw Error(path + ", metadata, regimen.loss_scale", "a loss scale of 1 to 3.4e38", std::to_string(saved_scale),
-                    "the file is damaged");
+        throw Error(path + ", metadata, regimen.loss_scale", "a loss scale of 1 to 3.4e38",
+                    regimen::detail::digits_of(saved_scale), "the file is damaged");
       if (Saved::moves_loss_scale &&
           whole_number(path, metadata, "regimen.loss_scale_moves") == 1) {  // otherwise the policy decides
         loss_scale = saved_scale;

@@ -5,6 +5,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/philox.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/core/refused.hpp>
 #include <regimen/core/shape.hpp>
 #include <regimen/program/check_ids.hpp>
@@ -161,7 +162,7 @@ inline void check_prompt(std::span<const std::int32_t> prompt, std::size_t vocab
   if (prompt.empty())
     throw Error("generate", "a prompt of at least one token", "an empty one", "begin with a line feed");
   if (!(sampling.temperature >= 0) || !is_finite(sampling.temperature))
-    throw Error("generate, temperature", "0 or more", std::to_string(sampling.temperature));
+    throw Error("generate, temperature", "0 or more", regimen::detail::digits_of(sampling.temperature));
   for (const std::int32_t token : prompt)
     if (token < 0 || static_cast<std::size_t>(token) >= vocabulary)
       throw Error("generate, prompt", "tokens below " + std::to_string(vocabulary), std::to_string(token));

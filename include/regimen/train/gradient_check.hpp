@@ -3,6 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/program/parameters.hpp>
 #include <regimen/verdict/model_rules.hpp>
@@ -90,7 +91,7 @@ class GradientProbe final {
   GradientCheck check(const GradientCheckOptions& options) {
     if (options.samples == 0) throw Error("gradient_check, samples", "at least 1 element of each tensor to check", "0");
     if (!(options.distance > 0) || !is_finite(options.distance))
-      throw Error("gradient_check, distance", "a finite number above 0", std::to_string(options.distance),
+      throw Error("gradient_check, distance", "a finite number above 0", regimen::detail::digits_of(options.distance),
                   "1e-3 is usual");
     for (const train::TensorRecord& tensor : tensors_)  // poisoned: the first write must assign
       if (tensor.place.trains)

@@ -5,16 +5,17 @@
 #include <regimen/core/file.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/json.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/train/result.hpp>
 #include <regimen/tune/space.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -95,9 +96,7 @@ struct Found final {
       text += '\n';
     };
     const auto digits = [](const char* form, double value) {
-      char buffer[32];
-      std::snprintf(buffer, sizeof buffer, form, value);
-      return is_nan(value) ? std::string("-") : std::string(buffer);
+      return is_nan(value) ? std::string("-") : regimen::detail::printed(form, value);
     };
     const auto begin = [&](const Trained& trial) {
       cell(5, std::to_string(trial.number));
@@ -175,7 +174,11 @@ namespace detail {
   const auto number = [&](const JsonReader::Value& value) {
     if (value.kind == Kind::null) return no_value;
     if (value.kind != Kind::number && value.kind != Kind::whole) throw Error(where, "a number", value.words(), cure);
-    return std::strtod(value.text.c_str(), nullptr);
+    double result = 0;
+    const char* const end = value.text.data() + value.text.size();
+    const auto [stop, code] = std::from_chars(value.text.data(), end, result);
+    if (code != std::errc{} || stop != end) throw Error(where, "a number that a double holds", value.words(), cure);
+    return result;
   };
   const auto whole = [&](const JsonReader::Value& value) {
     if (value.kind != Kind::whole) throw Error(where, "a whole number", value.words(), cure);

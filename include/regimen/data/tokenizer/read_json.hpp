@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/mapped_file.hpp>
+#include <regimen/core/printed.hpp>  // LocaleC
 #include <regimen/data/tokenizer/bytes.hpp>
 #include <regimen/data/tokenizer/parts.hpp>
 #include <regimen/data/tokenizer/pattern.hpp>
@@ -29,6 +30,7 @@ inline std::string_view text_of(const MappedFile& file, const std::string& path)
 
 inline nlohmann::json parse_json(std::string_view text, const std::string& name) {
   try {
+    const regimen::detail::LocaleC locale;  // the parser takes the first byte alone of a decimal point
     return nlohmann::json::parse(text.begin(), text.end());
   } catch (const nlohmann::json::exception& error) {
     throw Error(name, "JSON", error.what(), "the file is damaged, or cut off");
