@@ -140,7 +140,7 @@ TEST_CASE("Init<PyTorch> draws what torch.nn draws") {
                                   {"12.weight", one},
                                   {"14.weight", unit},
                                   {"14.bias", unit}};
-  for (const std::string block : {"9.0.", "9.1.", "10."}) {
+  for (const std::string block : {"9.0.0.", "9.1.0.", "10."}) {
     laws[block + "0.weight"] = one, laws[block + "0.bias"] = zero;
     laws[block + "1.weight"] = laws[block + "1.bias"] = feed;
     laws[block + "3.weight"] = laws[block + "3.bias"] = back;
@@ -172,11 +172,11 @@ TEST_CASE("Init<Default> draws what each layer says, and Init<Gpt2> divides what
   std::map<std::string, Law> laws{{"0.weight", around(0.02)},  {"1.weight", around(0.02)},     {"4.weight", feed},
                                   {"6.weight", by_fan_in(40)}, {"8.kv.weight", by_fan_in(40)}, {"12.weight", one},
                                   {"14.weight", unit}};
-  for (const std::string name : {"2.0.", "9.0.0.", "9.1.0.", "10.0."}) laws[name + "weight"] = one;
+  for (const std::string name : {"2.0.", "9.0.0.0.", "9.1.0.0.", "10.0."}) laws[name + "weight"] = one;
   for (const std::string name : {"2.1.qkv.", "2.1.projection.", "7.q.", "7.kv.", "7.projection.", "8.q.",
-                                 "8.projection.", "9.0.1.", "9.1.1.", "10.1."})
+                                 "8.projection.", "9.0.0.1.", "9.1.0.1.", "10.1."})
     laws[name + "weight"] = feed;
-  for (const std::string name : {"9.0.3.", "9.1.3.", "10.3."}) laws[name + "weight"] = back;
+  for (const std::string name : {"9.0.0.3.", "9.1.0.3.", "10.3."}) laws[name + "weight"] = back;
   for (const std::string name : {"weight_ih", "weight_hh", "bias_ih", "bias_hh"})
     laws["11." + name] = cell, laws["13." + name] = unit;
   const auto usual = text<>();
@@ -186,7 +186,7 @@ TEST_CASE("Init<Default> draws what each layer says, and Init<Gpt2> divides what
   // Four branches end: attention, two iterations, and one more. The last matrix of each is of 0.02 / √4.
   for (auto& [name, law] : laws) {
     const bool ends =
-        name == "2.1.projection.weight" || name == "9.0.3.weight" || name == "9.1.3.weight" || name == "10.3.weight";
+        name == "2.1.projection.weight" || name == "9.0.0.3.weight" || name == "9.1.0.3.weight" || name == "10.3.weight";
     if (name.find("bias") != std::string::npos) law = zero;
     else if (law.kind != Law::same) law = around(ends ? 0.01 : 0.02);
   }
@@ -195,8 +195,8 @@ TEST_CASE("Init<Default> draws what each layer says, and Init<Gpt2> divides what
 
 TEST_CASE("no two layers, iterations or seeds draw the same weights") {
   const auto all = text<>(), other = drawn<Text>(7);
-  const std::vector<std::string> like{"9.0.1.weight", "9.1.1.weight", "10.1.weight"},
-      back{"9.0.3.weight", "9.1.3.weight", "10.3.weight"},
+  const std::vector<std::string> like{"9.0.0.1.weight", "9.1.0.1.weight", "10.1.weight"},
+      back{"9.0.0.3.weight", "9.1.0.3.weight", "10.3.weight"},
       square{"2.1.projection.weight", "7.q.weight", "8.q.weight", "7.projection.weight", "8.projection.weight"};
   for (const auto& names : {like, back, square})
     for (std::size_t i = 0; i < names.size(); ++i)

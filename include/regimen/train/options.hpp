@@ -26,7 +26,8 @@ namespace regimen {
 ///   compare_weights_every   steps between bitwise comparisons of the weights that several ranks keep; 0: never. Each
 ///                           comparison reads all weights once
 ///
-/// failure   the constructor throws Error when a number lies outside the range in its header; a step, when the schedule
+/// failure   the constructor throws Error when a number lies outside the range in its header, or a weight_decay reaches no
+///           parameter (optimizer/decay.hpp); a step, when the schedule
 ///           makes its rate infinite
 template <class UpdateRule>
 struct Options {
