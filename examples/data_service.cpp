@@ -40,7 +40,7 @@ std::uint16_t port_of(const std::string& text) {
 int main(int argc, char** argv) try {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 2 && words[0] == "serve") {
-    data::Server<Train::Input, Train::Label> server(pipeline(), {.port = port_of(words[1])});
+    data::Server<Train::Input, Train::Label> server(pipeline(), Train::sample_shape(), {.port = port_of(words[1])});
     std::printf("serving at port %d\n", server.port());
     std::fflush(stdout);
     return server.wait(), 0;   // until it is killed

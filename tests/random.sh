@@ -41,15 +41,16 @@ export OMP_NUM_THREADS=1 CCACHE_DISABLE=1
 flags=(-std=c++20 -O0)   # clang compiles these in half of g++'s time
 case ${compiler##*/} in g++*) flags+=(-fopenmp --param ggc-min-expand=1000 --param ggc-min-heapsize=4000000) ;; esac
 
-# The headers, parsed once.
+# The headers, parsed once. They are included by the file that is parsed: g++ does not remember that one, and would read
+# it again where another header includes it.
 parse() {
-  parsed=(-I "$out/parsed")
-  mkdir -p "$out/parsed/random"
+  local all=$out/parsed_$check.hpp
   case ${compiler##*/} in
-    clang*) parsed=(-include-pch "$out/parsed/random/$check.hpp.gch") ;;
+    clang*) parsed=(-include-pch "$all.gch") ;;
+    *) parsed=(-include "$all") ;;
   esac
-  $prefix "$compiler" "${flags[@]}" -I "$root/include" -I "$root/tests" -x c++-header "$root/tests/random/$check.hpp" \
-    -o "$out/parsed/random/$check.hpp.gch"
+  echo "#include \"random/$check.hpp\"" > "$all"
+  $prefix "$compiler" "${flags[@]}" -I "$root/include" -I "$root/tests" -x c++-header "$all" -o "$all.gch"
 }
 # compile FROM COUNT WITHOUT PROGRAM: the program of these seeds. WITHOUT is a list of ids, each with a comma before it.
 compile() {

@@ -71,5 +71,8 @@ int main() try {
       properties.l2CacheSize, attribute(cudaDevAttrClockRate), attribute(cudaDevAttrMemoryClockRate), driver, runtime,
       cublasLtGetVersion(), cudnn, copy_bandwidth() * 1e-9);
   return 0;
-} catch (const std::exception& error) { return bench::exit_code(error); }
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return bench::exit_code_of(error);
+}
 // SPDX-License-Identifier: Apache-2.0

@@ -166,20 +166,21 @@ void all(bool small) {
   Timing timing(small ? std::size_t{1} << 22 : std::size_t{8} << 30);  // an update takes 4.5 GiB
   const Sizes half{sizes.rows / 2, sizes.columns, sizes.vocabulary};
   const std::size_t length = small ? 16 : 1024;
-  elementwise<bf16>(timing, sizes);
-  norms<true, bf16>(timing, sizes);
-  attention<bf16>(timing, sizes, length);
-  tables<bf16>(timing, sizes);
-  losses(timing, sizes);
-  updates<bf16>(timing, sizes);
-  elementwise<float>(timing, half);
-  norms<true, float>(timing, half);
-  attention<float>(timing, half, length);
-  tables<float>(timing, half);
-  updates<float>(timing, sizes);
-  norms<false, bf16>(timing, {sizes.rows, sizes.columns, sizes.vocabulary, "others"});
-  activations<bf16>(timing, sizes);
-  activations<float>(timing, half);
+  attempt("elementwise, bf16", [&] { elementwise<bf16>(timing, sizes); });
+  attempt("norms, bf16", [&] { norms<true, bf16>(timing, sizes); });
+  attempt("attention, bf16", [&] { attention<bf16>(timing, sizes, length); });
+  attempt("tables, bf16", [&] { tables<bf16>(timing, sizes); });
+  attempt("losses", [&] { losses(timing, sizes); });
+  attempt("updates, bf16", [&] { updates<bf16>(timing, sizes); });
+  attempt("elementwise, fp32", [&] { elementwise<float>(timing, half); });
+  attempt("norms, fp32", [&] { norms<true, float>(timing, half); });
+  attempt("attention, fp32", [&] { attention<float>(timing, half, length); });
+  attempt("tables, fp32", [&] { tables<float>(timing, half); });
+  attempt("updates, fp32", [&] { updates<float>(timing, sizes); });
+  attempt("RmsNorm, bf16",
+          [&] { norms<false, bf16>(timing, {sizes.rows, sizes.columns, sizes.vocabulary, "others"}); });
+  attempt("activations, bf16", [&] { activations<bf16>(timing, sizes); });
+  attempt("activations, fp32", [&] { activations<float>(timing, half); });
 }
 
 }  // namespace

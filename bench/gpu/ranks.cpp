@@ -111,11 +111,15 @@ void row(Kind& kind, const char* shard, std::size_t ranks, bool overlaps) {
 
 template <class Who>
 void rows(Kind kind, std::size_t most) {
-  row<Who, Replicated>(kind, "Replicated", 1, true);
+  const auto attempt_row = [&]<class Stage>(Stage, const char* shard, std::size_t ranks, bool overlaps) {
+    attempt(std::to_string(ranks) + " ranks by " + kind.by + ", " + shard,
+            [&] { row<Who, Stage>(kind, shard, ranks, overlaps); });
+  };
+  attempt_row(Replicated{}, "Replicated", 1, true);
   for (std::size_t ranks = 2; ranks <= most; ranks *= 2)
     for (const bool overlaps : {true, false}) {
-      row<Who, Replicated>(kind, "Replicated", ranks, overlaps);
-      row<Who, ZeRO3>(kind, "ZeRO3", ranks, overlaps);
+      attempt_row(Replicated{}, "Replicated", ranks, overlaps);
+      attempt_row(ZeRO3{}, "ZeRO3", ranks, overlaps);
     }
 }
 

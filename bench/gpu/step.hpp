@@ -42,10 +42,12 @@ void step(const char* name, const char* type, double seconds, const char* by = "
   const double tokens = double(steps * Train::plan().batch * Train::input_size);
   std::printf(
       "{\"step\":\"%s\",\"type\":\"%s\",\"by\":\"%s\",\"batch\":%zu,\"steps\":%llu,\"milliseconds\":%.3f,"
-      "\"tokens_per_second\":%.0f,\"tflop_per_s\":%.2f,\"loss\":%.4f,\"planned_bytes\":%zu,\"used_bytes\":%zu}\n",
+      "\"tokens_per_second\":%.0f,\"tflop_per_s\":%.2f,\"loss\":%.4f,\"planned_bytes\":%zu,\"used_bytes\":%zu,"
+      "\"library_bytes\":%zu}\n",
       name, type, by, std::size_t{Train::plan().batch}, static_cast<unsigned long long>(steps),
       spent / double(steps) * 1e3, tokens / spent, Train::plan().flops() * double(steps) / spent * 1e-12, loss,
-      Train::plan().peak, trainer.used().peak);
+      Train::plan().peak, trainer.used().peak, trainer.used().library);
+  std::fflush(stdout);
 }
 
 }  // namespace bench

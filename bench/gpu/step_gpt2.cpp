@@ -13,8 +13,8 @@ using Train =
 /// With cuDNN's attention where there is cuDNN, as in PyTorch, and composed.
 template <bool has_cudnn>
 void in_each_form() {
-  if constexpr (has_cudnn) step<Train<Cudnn>>("gpt2_124m", "bf16", 10, "regimen, cuDNN");
-  step<Train<Composed>>("gpt2_124m", "bf16", 10);
+  if constexpr (has_cudnn) attempt("cuDNN", [] { step<Train<Cudnn>>("gpt2_124m", "bf16", 10, "regimen, cuDNN"); });
+  attempt("composed", [] { step<Train<Composed>>("gpt2_124m", "bf16", 10); });
 }
 void all(bool) { in_each_form<cuda::has_cudnn>(); }
 

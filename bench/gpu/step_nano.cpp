@@ -13,8 +13,8 @@ template <class... Policies>
 using Train = Trainer<GptNano, Batch<12>, Optimizer<AdamW>, Init<Gpt2>, Device<Where>, Policies...>;
 
 void all(bool small) {
-  step<Train<>>("gpt_nano", "fp32", small ? 0 : 5);
-  step<Train<Precision<bf16, fp32>>>("gpt_nano", "bf16", small ? 0 : 5);
+  attempt("fp32", [&] { step<Train<>>("gpt_nano", "fp32", small ? 0 : 5); });
+  attempt("bf16", [&] { step<Train<Precision<bf16, fp32>>>("gpt_nano", "bf16", small ? 0 : 5); });
 }
 
 }  // namespace

@@ -37,6 +37,9 @@ using Where = Cuda;
 using Where = Emulated;
 #endif
 
+/// Whether an attempt has failed.
+inline bool any_failed = false;
+
 inline double now() {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -51,13 +54,47 @@ inline constexpr const char* name_of = [] {
   else return sizeof(T) == 8 ? "fp64" : "fp32";
 }();
 
-/// Operations run as graphs, so that gaps between launches cost nothing; the clock is the host's, around tens of
-/// milliseconds of work.
-class Timing {
- public:
-  using Engine = engine::Of<Where>::type;
+/// At most `count` numbers in [low, high), always the same; at most a block of them.
+template <class T>
+std::vector<T> random_numbers(std::size_t count, double low, double high) {
+  std::vector<T> numbers(std::min(count, std::size_t{1} << 20));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const double number = low + (high - low) * double(Philox::draw(17, i, 0).word[0]) / 4294967296.0;
+    if constexpr (std::is_integral_v<T>) numbers[i] = static_cast<T>(number);
+    else numbers[i] = T(static_cast<float>(number));
+  }
+  return numbers;
+}
 
-  explicit Timing(std::size_t bytes) : engine_(engine::Resources<Engine::Ranks>{.bytes = bytes}), bytes_(bytes) {}
+/// Seconds of one of the `each` parts of a launch: the median of five rounds of some tens of milliseconds. The clock is
+/// the host's.
+///   launch(times)   queues so many launches, and waits for the last
+template <class Launch>
+double median_seconds(std::size_t each, const Launch& launch) {
+  launch(3);
+  double once = now();
+  launch(1);
+  once = now() - once;
+  const auto times = std::clamp<std::size_t>(static_cast<std::size_t>(0.03 / once), 1, 1000);
+  std::array<double, 5> rounds{};
+  for (double& round : rounds) {
+    const double began = now();
+    launch(times);
+    round = (now() - began) / double(times * each);
+  }
+  std::sort(rounds.begin(), rounds.end());
+  return rounds[2];
+}
+
+/// Operations in one graph, so that gaps between launches cost nothing.
+inline constexpr int in_graph = 4;
+
+/// Operations of an engine, in memory that holds random numbers.
+template <class Engine>
+class TimingOn {
+ public:
+  explicit TimingOn(std::size_t bytes)
+      : engine_(engine::Resources<typename Engine::Ranks>{.bytes = bytes}), bytes_(bytes) {}
 
   /// Forgets what was put.
   void clear() { used_ = 0; }
@@ -65,17 +102,11 @@ class Timing {
   /// Numbers in [low, high), the same for equal counts. A block of them repeats.
   template <class T>
   View<T> put(std::size_t count, double low, double high) {
-    constexpr std::size_t block = std::size_t{1} << 20;
-    std::vector<T> numbers(std::min(count, block));
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      const double number = low + (high - low) * double(Philox::draw(17, i, 0).word[0]) / 4294967296.0;
-      if constexpr (std::is_integral_v<T>) numbers[i] = static_cast<T>(number);
-      else numbers[i] = T(static_cast<float>(number));
-    }
+    const std::vector<T> numbers = random_numbers<T>(count, low, high);
     const View<T> view{take(count * sizeof(T))};
-    for (std::size_t at = 0; at < count; at += block)
+    for (std::size_t at = 0; at < count; at += numbers.size())
       engine_.upload(view.offset + at * sizeof(T),
-                     std::as_bytes(std::span(numbers).first(std::min(block, count - at))));
+                     std::as_bytes(std::span(numbers).first(std::min(numbers.size(), count - at))));
     return view;
   }
   View<Scalars> put(const Scalars& scalars) {
@@ -84,38 +115,23 @@ class Timing {
     return view;
   }
 
-  /// Seconds of one operation: the median of five rounds.
   template <class Operation>
   double seconds(const Operation& operation) {
     const std::size_t before = used_, scratch = take(Engine::Traits::scratch(operation));
     const engine::Recording key{engine::Recording::Piece::step, ++recordings_};
-    const auto launch = [&](std::size_t times) {
+    const double found = median_seconds(in_graph, [&](std::size_t times) {
       for (std::size_t i = 0; i < times; ++i)
         engine_.replay(key, [&] {
           for (int repeat = 0; repeat < in_graph; ++repeat) engine_.run(operation, scratch);
         });
       std::array<std::byte, 8> word{};
       engine_.download(0, word).wait();
-    };
-    launch(3);
-    double once = now();
-    launch(1);
-    once = now() - once;
-    const auto times = std::clamp<std::size_t>(static_cast<std::size_t>(0.03 / once), 1, 1000);
-    std::array<double, 5> rounds{};
-    for (double& round : rounds) {
-      const double began = now();
-      launch(times);
-      round = (now() - began) / double(times * in_graph);
-    }
-    std::sort(rounds.begin(), rounds.end());
+    });
     used_ = before;
-    return rounds[2];
+    return found;
   }
 
  private:
-  static constexpr int in_graph = 4;
-
   std::size_t take(std::size_t bytes) {
     const std::size_t at = used_;
     used_ = (used_ + bytes + 255) / 256 * 256;
@@ -126,12 +142,31 @@ class Timing {
   Engine engine_;
   std::size_t bytes_, used_ = 0, recordings_ = 0;
 };
+using Timing = TimingOn<engine::Of<Where>::type>;
 
-/// main of a benchmark: `--small` for a test. Exit code 77, and one sentence, without a device.
+/// f(), in whose place an Error is one JSON object: what one row cannot do hides no other. True if it succeeded.
+template <class F>
+bool attempt(const std::string& what, const F& f) {
+  try {
+    f();
+    return true;
+  } catch (const std::exception& error) {
+    if (exit_code_of(error) == skipped) throw;  // there is no device: no row can do anything
+    std::printf("{\"failed\":\"%s\",\"error\":\"%s\"}\n", in_json(what).c_str(), in_json(error.what()).c_str());
+    std::fflush(stdout);
+    any_failed = true;
+    return false;
+  }
+}
+
+/// main of a benchmark: `--small` for a test. Exit code 77, and one sentence, without a device; 1 if a row has failed.
 inline int run(int argc, char** argv, void (*body)(bool)) try {
   body(argc == 2 && std::string_view(argv[1]) == "--small");
-  return 0;
-} catch (const std::exception& error) { return exit_code(error); }
+  return any_failed ? 1 : 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return exit_code_of(error);
+}
 
 }  // namespace bench
 // SPDX-License-Identifier: Apache-2.0

@@ -67,7 +67,7 @@ def train(args, model, batches, per_step, unit):
     run = torch.compile(model, mode=args.mode) if args.compile else model
     mixed = (lambda: torch.autocast(args.device, torch.bfloat16)) if args.dtype == "bf16" else contextlib.nullcontext
     if args.device == "cuda":
-        return train_on_gpu(args, run, mixed, optimizer, batches, per_step)
+        return train_on_gpu(args, model, run, mixed, optimizer, batches, per_step)
 
     def step(x, y):
         with mixed():
@@ -101,7 +101,7 @@ def train(args, model, batches, per_step, unit):
         write({"event": "end", "seconds": time.perf_counter() - started, "peak_rss_bytes": peak_rss()})
 
 
-def train_on_gpu(args, run, mixed, optimizer, batches, per_step):
+def train_on_gpu(args, model, run, mixed, optimizer, batches, per_step):
     """Steps for --seconds, with no wait inside a step: a wait every ten steps keeps the queue short. One JSON object."""
 
     def steps(first, count):
@@ -110,6 +110,8 @@ def train_on_gpu(args, run, mixed, optimizer, batches, per_step):
             with mixed():
                 loss = run(x, y)
             loss.backward()
+            if args.gradient_norm:  # stays on the device
+                torch.nn.utils.get_total_norm([p.grad for p in model.parameters()])
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
         return loss.item()
@@ -123,7 +125,7 @@ def train_on_gpu(args, run, mixed, optimizer, batches, per_step):
     seconds = time.perf_counter() - began
     print(json.dumps({"by": f"torch {args.mode if args.compile else 'eager'}", "torch": torch.__version__,
                       "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version(), "type": args.dtype,
-                      "batch": args.batch, "steps": done, "milliseconds": 1e3 * seconds / done,
+                      "batch": args.batch, "gradient_norm": args.gradient_norm, "steps": done, "milliseconds": 1e3 * seconds / done,
                       "tokens_per_second": done * per_step / seconds, "loss": loss,
                       "peak_bytes": torch.cuda.max_memory_allocated()}))
 

@@ -45,6 +45,7 @@
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/adamw.hpp>
 #include <regimen/optimizer/averaged.hpp>
+#include <regimen/optimizer/decay.hpp>
 #include <regimen/optimizer/lamb.hpp>
 #include <regimen/optimizer/muon.hpp>
 #include <regimen/optimizer/rmsprop.hpp>

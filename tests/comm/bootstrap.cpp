@@ -3,6 +3,7 @@
 
 #include "comm/conformance.hpp"
 #include "comm/failing.hpp"
+#include "comm/relay.hpp"
 #include "support/catch.hpp"
 
 #include <sys/resource.h>
@@ -18,6 +19,7 @@ using regimen::comm::detail::Challenge;
 using regimen::comm::detail::Clock;
 using regimen::comm::detail::Digest;
 using regimen::comm::detail::Hello;
+using regimen::comm::detail::is_closed;
 using regimen::comm::detail::listen_at;
 using regimen::comm::detail::PendingConnections;
 using regimen::comm::detail::receive_all;
@@ -277,6 +279,106 @@ TEST_CASE("what was recorded of a handshake opens no other connection") {
     CHECK(arrival.has_value() != replayed);
   }
   CHECK(says(pending.refused(), "1 connection with another REGIMEN_SECRET, or none, the last one from 127.0.0.1"));
+}
+
+TEST_CASE("a byte that is changed in any message of a handshake: no connection, with a secret or without") {
+  for (const std::string& known : {secret, std::string()}) {
+    const Socket listener = listen_at(loopback());
+    PendingConnections pending(*listener, 0, known, 8);
+    const std::string body = "addresses";
+    enum Outcome { Refused, Forsaken, Believed };  // by the side that listens; by the side that called; by both
+    // Once through a relay that changes nothing, to count the bytes; then with each byte changed.
+    const auto meeting = [&](std::size_t up, std::size_t down, std::pair<std::size_t, std::size_t>& bytes) {
+      const test::Relay relay(port_of(listener), {.position = up}, {.position = down});
+      std::atomic<bool> is_done = false;
+      bool is_admitted = false;
+      std::thread server([&] {
+        while (!is_done) {
+          const auto arrival = pending.next(Clock::now() + milliseconds(5));
+          if (!arrival) continue;
+          is_admitted = true;
+          regimen::comm::detail::Answer answer;
+          answer.bytes = static_cast<std::uint32_t>(body.size());
+          answer.proof = arrival->transcript.proof_of_answer(
+              known, answer, regimen::comm::detail::Sha256().add(body.data(), body.size()).finish());
+          const auto soon = Clock::now() + std::chrono::seconds(20);
+          send_all(*arrival->socket, &answer, sizeof answer, soon);
+          send_all(*arrival->socket, body.data(), body.size(), soon);
+          // Stays until the caller hangs up, which may be waiting for more.
+          while (!is_done && !is_closed(*arrival->socket)) std::this_thread::sleep_for(milliseconds(1));
+        }
+      });
+      Transcript transcript;
+      transcript.hello = forged(1, 2);
+      transcript.hello.port = 7;
+      const auto soon = Clock::now() + milliseconds(300);  // for lengths that were changed
+      std::string heard_body;
+      auto heard = regimen::comm::detail::Heard::Ended;
+      {
+        const Socket socket = connect_to(loopback(relay.port()), Clock::now() + std::chrono::seconds(20));
+        const auto called = regimen::comm::detail::prove(*socket, transcript, known, soon);
+        if (called == regimen::comm::detail::Called::Proved)
+          heard = regimen::comm::detail::hear(*socket, transcript, known, soon, heard_body);
+      }
+      is_done = true;
+      server.join();
+      bytes = {relay.bytes_up, relay.bytes_down};
+      if (!is_admitted) return Refused;
+      using regimen::comm::detail::Heard;
+      return heard == Heard::Welcome || heard == Heard::Refusal || heard == Heard::Later ? Believed : Forsaken;
+    };
+    std::pair<std::size_t, std::size_t> all, few;
+    REQUIRE(meeting(test::Tamper::none, test::Tamper::none, all) == Believed);
+    REQUIRE(all.first == sizeof(Hello) + sizeof(Digest));
+    REQUIRE(all.second == sizeof(Challenge) + sizeof(regimen::comm::detail::Answer) + body.size());
+    for (std::size_t i = 0; i < all.first; ++i) {
+      INFO("byte " << i << " of the caller, secret: " << known);
+      CHECK(meeting(i, test::Tamper::none, few) == Refused);
+    }
+    for (std::size_t i = 0; i < all.second; ++i) {
+      INFO("byte " << i << " of the answers, secret: " << known);
+      CHECK(meeting(test::Tamper::none, i, few) == (i < sizeof(Challenge) ? Refused : Forsaken));
+    }
+  }
+}
+
+TEST_CASE("a proof is for one rank, port, world, program and channel") {
+  const Socket listener = listen_at(loopback());
+  PendingConnections pending(*listener, 0, secret, 8);
+  const auto is_admitted = [&](const Hello& said, const Hello& proved) {
+    std::optional<PendingConnections::Arrival> arrival;
+    std::atomic<bool> is_done = false;
+    std::thread server([&] {
+      while (!arrival && !is_done) arrival = pending.next(Clock::now() + milliseconds(10));
+    });
+    const auto soon = Clock::now() + std::chrono::seconds(20);
+    const Socket socket = connect_to(loopback(port_of(listener)), soon);
+    Transcript transcript{proved, {}};
+    send_all(*socket, &said, sizeof said, soon);
+    if (receive_all(*socket, &transcript.challenge, sizeof(Challenge), soon)) {
+      const Digest proof = transcript.proof_of_caller(secret);
+      send_all(*socket, &proof, sizeof proof, soon);
+      // A refusal is an answer, or the end of the connection; who is admitted hears nothing here.
+      for (char byte = 0; !arrival && !receive_all(*socket, &byte, 1, Clock::now() + milliseconds(10));)
+        if (errno != ETIMEDOUT) break;
+    }
+    is_done = true;
+    server.join();
+    return arrival.has_value();
+  };
+  const Hello own = forged(1, 3);
+  CHECK(is_admitted(own, own));
+  const auto with = [&](auto Hello::* field) {
+    Hello other = own;
+    other.*field += 1;
+    return other;
+  };
+  for (const Hello& other : {with(&Hello::rank), with(&Hello::size), with(&Hello::to), with(&Hello::port),
+                             with(&Hello::channel), with(&Hello::fingerprint)}) {
+    CHECK_FALSE(is_admitted(own, other));  // a proof that is valid elsewhere
+    CHECK_FALSE(is_admitted(other, own));
+  }
+  CHECK_FALSE(is_admitted(with(&Hello::to), with(&Hello::to)));  // valid, for another rank
 }
 
 TEST_CASE("ranks whose secrets differ are told so, and nobody is told a secret") {

@@ -3,6 +3,7 @@
 #include <regimen/comm/launch_processes.hpp>
 
 #include "comm/conformance.hpp"
+#include "comm/relay.hpp"
 #include "comm/wrappers.hpp"
 #include "support/catch.hpp"
 
@@ -10,8 +11,11 @@
 #include <omp.h>
 #endif
 
+#include <array>
 #include <chrono>
+#include <string>
 #include <thread>
+#include <vector>
 
 using regimen::comm::Tcp;
 
@@ -62,6 +66,46 @@ TEST_CASE("processes may be started after OpenMP was used, and use it") {
   omp_set_num_threads(before);
 }
 #endif
+
+TEST_CASE("a transfer that is slow but moves outlives a deadline counted from its start") {
+  const auto listener = regimen::comm::detail::listen_at({htonl(INADDR_LOOPBACK), 0});
+  const test::Tamper slow{.piece = std::size_t{1} << 16, .pause = std::chrono::milliseconds(15)};  // 4 MB/s
+  const test::Relay relay(ntohs(regimen::comm::detail::address_of(*listener).port), slow, slow);
+  constexpr std::size_t bytes = std::size_t{12} << 20;
+  constexpr auto deadline = std::chrono::milliseconds(1500);
+  std::array<std::string, 2> words;
+  std::array<std::vector<std::byte>, 2> all;
+  std::array<double, 2> seconds{};
+  std::vector<std::thread> threads;
+  for (std::size_t r = 0; r < 2; ++r)
+    threads.emplace_back([&, r] {
+      regimen::comm::TcpOptions options;
+      options.rank = r;
+      options.size = 2;
+      options.port = relay.port();
+      options.deadline = deadline;
+      if (r == 0) options.listener = ::dup(*listener);
+      try {
+        Tcp world(options);
+        std::vector<std::byte> own(bytes);
+        for (std::size_t i = 0; i < bytes; ++i) own[i] = static_cast<std::byte>((i * 7 + i / 4099 + r) & 0xFF);
+        all[r].resize(2 * bytes);
+        const auto began = std::chrono::steady_clock::now();
+        world.all_gather(own.data(), all[r].data(), bytes);
+        seconds[r] = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+      } catch (const std::exception& error) { words[r] = error.what(); }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(words == std::array<std::string, 2>{});
+  for (std::size_t r = 0; r < 2; ++r) {
+    REQUIRE(all[r].size() == 2 * bytes);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < 2 * bytes; ++i)
+      wrong += all[r][i] != static_cast<std::byte>((i % bytes * 7 + i % bytes / 4099 + i / bytes) & 0xFF) ? 1 : 0;
+    CHECK(wrong == 0);
+    CHECK(seconds[r] > 1.5 * 1.5);  // longer than the deadline: else this tests nothing
+  }
+}
 
 TEST_CASE("ranks that wait for ever wait") {
   CHECK_NOTHROW(regimen::launch_processes(

@@ -5,10 +5,15 @@
 #include <regimen/data/csv.hpp>
 #include <regimen/data/example.hpp>
 #include <regimen/data/idx_array.hpp>
+#include <regimen/data/image_folder.hpp>
 #include <regimen/data/json_lines.hpp>
 #include <regimen/data/npy.hpp>
 #include <regimen/data/records.hpp>
 #include <regimen/data/tar.hpp>
+#include <regimen/data/text.hpp>
+#include <regimen/data/token_file.hpp>
+#include <regimen/data/tokenizer.hpp>
+#include <regimen/state/sharded_file.hpp>
 #include <regimen/state/tensor_rows.hpp>
 
 #include "../temporary.hpp"
@@ -18,12 +23,16 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
+
+#include <sys/stat.h>
 
 using namespace regimen;
 
@@ -190,6 +199,46 @@ TEST_CASE("a damaged tensor with checksums is refused, or nothing of it has chan
     const data::TensorRows<float> rows(path, "x");
     for (std::size_t i = 0; i < 3; ++i) REQUIRE(std::ranges::equal(rows.at({i}), std::span(values).subspan(2 * i, 2)));
   });
+}
+
+TEST_CASE("every reader refuses pipes, devices and directories at once, and an error of reading is no end") {
+  const test::Directory directory;
+  REQUIRE(::mkfifo((directory / "pipe").c_str(), 0600) == 0);
+  std::filesystem::create_directory(directory / "folder");
+  const std::vector<std::function<void(const std::string&)>> readers{
+      [](const std::string& path) { data::Cifar(data::Cifar::Ten, path); },
+      [](const std::string& path) { data::Csv<std::string>(path, {"name"}); },
+      [](const std::string& path) { data::IdxArray<std::uint8_t>{path}; },
+      [](const std::string& path) { Idx(path, path); },
+      [](const std::string& path) { (void)data::read_image(path); },
+      [](const std::string& path) { data::JsonLines<std::string>(path, {"name"}); },
+      [](const std::string& path) { data::Npy<float>{path}; },
+      [](const std::string& path) { data::Records{path}; },
+      [](const std::string& path) { data::Tar{path}; },
+      [](const std::string& path) { Text{path}; },
+      [](const std::string& path) { TokenFile{path}; },
+      [](const std::string& path) { data::Tokenizer{path}; },
+      [](const std::string& path) { data::Tokenizer::gpt2(path, path); },
+      [](const std::string& path) { safetensors::ShardedFile{path}; },
+      [](const std::string& path) { safetensors::ShardedFile{path + ".index.json"}; },
+      [](const std::string& path) { data::TensorRows<float>(path, "x"); },
+  };
+  for (std::size_t i = 0; i < readers.size(); ++i) {
+    INFO("reader " << i);
+    std::filesystem::remove(directory / "pipe.index.json");
+    std::filesystem::create_symlink("pipe", directory / "pipe.index.json");
+    for (const char* const name : {"pipe", "folder"}) {
+      const std::string error = test::error_of([&] { readers[i](directory / name); });
+      INFO(error);
+      CHECK((test::says(error, "found a pipe or a device") || test::says(error, "found a directory") ||
+             test::says(error, "found No such file or directory")));  // of a folder's own files
+    }
+    const std::string error = test::error_of([&] { readers[i]("/dev/null"); });
+    CHECK((test::says(error, "found a pipe or a device") || test::says(error, "found No such file or directory")));
+  }
+  // Of these the data are read, not mapped: from a regular file whose reading fails.
+  test::refuses([] { data::IdxArray<std::uint8_t>{"/proc/self/mem"}; }, "found Input/output error");
+  test::refuses([] { (void)data::read_image("/proc/self/mem"); }, "found Input/output error");
 }
 
 TEST_CASE("lines of JSON that are nested without end do not overflow the stack") {

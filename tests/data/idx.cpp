@@ -133,6 +133,22 @@ TEST_CASE("every flipped bit of an IDX header is refused") {
   }
 }
 
+TEST_CASE("a gzip file that expands without measure is refused before it does, a plain file that large is not") {
+  const test::Directory directory;
+  const std::string path = directory / "images";
+  const auto refusal = [&](std::uint32_t rows, bool gzipped) {
+    const Bytes bytes = idx({rows, 1024, 1024}, Bytes(1024));
+    if (gzipped) put_gzipped(path, bytes);
+    else test::put(path, bytes);
+    return error_of([&] { (void)detail::read_idx(path); });
+  };
+  CHECK(says(refusal(1025, true),
+             "images, header: expected at most 1073741824 bytes of data in this gzip file: 1 GiB, "
+             "or 32 times its size, found 1074790400; is the file"));
+  CHECK(says(refusal(1024, true), "1073741824 bytes of data, as its header says, found 1024"));  // and is read
+  CHECK(says(refusal(1025, false), "1074790400 bytes of data, as its header says, found 1024"));
+}
+
 TEST_CASE("flipped bits in a gzipped IDX file are refused, or change nothing") {
   const test::Directory directory;
   const std::string image_path = directory / "images", label_path = directory / "labels";

@@ -90,7 +90,7 @@ TEST_CASE("folders that are none of images say what is wrong") {
   fs::remove(root / "a/one.png");
   refuses([&] { (void)folder.at({0, 0, 0}); }, "a/one.png: expected a file that can be read, found No such file");
   fs::create_directory(root / "a/one.png");
-  refuses([&] { (void)folder.at({0, 0, 0}); }, "a/one.png: expected an image file, found a folder");
+  refuses([&] { (void)folder.at({0, 0, 0}); }, "a/one.png: expected an image file, found a directory");
   REQUIRE(::mkfifo((root / "a/pipe.jpg").c_str(), 0600) == 0);
   refuses([&] { data::ImageFolder(root.path()); }, "a/pipe.jpg: expected an image file, found a pipe or a device");
   refuses([&] { data::ImageFolder(root / "b/two.png"); }, "two.png: expected a folder that can be read");

@@ -235,6 +235,39 @@ TEST_CASE("a batch stays whole until the next is asked for") {
   }
 }
 
+namespace {
+/// Slow from a sample on, so that a consumer begins to wait there.
+struct SlowLater {
+  std::size_t from;
+  std::size_t size(const SampleShape&) const { return 240; }
+  void read(std::size_t index, Sample<std::int32_t, float> sample) const {
+    Numbers{240}.read(index, sample);
+    if (index >= from) std::this_thread::sleep_for(std::chrono::microseconds(500 + 300 * (index % 3)));
+  }
+};
+}  // namespace
+
+TEST_CASE("batches have their contents while the ring grows under a consumer who waits") {
+  for (std::size_t first = 0; first < 12; ++first) {  // the batch at which it grows lies anywhere in the ring
+    LoaderOptions options{.batch = 4, .order = Order::Sequential, .epochs = 1, .workers = data::automatic, .ahead = 1};
+    Loader<std::int32_t, float, SlowLater> loader(SlowLater{4 * first}, one, options);
+    std::int32_t next = 0;
+    std::size_t grown = 0;  // batches after it grew
+    for (auto batch = loader.next(); batch; batch = loader.next()) {
+      INFO("slow from batch " << first << ", batch " << batch.step);
+      REQUIRE(batch.step == static_cast<std::uint64_t>(next / 4));
+      for (std::size_t i = 0; i < 4; ++i, ++next) {
+        REQUIRE(batch.input[i] == next);
+        REQUIRE(batch.target[i] == static_cast<float>(next) * static_cast<float>(next));
+      }
+      grown += loader.workers() > 1 ? 1 : 0;
+    }
+    REQUIRE(next == 240);
+    CHECK(grown > 4);
+    CHECK(loader.ahead() >= 2);
+  }
+}
+
 TEST_CASE("a loader may end at any moment") {
   for (std::size_t taken = 0; taken < 12; ++taken) {
     for (const std::size_t workers : {0u, 1u, 4u}) {

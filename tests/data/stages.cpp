@@ -1,4 +1,5 @@
 // Stages: the values that their definitions give, whatever reads them; what they refuse; their time and their memory.
+#include <regimen/data/augment.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/data/pipeline.hpp>
 
@@ -162,6 +163,53 @@ TEST_CASE("joins: one after the other, in turn, by weight") {
   CHECK(says(error_of([] { (void)data::mixture({1, 0}, Numbers{1}, Numbers{1}); }), "mixture, weights"));
   CHECK(says(error_of([] { (void)data::mixture({1, 1}, Numbers{1}, Numbers{0}); }), "mixture, dataset 1"));
   CHECK(says(error_of([] { (void)data::mixture({1, 3'000'000}, Numbers{1}, Numbers{1}); }), "a sum of at most"));
+}
+
+/// Shares of n = 4096 samples are within six deviations, at most 6 · 0.5 / 64, of what independent draws give. Of two draws
+/// from one key they are 0 or 1.
+TEST_CASE("two augmentations of one sample draw by themselves: of a kind, of two kinds, in one stage, in two epochs") {
+  constexpr std::size_t count = 4096;
+  constexpr double off = 6 * 0.5 / 64;
+  using data::Image;
+  const auto row = [](int) {
+    Image image(1, 17, 1);
+    for (std::size_t x = 0; x < 17; ++x) image.row(0)[x] = static_cast<std::uint8_t>(x);
+    return image;
+  };
+  const auto first = [](const Image& image) { return int(image.row(0)[0]); };
+  const auto share = [&](const auto& pipeline, auto&& holds) {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      found += holds(first(pipeline.at({i, 0, 3})), first(pipeline.at({i, 1, 3})));
+    return double(found) / count;
+  };
+  const auto near = [](double found, double expected) { return std::abs(found - expected) <= off; };
+  const auto images = Numbers{count} | data::map(row);
+  const auto is_turned = [](int pixel, int) { return pixel != 0; };
+  const auto both_differ = [](int one, int other) { return one != other; };
+  // Two flips of a sample cancel where both or none turns it.
+  const auto flips = images | data::map(data::RandomFlip{}) | data::map(data::RandomFlip{});
+  CHECK(near(share(flips, is_turned), 0.5));
+  CHECK(near(share(flips, both_differ), 0.5));
+  const auto in_one = images | data::map([](const Image& image, const data::Key& key) {
+                        return data::RandomFlip{.stage = 1}(data::RandomFlip{}(image, key), key);
+                      });
+  CHECK(near(share(in_one, is_turned), 0.5));
+  // Nine places, then nine of what is left: an even sum in 41 of 81 cases, and in all of one draw.
+  const auto crops = images | data::map(data::RandomCrop{.height = 1, .width = 9}) |
+                     data::map(data::RandomCrop{.height = 1, .width = 1});
+  CHECK(near(share(crops, [](int pixel, int) { return pixel % 2 == 0; }), 41.0 / 81));
+  CHECK(
+      near(share(crops, [](int one, int other) { return (one + other) % 2 == 0; }), (41.0 * 41 + 40 * 40) / (81 * 81)));
+  // A crop whose place is even (0 or 2 of 4) and a flip behind it, from one key: the first pixel is the place, or 1 behind.
+  const auto kinds = images | data::map([](const Image& image, const data::Key& key) {
+                       const Image part = data::RandomCrop{.height = 1, .width = 14}(image, key);
+                       Image two(1, 2, 1);
+                       two.row(0)[0] = part.row(0)[0] < 2 ? 0 : 2, two.row(0)[1] = std::uint8_t(two.row(0)[0] + 1);
+                       return data::RandomFlip{}(two, key);
+                     });
+  for (int which = 0; which < 4; ++which)
+    CHECK(near(share(kinds, [&](int pixel, int) { return pixel == which; }), 0.25));
 }
 
 TEST_CASE(

@@ -334,6 +334,12 @@ TEST_CASE("what a tokenizer.json asks for and is not supported is refused by its
   CHECK(says(refusal("/post_processor",
                      {{"type", "TemplateProcessing"}, {"single", json::array()}, {"special_tokens", json::object()}}),
              "one Sequence, A"));
+  // A name ends with its last character, not with a NUL: this token is not the "A" that the file has.
+  CHECK(says(refusal("/post_processor",
+                     {{"type", "TemplateProcessing"},
+                      {"single", {{{"SpecialToken", {{"id", std::string("A\0x", 3)}}}}, {{"Sequence", {{"id", "A"}}}}}},
+                      {"special_tokens", {{"A", {{"ids", {0}}}}}}}),
+             "special_tokens: expected 'A\\0x', found none"));
   const json token{{"id", 257}, {"content", "<x>"}, {"special", true}};
   CHECK(refusal("/added_tokens", json::array({token})).empty());
   CHECK(says(refusal("/added_tokens", json::array({token, token})), "one entry"));

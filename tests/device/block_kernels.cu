@@ -142,7 +142,7 @@ void check(cudaError_t error, const char* where) {
 }
 
 /// Both, and the largest difference between them over `elements` of T at `result`, relative to the largest number
-/// there.
+/// there; a JSON object.
 template <class T, class Operation>
 void agree(Case& both, const Operation& operation, View<T> result, std::size_t elements, double tolerance) {
   both.used = (both.used + 255) / 256 * 256;
@@ -172,9 +172,15 @@ void agree(Case& both, const Operation& operation, View<T> result, std::size_t e
     worst = std::fmax(worst, std::isfinite(a - b) ? std::fabs(a - b) : 1e30);
     largest = std::fmax(largest, std::fabs(a));
   }
-  if (worst > tolerance * largest) ++wrong;
-  std::printf("%-28s differs by %.3g of %.3g%s\n", Operation::name, worst, largest,
-              worst > tolerance * largest ? "   TOO MUCH" : "");
+  const bool differs = worst > tolerance * largest;
+  if (differs) ++wrong;
+  constexpr const char* type = std::is_same_v<T, bf16>   ? "bf16"
+                               : std::is_same_v<T, fp16> ? "fp16"
+                               : std::is_integral_v<T>   ? "integers"
+                               : sizeof(T) == 8          ? "fp64"
+                                                         : "fp32";
+  std::printf("{\"operation\":\"%s\",\"type\":\"%s\",\"difference\":%.3g,\"largest\":%.3g,\"may\":%.3g,\"wrong\":%d}\n",
+              Operation::name, type, worst, largest, tolerance * largest, differs ? 1 : 0);
 }
 
 /// A sum of `terms` numbers in another order, each addition within u = 2⁻²⁴ of the largest partial sum.

@@ -6,7 +6,9 @@
 #include <regimen/train/trainer.hpp>
 
 #include "../support/rounding.hpp"
+#include "attempt.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <type_traits>
 #include <vector>
@@ -22,20 +24,23 @@ std::vector<double> losses() {
   return all;
 }
 
-/// Every loss, beside those of the CPU in fp64 (support/rounding.hpp), and once more.
+/// Every loss, beside those of the CPU in fp64 (support/rounding.hpp), and once more; a JSON object.
 ///   Form   a policy: Attention<...>, Convolution<...>
 template <class Network, class Size, class Form, class Format>
 bool agrees(const char* what) {
-  const std::vector<double> exact = losses<Network, Size, Precision<fp64>>(),
-                            there = losses<Network, Size, Format, Form, Device<Cuda>>(),
-                            again = losses<Network, Size, Format, Form, Device<Cuda>>();
-  const double found = support::distance(exact, there),
-               may = std::is_same_v<Format, Precision<fp64>>
-                         ? support::of_order
-                         : support::as_far_as(support::distance(exact, losses<Network, Size, Format>()));
-  std::printf("%-20s distance from fp64 on the CPU %.1e (at most %.1e), repeated %s\n", what, found, may,
-              there == again ? "the same bits" : "OTHER BITS");
-  return found < may && there == again;
+  return attempt(what, [&] {
+    const std::vector<double> exact = losses<Network, Size, Precision<fp64>>(),
+                              there = losses<Network, Size, Format, Form, Device<Cuda>>(),
+                              again = losses<Network, Size, Format, Form, Device<Cuda>>();
+    const double found = support::distance(exact, there),
+                 may = std::is_same_v<Format, Precision<fp64>>
+                           ? support::of_order
+                           : support::as_far_as(support::distance(exact, losses<Network, Size, Format>()));
+    std::printf("{\"trains\":\"%s\",\"distance\":%.3g,\"may\":%.3g,\"repeats\":%s}\n", what, (std::min)(found, 1e300),
+                may, there == again ? "true" : "false");
+    std::fflush(stdout);
+    return found < may && there == again;
+  });
 }
 
 }  // namespace regimen::test

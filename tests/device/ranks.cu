@@ -18,7 +18,9 @@
 
 #include "../support/rounding.hpp"
 #include "../support/small_gpt.hpp"
+#include "attempt.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -81,6 +83,13 @@ Exact exact_losses(std::size_t ranks) {
   return exact;
 }
 
+/// A JSON object.
+void print(std::size_t ranks, const char* what, double distance, double may, bool repeats) {
+  std::printf("{\"trains\":\"%zu ranks, %s\",\"distance\":%.3g,\"may\":%.3g,\"repeats\":%s}\n", ranks, what,
+              (std::min)(distance, 1e300), may, repeats ? "true" : "false");
+  std::fflush(stdout);
+}
+
 /// Ranks that are threads: the same bits under ZeRO3 as Replicated, by one graph of all and by calls.
 template <class... Policies>
 std::vector<double> by_threads(std::size_t ranks) {
@@ -97,8 +106,7 @@ bool threads_agree(std::size_t ranks) {
   const double found = support::distance(exact.losses, replicated);
   const bool same = by_threads<Precision<fp32>, Shard<ZeRO3>>(ranks) == replicated &&
                     by_threads<Precision<fp32>, Shard<ZeRO3>, Graph<Off>>(ranks) == replicated;
-  std::printf("%zu threads: distance from fp64 on the CPU %.1e (at most %.1e), %s\n", ranks, found, exact.may,
-              same ? "the same bits under ZeRO3, by graphs and by calls" : "other bits under ZeRO3");
+  print(ranks, "threads; ZeRO3, by graphs and by calls, repeats Replicated", found, exact.may, same);
   return found < exact.may && same;
 }
 
@@ -138,11 +146,14 @@ std::vector<double> on_the_gpu(std::size_t ranks) {
 template <class... Policies>
 bool processes_agree(std::size_t ranks, const char* what) {
   const Exact exact = exact_losses(ranks);
-  const auto start = std::chrono::steady_clock::now();
   const double found = support::distance(exact.losses, on_the_gpu<Precision<fp32>, Policies...>(ranks));
-  std::printf("%zu processes, %-12s distance from fp64 on the CPU %.1e (at most %.1e), %.1f s\n", ranks, what, found,
-              exact.may, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  print(ranks, what, found, exact.may, true);
   return found < exact.may;
+}
+
+template <class... Policies>
+bool agree(std::size_t ranks, const char* what) {
+  return test::attempt(what, [&] { return processes_agree<Policies...>(ranks, what); });
 }
 
 /// One of four ranks is killed while all replay their graphs: each of the others names it, soon, and two go on from
@@ -202,14 +213,14 @@ bool a_killed_rank_is_named() {
 
 bool processes_agree() {
   std::filesystem::create_directories(folder);
-  bool holds = processes_agree<Shard<Replicated>>(2, "Replicated");
-  holds = processes_agree<Shard<ZeRO1>>(2, "ZeRO1") && holds;
-  holds = processes_agree<Shard<ZeRO2>>(2, "ZeRO2") && holds;
-  holds = processes_agree<Shard<ZeRO3>>(2, "ZeRO3") && holds;
-  holds = processes_agree<Shard<ZeRO3>, Graph<Off>>(2, "no graph") && holds;
-  holds = processes_agree<Shard<ZeRO3>>(4, "ZeRO3") && holds;
-  holds = processes_agree<Shard<Hybrid<2>>>(4, "Hybrid<2>") && holds;
-  holds = a_killed_rank_is_named() && holds;
+  bool holds = agree<Shard<Replicated>>(2, "processes, Replicated");
+  holds = agree<Shard<ZeRO1>>(2, "processes, ZeRO1") && holds;
+  holds = agree<Shard<ZeRO2>>(2, "processes, ZeRO2") && holds;
+  holds = agree<Shard<ZeRO3>>(2, "processes, ZeRO3") && holds;
+  holds = agree<Shard<ZeRO3>, Graph<Off>>(2, "processes, ZeRO3 by calls") && holds;
+  holds = agree<Shard<ZeRO3>>(4, "processes, ZeRO3") && holds;
+  holds = agree<Shard<Hybrid<2>>>(4, "processes, Hybrid<2>") && holds;
+  holds = test::attempt("a killed rank", a_killed_rank_is_named) && holds;
   std::filesystem::remove_all(folder);
   return holds;
 }
@@ -240,7 +251,8 @@ int main() try {
     return 77;
   }
   bool holds = processes_agree();  // first: a process that has used CUDA cannot be forked
-  for (const std::size_t ranks : {1u, 2u, 3u, 4u}) holds = threads_agree(ranks) && holds;
+  for (const std::size_t ranks : {1u, 2u, 3u, 4u})
+    holds = test::attempt("threads", [&] { return threads_agree(ranks); }) && holds;
   return holds ? 0 : 1;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

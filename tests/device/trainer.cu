@@ -13,11 +13,12 @@
 #include "../support/muon.hpp"
 #include "../support/rounding.hpp"
 #include "../support/small_gpt.hpp"
+#include "attempt.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -49,7 +50,7 @@ std::vector<double> losses() {
               });
   if (trainer.used().peak != Train::plan().peak ||
       trainer.used().operations - before != steps * Train::plan().operations())
-    std::printf("used is not what was planned\n"), std::exit(1);
+    throw Error("used()", "what was planned", "something else");
   return all;
 }
 
@@ -66,10 +67,19 @@ std::vector<double> losses_in() {
   return losses<typename In<Format, Policies...>::type>();
 }
 
+/// Without the norms between them.
+void print_losses(const char* name, const std::vector<double>& all) {
+  std::printf(",\"%s\":", name);
+  for (std::size_t i = 0; i < all.size(); i += 2)
+    if (std::printf("%s", i == 0 ? "[" : ","); std::isfinite(all[i])) std::printf("%.6g", all[i]);
+    else std::printf("null");
+  std::printf("]");
+}
+
 /// Every loss and norm, beside those of the CPU in fp64 (support/rounding.hpp): by graphs, once more, without them, and
-/// by graphs of four steps.
+/// by graphs of four steps. A JSON object, with the losses.
 template <class Format, class... Policies>
-bool agree(const char* what) {
+bool agrees(const char* what) {
   const std::vector<double> exact = losses_in<Precision<fp64>, Policies...>();
   constexpr bool is_wide = std::is_same_v<Format, Precision<fp64>>;
   using Rounded = std::conditional_t<is_wide, Precision<fp32>, Format>;
@@ -80,16 +90,23 @@ bool agree(const char* what) {
   const std::vector<double> single = losses_in<Format, Policies..., Device<Cuda>, Graph<Off>>();
   const std::vector<double> fours = losses_in<Format, Policies..., Device<Cuda>, Steps<4>>();
   const double found = support::distance(exact, there);
-  const auto bits = [&](const std::vector<double>& other) { return there == other ? "the same bits" : "OTHER BITS"; };
-  std::printf(
-      "%-20s distance from fp64 on the CPU %.1e (at most %.1e), repeated %s, without graphs %s, four steps a launch %s\n",
-      what, found, may, bits(again), bits(single), bits(fours));
+  std::printf("{\"trains\":\"%s\",\"distance\":%.3g,\"may\":%.3g,\"repeats\":%s,\"by_calls\":%s,\"four_steps\":%s",
+              what, (std::min)(found, 1e300), may, there == again ? "true" : "false",
+              there == single ? "true" : "false", there == fours ? "true" : "false");
+  print_losses("exact_losses", exact);
+  print_losses("losses", there);
+  std::puts("}");
+  std::fflush(stdout);
   return found < may && there == again && there == single && there == fours;
+}
+template <class Format, class... Policies>
+bool agree(const char* what) {
+  return test::attempt(what, [&] { return agrees<Format, Policies...>(what); });
 }
 
 }  // namespace
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
     std::printf("no CUDA device: the engine was compiled, and did not run\n");
@@ -108,8 +125,5 @@ int main(int argc, char** argv) try {
   holds = agree<Precision<fp32>, Optimizer<Split<Matrices<Muon>, Rest<AdamW>>>>("fp32, two schedules") && holds;
   holds = agree<Precision<fp16, fp32>>("fp16") && holds;
   return holds ? 0 : 1;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return 1;
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -3,6 +3,7 @@
 #include "run.hpp"
 
 #include <regimen/core/error.hpp>
+#include <regimen/kernel/elementwise.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -97,6 +98,18 @@ TEST_CASE("a barrier in two places") { told<Defect::two_barriers>("all threads o
 TEST_CASE("shared memory that nobody wrote") { told<Defect::not_written>("shared memory that was written"); }
 TEST_CASE("more shared memory than was declared") { told<Defect::too_much>("declare shared_bytes"); }
 TEST_CASE("a lane that is missing from a warp") { told<Defect::odd_warp>("has left the kernel"); }
+
+// What a GPU would fault on, and a host reads in silence.
+TEST_CASE("a pack at an address that is no multiple of its bytes") {
+  Arena arena;
+  const auto x = arena.put<float>(values<float>(8));
+  const float* const from = arena.memory()(x);
+  CHECK_NOTHROW(kernel::detail::read<4>(from));
+  CHECK_NOTHROW(kernel::detail::read<1>(from + 1));
+  CHECK_THROWS_WITH(kernel::detail::read<4>(from + 1),
+                    Catch::Contains("a pack of 16 bytes in a kernel") && Catch::Contains("found 4 bytes past one"));
+  CHECK_THROWS_AS(kernel::detail::write(kernel::Pack<float, 2>{}, arena.memory()(x) + 1), Error);
+}
 
 /// Bytes of addresses that this program has.
 static std::size_t addresses() {

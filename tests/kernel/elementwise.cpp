@@ -66,7 +66,7 @@ void in_type() {
           });
   }
   for (const std::size_t columns : Sizes{1, 8, 33}) {
-    const std::size_t samples = 5, rows = 9;
+    const std::size_t samples = 5, rows = rows_for(columns, 7);
     INFO(columns << " columns");
     is_the_cpu(
         bytes,
@@ -131,7 +131,7 @@ void in_type() {
           [&](const Arena& arena, const auto& o) { return arena.get(o.y, samples * rows * (columns + 8)); });
   }
   for (const std::size_t columns : Sizes{1, 5, 8, 12, 64, 129, 700}) {
-    const std::size_t rows = 37, count = rows * columns;
+    const std::size_t rows = rows_for(columns, 37), count = rows * columns;
     INFO(columns << " columns");
     const auto y_of = [&](const Arena& arena, const auto& o) { return arena.get(o.y, count); };
     for (const std::size_t more : {0u, 8u, 3u}) {  // rows at multiples of 16 bytes, and elsewhere
@@ -307,12 +307,11 @@ template <class T>
 void dropout_sums(std::size_t x, std::size_t y, std::size_t sum) {
   CAPTURE(x, y, sum);
   using S = statistic_t<T>;
-  constexpr std::size_t rows = 5;
   const op::Random random{7, 11, 3};
   for (const std::uint32_t threshold : {0u, 20'000u})
     for (const std::size_t columns : Sizes{8, 12, 13, 32}) {
       CAPTURE(columns, threshold);
-      const std::size_t count = rows * columns;
+      const std::size_t rows = test::rows_for(columns, 5), count = rows * columns;
       const test::Values from = values<T>(count), onto = values<T>(count, 3, 2);
       test::Arena wide(bytes);
       const auto y_wide = wide.room<double>(count);
@@ -353,10 +352,9 @@ namespace {
 template <class T>
 void at_offsets(std::size_t x, std::size_t y, std::size_t table) {
   CAPTURE(x, y, table);
-  constexpr std::size_t rows = 5;
   for (const std::size_t columns : Sizes{8, 12, 13, 32}) {
     CAPTURE(columns);
-    const std::size_t count = rows * columns;
+    const std::size_t rows = test::rows_for(columns, 5), count = rows * columns;
     const test::Values from = values<T>(count), to = values<T>(count, 3, 2), of_table = values<T>(columns, 3, 3);
     const auto is = [&](const auto& operation) {
       is_the_cpu(

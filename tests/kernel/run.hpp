@@ -15,6 +15,12 @@
 
 namespace test {
 
+/// So many rows that all of them together are whole packs of 16 bytes where one row is not: a kernel that looks at the
+/// number of elements alone must not take such rows for packs. Else a prime number.
+constexpr std::size_t rows_for(std::size_t columns, std::size_t prime) {
+  return columns % 8 == 0 ? prime : (prime + 7) / 8 * 8;
+}
+
 struct Way {
   const char* name;
   bool serial;

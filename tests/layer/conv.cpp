@@ -35,7 +35,7 @@ constexpr bool has_weight(std::size_t count) {
   const auto& all = Bound<Layer, Image>::parameters;
   const Parameter& weight = all[0];
   return all.size() == count && weight.rank == 4 && weight.extents[0] == Layer::channels && weight.extents[1] == high &&
-         weight.extents[2] == wide && weight.extents[3] == in && weight.decays() &&
+         weight.extents[2] == wide && weight.extents[3] == in && weight.role == ParameterRole::matrix &&
          weight.fill.scale * weight.fill.scale * double(in * high * wide) > 1 - 1e-12 &&
          weight.fill.scale * weight.fill.scale * double(in * high * wide) < 1 + 1e-12;
 }

@@ -1,5 +1,5 @@
 // A budget below the memory of the schedule that needs least. The error shows both numbers of bytes.
-// expect: no recomputation fits into Budget<Bytes>; allow the second number of bytes, or lower Batch<N>
+// expect: no recomputation fits into Budget<Bytes>; allow the second number of bytes that stands here
 // names: 603392
 #include "../support/model_recipe.hpp"
 

@@ -69,20 +69,21 @@ void fill_bundle(Bundled<Values...>& bundle, std::uint64_t index, const std::arr
     (fill(bundle.template get<i>(), 4 + i, bounds[i]), ...);
   }(std::index_sequence_for<Values...>{});
 }
-/// Of targets with weights: some classes are ignored, and weights are 1/2 to 2. Returns the sum of those that count; it is
-/// above 0 for every second sample.
+/// Of targets with weights: some classes are ignored, and weights are 1/2 to 2, or below 0. Returns how much those count; it
+/// is above 0 for every second sample.
 template <class Targets, class Weights>
 double fill_weighted(Bundled<Targets, Weights>& bundle, std::uint64_t sample, std::size_t bound) {
   fill_bundle(bundle, sample * 4096, std::array<std::size_t, 2>{bound, 0}, false);
   double sum = 0;
   for (std::size_t j = 0; j < Weights::size; ++j) {
-    bundle.template get<1>()[j] = static_cast<float>(1 + number_at(5, sample * 4096 + j) % 4) / 2;
+    bundle.template get<1>()[j] = static_cast<float>(1 + number_at(5, sample * 4096 + j) % 4) /
+                                  (number_at(6, sample * 4096 + j) % 4 == 0 ? -2 : 2);
     if constexpr (std::is_integral_v<typename Targets::Element>)
       if (number_at(3, sample * 4096 + j) % 5 == 0 && (sample % 2 == 1 || j > 0)) {
         bundle.template get<0>()[j] = ignore_index;
         continue;
       }
-    sum += static_cast<double>(bundle.template get<1>()[j]);
+    sum += op::count_of_weight(static_cast<double>(bundle.template get<1>()[j]));
   }
   return sum;
 }
@@ -252,7 +253,9 @@ class SubjectOf final : public Subject {
     typename Train::Options options;
     options.optimizer.learning_rate = 0.02;
     if constexpr (requires { options.optimizer.momentum; }) options.optimizer.momentum = 0.5;
-    if constexpr (requires { options.optimizer.weight_decay; }) options.optimizer.weight_decay = 0.1;
+    if constexpr (requires { options.optimizer.weight_decay; })
+      if constexpr (train::takes_tensors<typename Train::Recipe::Bound, 0, true>())
+        options.optimizer.weight_decay = 0.1;
     options.threads = 1;
     options.schedule = Schedule::warmup_cosine(1, 6, 0.5);
     if constexpr (requires { options.optimizer.schedules; }) {
@@ -333,7 +336,7 @@ class SubjectOf final : public Subject {
       const double of_target = static_cast<double>(outputs[row * columns + static_cast<std::size_t>(target)]);
       sum += weight_at(row) *
              (log_sum_of(outputs, row * columns) - (1 - Smoothing::value) * of_target - Smoothing::value * mean);
-      count += weight_at(row);
+      count += op::count_of_weight(weight_at(row));
     }
     return sum / count;
   }

@@ -40,6 +40,7 @@
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/adamw.hpp>
 #include <regimen/optimizer/averaged.hpp>
+#include <regimen/optimizer/decay.hpp>
 #include <regimen/optimizer/lamb.hpp>
 #include <regimen/optimizer/muon.hpp>
 #include <regimen/optimizer/rmsprop.hpp>
@@ -560,14 +561,16 @@ struct Say {
   template <class>
   using make = mp::mp_list<Policies...>;
 };
-/// One of several update rules.
+/// One of several update rules, and what decays.
 template <class... UpdateRules>
 struct SayRule {
   template <class>
   static constexpr bool fits = true;
   template <class Model>
   using make = mp::mp_list<
-      Optimizer<mp::mp_at_c<mp::mp_list<UpdateRules...>, Model::Source::below(of_policy, 11, sizeof...(UpdateRules))>>>;
+      Optimizer<mp::mp_at_c<mp::mp_list<UpdateRules...>, Model::Source::below(of_policy, 11, sizeof...(UpdateRules))>,
+                mp::mp_at_c<mp::mp_list<DecayProducts, DecayProductsAndTables, DecayAll>,
+                            Model::Source::below(of_policy, 22, 3)>>>;
 };
 /// Now and then its targets have weights.
 template <class Model, class Function>
@@ -737,7 +740,7 @@ using Losses = Equally<SayClasses, SayLoss<SmoothedCrossEntropy<Ratio<1, 10>>>, 
 using Rules = Equally<Say<>, Say<Optimizer<Adam>>, Say<Optimizer<Sgd>>, Say<Optimizer<RmsProp>>,
                       SayRule<rules::Lamb, Lamb, Muon, Split<Matrices<Muon>, Rest<Averaged<AdamW>>>>>;
 using Clips = Equally<Say<>, Say<Clip<Norm<Ratio<1, 4>>>>>;
-using Inits = Equally<Say<>, Say<Init<Gpt2>>>;
+using Inits = Equally<Say<>, Say<Init<PyTorch>>, Say<Init<Gpt2>>>;
 using Seeds = Equally<Say<>, Say<Seed<7>>>;
 using Freezes = Equally<Say<>, SayFreeze>;
 using Batches = Equally<Say<Batch<1>>, Say<Batch<2>>, Say<Batch<3>>, Say<Batch<5>>>;

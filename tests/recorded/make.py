@@ -953,6 +953,91 @@ def curves():
           {"inputs": inputs.numpy(), "targets": whole(labels)}, widths=",".join(map(str, widths)), batch=batch, optimizer="SGD", **sgd)
 
 
+class TiedGpt(Gpt):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        table = self.token
+        del self.output, self.token
+        self.token = table  # comes last in the model, which both ends use
+
+    def forward(self, tokens):
+        x = self.token(tokens) + self.position.weight
+        for block in self.blocks:
+            x = block(x)
+        return functional.linear(self.norm(x), self.token.weight)
+
+
+class Normed(nn.Module):
+    def __init__(self, *widths):
+        super().__init__()
+        self.hidden = nn.Linear(widths[0], widths[1], bias=False)
+        self.norm = nn.BatchNorm1d(widths[1], track_running_stats=False)
+        self.output = nn.Linear(widths[1], widths[2])
+
+    def forward(self, x):
+        return self.output(functional.relu(self.norm(self.hidden(x))))
+
+
+def decays():
+    """40 steps of the recipes whose weight decay reaches other parameters than the weights of products."""
+    import transformers
+
+    steps, batch, context, vocabulary = 40, 4, 8, 11
+    sizes = dict(layers=1, heads=2, width=8, context=context, vocabulary=vocabulary)
+
+    def texts(seed):
+        torch.manual_seed(seed)
+        text = torch.randint(vocabulary - 1, (steps, batch, context + 1))  # the last token never occurs
+        return text[:, :, :-1], text[:, :, 1:]
+
+    def at_random(model):
+        for key, parameter in model.named_parameters():
+            nn.init.normal_(parameter, mean=1.0 if re.search(r"norm\d?\.weight$", key) else 0.0, std=0.15)
+        return model
+
+    def transformers_groups(model, decay):
+        """As transformers' Trainer.create_optimizer."""
+        names = transformers.Trainer.get_decay_parameter_names(None, model)
+        assert "token.weight" in names and not any("bias" in n or "norm" in n for n in names)
+        return [{"params": [p for n, p in model.named_parameters() if n in names], "weight_decay": decay},
+                {"params": [p for n, p in model.named_parameters() if n not in names], "weight_decay": 0.0}]
+
+    def nanogpt_groups(model, decay):
+        """As nanoGPT's configure_optimizers."""
+        return [{"params": [p for p in model.parameters() if p.dim() >= 2], "weight_decay": decay},
+                {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0}]
+
+    def torchvision_groups(model, decay):
+        """As torchvision's references with --norm-weight-decay 0."""
+        norms = [p for m in model.modules() if isinstance(m, nn.BatchNorm1d) for p in m.parameters()]
+        others = [p for p in model.parameters() if not any(p is n for n in norms)]
+        return [{"params": others, "weight_decay": decay}, {"params": norms, "weight_decay": 0.0}]
+
+    for name, model, groups_of, decay, options in (
+        ("torch", Gpt, None, 0.01, dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-8)),  # the defaults of torch.optim.AdamW
+        ("transformers", Gpt, transformers_groups, 0.1, dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-8)),
+        ("nanogpt", TiedGpt, nanogpt_groups, 0.1, dict(lr=6e-4, betas=(0.9, 0.95), eps=1e-8)),
+    ):
+        tokens, targets = texts(8)
+        curve(f"decay_{name}", "40 steps: losses and gradient norms before each update, weights after the last",
+              at_random(model(*sizes.values())),
+              lambda m: torch.optim.AdamW(m.parameters() if groups_of is None else groups_of(m, decay), foreach=False,
+                                          weight_decay=decay, **options),
+              tokens, targets, {"tokens": whole(tokens), "targets": whole(targets)}, **sizes, batch=batch, optimizer="AdamW",
+              weight_decay=decay, gelu="tanh", norm_epsilon=1e-5, **options)
+
+    for name, groups_of in (("torchvision", lambda m, decay: m.parameters()), ("torchvision_norms", torchvision_groups)):
+        torch.manual_seed(9)
+        widths, batch, options = (6, 9, 5), 8, dict(lr=0.1, momentum=0.9)
+        model = at_random(Normed(*widths))
+        inputs = torch.randn(steps, batch, widths[0])
+        labels = (inputs @ torch.randn(widths[0], widths[-1])).argmax(-1)
+        curve(f"decay_{name}", "40 steps: losses and gradient norms before each update, weights after the last", model,
+              lambda m: torch.optim.SGD(groups_of(m, 1e-4), foreach=False, weight_decay=1e-4, **options), inputs, labels,
+              {"inputs": inputs.numpy(), "targets": whole(labels)}, widths=",".join(map(str, widths)), batch=batch,
+              optimizer="SGD", weight_decay=1e-4, **options)
+
+
 # --- models of texts -------------------------------------------------------------------------------------------------
 
 
@@ -1283,7 +1368,7 @@ def main():
     for part in (layers, rotary_layers, more_layers, norms_and_pools, recurrent_layers, state, convolutions, losses,
                  more_losses, masked_losses, weighted_losses, soft_cross_entropy, cross_attention, nt_xent, weighted_sum,
                  cross_attention_normalised, transposed_convolution, pools, window_attention, distance_attention,
-                 optimizers, whole_tensor_optimizers, loss_scales, curves, gpt2, llama, vit, marian, t5, padded, models_of_texts,
+                 optimizers, whole_tensor_optimizers, loss_scales, curves, decays, gpt2, llama, vit, marian, t5, padded, models_of_texts,
                  other_convolutions):
         part()
     files = sorted(HERE.rglob("*.safetensors"))

@@ -5,9 +5,11 @@
 
 #include <regimen/data/class_weights.hpp>
 #include <regimen/data/loader.hpp>
+#include <regimen/data/pipeline.hpp>
 #include <regimen/data/split_source.hpp>
 
 #include "../temporary.hpp"
+#include "comm/relay.hpp"
 #include "support/catch.hpp"
 
 #include <sys/mman.h>
@@ -243,7 +245,7 @@ TEST_CASE("batches of 1, 2 and 3 workers have the bits of the local pipeline, on
   std::vector<std::unique_ptr<Server>> servers;
   std::vector<std::string> addresses;
   for (std::size_t workers = 1; workers <= 3; ++workers) {
-    servers.push_back(std::make_unique<Server>(local, served(workers)));
+    servers.push_back(std::make_unique<Server>(local, shape, served(workers)));
     addresses.push_back(at(servers.back()->port()));
     for (const std::size_t ranks : {1u, 2u, 4u}) {
       for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -271,7 +273,7 @@ TEST_CASE("batches of 1, 2 and 3 workers have the bits of the local pipeline, on
 TEST_CASE("one sample at a time, few at a time, and a worker with hardly any memory") {
   data::ServeOptions little = served(3);
   little.memory = 1 << 16;
-  const Server server(Pictures{}, little);
+  const Server server(Pictures{}, shape, little);
   const LoaderOptions how{.batch = 70, .seed = 3, .epochs = 1, .workers = 2};
   const std::vector<Batch> all = batches_of(Pictures{}, how);
   for (const std::size_t chunk : {0u, 1u, 7u, 256u}) {
@@ -309,7 +311,7 @@ class Processes {
             data::ServeOptions options = served(2);
             options.port = port;
             try {
-              data::serve<float, std::int32_t>(pictures, options);
+              data::serve<float, std::int32_t>(pictures, shape, options);
             } catch (const std::exception& error) { std::fprintf(stderr, "worker: %s\n", error.what()); }
             ::_exit(1);
           }
@@ -387,7 +389,7 @@ TEST_CASE("another secret, or none, is refused by both sides") {
   const auto meeting = [](const std::string& workers, const std::string& trainers) {
     data::ServeOptions serving = served();
     serving.secret = workers;
-    const Server server(Pictures{}, serving);
+    const Server server(Pictures{}, shape, serving);
     data::RemoteOptions asking = options();
     asking.secret = trainers;
     const Remote remote({at(server.port())}, asking);
@@ -401,9 +403,9 @@ TEST_CASE("another secret, or none, is refused by both sides") {
 }
 
 TEST_CASE("unlike pipelines are refused, and both are named") {
-  const Server server(Pictures{}, served());
+  const Server server(Pictures{}, shape, served());
   const auto beside = [&](const Pictures& other) {
-    const Server second(other, served());
+    const Server second(other, shape, served());
     const Remote remote({at(server.port()), at(second.port())}, options());
     return error_of([&] { static_cast<void>(remote.size(shape)); });
   };
@@ -431,7 +433,7 @@ TEST_CASE("unlike pipelines are refused, and both are named") {
              {"a trainer that reads inputs of fp32, targets of int32", "inputs of fp32, targets of int64"}));
   const Remote extents({at(server.port())}, options());
   CHECK(says(error_of([&] { static_cast<void>(extents.size({.input = 34, .target = 3})); }),
-             {"pictures", "33 inputs", "34 inputs"}));
+             {"a trainer whose samples have 33 inputs of 4 bytes and 3 targets of 4 bytes, found 34 inputs"}));
   const Remote two({at(server.port())}, options());
   CHECK(two.size(shape) == 210);
   CHECK(says(error_of([&] { static_cast<void>(two.size({.input = 34, .target = 3})); }), {"one model's shape"}));
@@ -447,7 +449,7 @@ TEST_CASE("unlike pipelines are refused, and both are named") {
 TEST_CASE("a worker survives whoever calls") {
   data::ServeOptions serving = served();
   serving.deadline = milliseconds(700);
-  const Server server(Pictures{}, serving);
+  const Server server(Pictures{}, shape, serving);
   const LoaderOptions how{.batch = 16, .seed = 7, .epochs = 1, .workers = 2};
   const std::vector<Batch> all = batches_of(Pictures{}, how);
   const auto soon = Clock::now() + std::chrono::seconds(20);
@@ -513,7 +515,7 @@ TEST_CASE("a worker survives whoever calls") {
   data::ServeOptions small = serving;
   small.memory = 1 << 16;
   small.connections = 1;  // the next one is let in when it has hung up
-  const Server little(Pictures{}, small);
+  const Server little(Pictures{}, shape, small);
   const Stranger deaf(little.port());
   REQUIRE(deaf.open());
   std::string many;
@@ -549,7 +551,7 @@ TEST_CASE("a worker survives whoever calls") {
   Pictures gated;
   gated.gate = &gate;
   small.deadline = milliseconds(20000);
-  const Server again(gated, small);
+  const Server again(gated, shape, small);
   const std::unique_ptr<Gate, void (*)(Gate*)> opens(&gate, [](Gate* of) { of->shut(false); });  // however this ends
   std::string ten;
   for (int i = 0; i < 10; ++i) ten += text_of({2, 0, 0});
@@ -570,7 +572,7 @@ TEST_CASE("a worker survives whoever calls") {
 TEST_CASE("no more connections than a worker was told") {
   data::ServeOptions one = served();
   one.connections = 1;
-  const Server server(Pictures{}, one);
+  const Server server(Pictures{}, shape, one);
   std::optional<Remote> first;
   first.emplace(std::vector<std::string>{at(server.port())}, options());
   CHECK(first->size(shape) == 210);
@@ -597,7 +599,7 @@ TEST_CASE("a trainer survives whatever workers answer, and says why it left them
   const Pictures pictures;
   const LoaderOptions how{.batch = 16, .seed = 7, .epochs = 2, .workers = 2};
   const std::vector<Batch> all = batches_of(pictures, how);
-  const Server honest(pictures, served());
+  const Server honest(pictures, shape, served());
   enum Lie { Noise, Length, Split, Sum, SumOfInputs, Number, Kinds, Silence, Half, Never, Failure };
   const std::vector<std::pair<Lie, std::string>> lies{{Noise, "bytes that are no answer"},
                                                       {Length, "bytes in place of"},
@@ -676,7 +678,7 @@ TEST_CASE("without any worker there is an error that names each, or the samples 
   REQUIRE(batches_of(alone, how) == all);
 
   impatient.patience = milliseconds(1400);  // more than a call takes
-  auto server = std::make_unique<Server>(Pictures{}, served());
+  auto server = std::make_unique<Server>(Pictures{}, shape, served());
   const std::string address = at(server->port());
   const Remote remote({address, nowhere}, impatient), helped({address}, impatient, Pictures{});
   Loader<float, std::int32_t, Remote> loader(remote, shape, how);
@@ -690,13 +692,13 @@ TEST_CASE("without any worker there is an error that names each, or the samples 
     while (loader.next()) {}
   });
   INFO(text);
-  CHECK(says(text,
-             {"within 1400 ms after the last was lost", address + ": ", nowhere + ": Connection refused", "resume"}));
+  CHECK(says(text, {"a sample within 1400 ms after the last one", address + ": ", nowhere + ": Connection refused",
+                    "resume"}));
 }
 
-TEST_CASE("patience begins when the last worker is lost, however long it was there") {
+TEST_CASE("patience begins when somebody waits, however long the worker was there before") {
   data::ServeOptions serving = served();
-  auto server = std::make_unique<Server>(Pictures{}, serving);
+  auto server = std::make_unique<Server>(Pictures{}, shape, serving);
   serving.port = server->port();
   data::RemoteOptions patient = options();
   patient.patience = milliseconds(1500);
@@ -706,7 +708,7 @@ TEST_CASE("patience begins when the last worker is lost, however long it was the
   server.reset();
   std::thread again([&] {
     std::this_thread::sleep_for(milliseconds(100));
-    server = std::make_unique<Server>(Pictures{}, serving);
+    server = std::make_unique<Server>(Pictures{}, shape, serving);
   });
   std::vector<float> input(33);
   std::vector<std::int32_t> target(3);
@@ -716,10 +718,318 @@ TEST_CASE("patience begins when the last worker is lost, however long it was the
   CHECK(target[0] == 7);
 }
 
+namespace {
+
+struct Integers {
+  std::size_t size() const { return 100; }
+  float at(const data::Key& key) const { return static_cast<float>(key.index); }
+  std::string name() const { return "integers"; }
+};
+/// Writes so many targets, whatever the sample has room for.
+auto writes(std::size_t inputs, std::size_t targets) {
+  return Integers{} | data::samples([=](float value, Sample<float, std::int32_t> sample) {
+           for (std::size_t i = 0; i < inputs; ++i) sample.input[i] = value;
+           for (std::size_t i = 0; i < targets; ++i) sample.target[i] = static_cast<std::int32_t>(i);
+         });
+}
+
+}  // namespace
+
+TEST_CASE("what a trainer says is never the extent of what a worker's source writes") {
+  const SampleShape own{.input = 2, .target = 64, .vocabulary_or_classes = 1000, .classes = 64};
+  const Server server(writes(2, 64), own, served());
+  const std::uint64_t most = ~std::uint64_t{0};
+  for (const std::uint64_t inputs : {std::uint64_t{2}, std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{3}, most})
+    for (const std::uint64_t targets : {std::uint64_t{64}, std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{65}, most})
+      for (const std::uint64_t bound : {std::uint64_t{1000}, std::uint64_t{0}, std::uint64_t{999}, most}) {
+        INFO(inputs << " inputs, " << targets << " targets, ids below " << bound);
+        const Stranger stranger(server.port());
+        CHECK(stranger.open({inputs, targets, bound, 0, 4, 4}) ==
+              (inputs == 2 && targets == 64 && (bound == 1000 || bound == 0)));
+      }
+  const Remote remote({at(server.port())}, options()), other({at(server.port())}, options());
+  REQUIRE(remote.size(own) == 100);
+  std::vector<float> input(2);
+  std::vector<std::int32_t> target(64);
+  remote.read(data::Key{7, 0, 0}, {input, target});
+  CHECK(input == std::vector<float>(2, 7));
+  CHECK(target[63] == 63);
+  const std::string text =
+      error_of([&] { static_cast<void>(other.size({.input = 2, .target = 1, .vocabulary_or_classes = 1000})); });
+  INFO(text);
+  CHECK(says(text, {"the data worker at ", "worker of integers",
+                    "whose samples have 2 inputs of 4 bytes and 64 targets", "ids below 1000, classes below 64",
+                    "found 2 inputs of 4 bytes and 1 target of 4 bytes", "serve the shape of the model"}));
+}
+
+TEST_CASE("a worker whose first, middle or last sample cannot be read does not begin, nor does one of no shape") {
+  for (const std::size_t index : {0u, 105u, 209u}) {
+    Pictures pictures;
+    pictures.broken = index;
+    CHECK(says(error_of([&] { Server(pictures, shape, served()); }),
+               {"pictures, sample " + std::to_string(index) + ": expected a picture, found a hole"}));
+    const Server whole(Pictures{}, shape, served());
+    const Remote local({at(whole.port())}, options(), pictures);
+    CHECK(says(error_of([&] { static_cast<void>(local.size(shape)); }), {"expected a picture, found a hole"}));
+  }
+  CHECK(says(error_of([] { Server(writes(0, 0), {}, served()); }), {"serve, shape", "Trainer::sample_shape()"}));
+  data::ServeOptions little = served();
+  little.memory = 1 << 16;
+  CHECK(says(error_of([&] { Server(writes(1, 1), {.input = 8200, .target = 1}, little); }),
+             {"samples of at most 32768 bytes, half of .memory", "32804"}));
+}
+
+namespace {
+
+/// A worker that opens as `opened` says, and then does what `answers` says of each request: (socket, frame, keys).
+template <class Answers>
+FalseWorker opens_and(const Answers& answers) {
+  return FalseWorker([answers](int socket, FalseWorker& self) {
+    for (;;) {
+      Frame asked;
+      const std::vector<data::Key> keys = self.until_asked(socket, asked, Pictures{});
+      if (keys.empty() || !answers(socket, asked, keys.size(), self)) return;
+    }
+  });
+}
+bool sends_less(int socket, const Frame& asked, std::size_t samples, FalseWorker&) {
+  const std::vector<float> input((samples - 1) * 33, 1);
+  const std::vector<std::int32_t> target((samples - 1) * 3, 1);
+  const auto first = std::as_bytes(std::span(input)), second = std::as_bytes(std::span(target));
+  const Frame frame = frame_of(Kind::Samples, asked.number, first, second);
+  const auto soon = Clock::now() + std::chrono::seconds(5);
+  return send_all(socket, &frame, sizeof frame, soon) && send_all(socket, first.data(), first.size(), soon) &&
+         send_all(socket, second.data(), second.size(), soon);
+}
+bool says_nothing(int, const Frame&, std::size_t, FalseWorker&) { return true; }  // and waits for the next request
+/// A byte at a time: something always moves, and no sample ever comes.
+bool drips(int socket, const Frame& asked, std::size_t samples, FalseWorker& self) {
+  const std::vector<std::byte> input(samples * 33 * 4), target(samples * 3 * 4);
+  const Frame frame = frame_of(Kind::Samples, asked.number, input, target);
+  const auto soon = Clock::now() + std::chrono::seconds(30);
+  bool goes_on = send_all(socket, &frame, sizeof frame, soon);
+  for (std::size_t i = 0; goes_on && !self.is_stopped() && i < input.size(); ++i) {
+    std::this_thread::sleep_for(milliseconds(20));
+    goes_on = send_all(socket, &input[i], 1, soon);
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "workers that send no sample end the run after the patience, however often they connect, each with its reason") {
+  using Answers = bool (*)(int, const Frame&, std::size_t, FalseWorker&);
+  struct Case {
+    Answers answers;
+    int deadline;  // shorter and longer than the patience
+    std::string reason;
+  };
+  data::RemoteOptions patient = options();
+  patient.patience = milliseconds(1500);
+  for (const auto& [answers, deadline, reason] : {Case{sends_less, 400, "bytes in place of"},
+                                                  {says_nothing, 400, "no answer within 400 ms"},
+                                                  {says_nothing, 60000, "no answer within 1500 ms"},
+                                                  {drips, 60000, "no answer within 1500 ms"}}) {
+    patient.deadline = milliseconds(deadline);
+    const FalseWorker first = opens_and(answers), second = opens_and(answers);
+    const Remote remote({first.address(), second.address()}, patient);
+    REQUIRE(remote.size(shape) == 210);
+    const LoaderOptions how{.batch = 16, .seed = 7, .epochs = 1, .workers = 3};
+    const auto began = Clock::now();
+    const std::string text = error_of([&] { batches_of(remote, how); });
+    const double took = std::chrono::duration<double>(Clock::now() - began).count();
+    INFO(text << " after " << took << " s, deadline " << deadline << " ms");
+    CHECK(says(text, {"the data service", first.address() + ": ", second.address() + ": ", reason}));
+    CHECK(took < 1.5 * 1.5);
+    // What the workers cannot send is computed here.
+    const Remote helped({first.address(), second.address()}, patient, Pictures{});
+    const auto again = Clock::now();
+    REQUIRE(batches_of(helped, how) == batches_of(Pictures{}, how));
+    CHECK(Clock::now() - again < milliseconds(4000));  // the patience is lost once, not for each batch
+  }
+}
+
+TEST_CASE("patience is for the next sample, not for the batch") {
+  Pictures pictures;
+  pictures.slow = 5000;  // a fifth of the samples take 200 ms each
+  const Server server(pictures, shape, served(1));
+  data::RemoteOptions patient = options();
+  patient.patience = milliseconds(1500);
+  patient.chunk = 1;
+  const Remote remote({at(server.port())}, patient);
+  REQUIRE(remote.size(shape) == 210);
+  std::vector<data::Key> keys(60);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i].index = i;
+  std::vector<float> input(60 * 33);
+  std::vector<std::int32_t> target(60 * 3);
+  const auto began = Clock::now();
+  CHECK(error_of([&] { remote.read(keys, {input, target}); }) == "");
+  CHECK(Clock::now() - began > milliseconds(2000));  // longer than the patience
+  CHECK(target[59 * 3] == 59);
+}
+
+TEST_CASE("a worker that says what cannot be is refused") {
+  const std::uint64_t most = ~std::uint64_t{0};
+  const std::vector<std::pair<Opened, std::string>> lies{{{most, 1 << 20, 2, 0}, "18446744073709551615 samples"},
+                                                         {{most / 2, 1 << 20, 2, 0}, "9223372036854775807 samples"},
+                                                         {{most_samples + 1, 1 << 20, 2, 0}, "281474976710657 samples"},
+                                                         {{64, 1 << 20, 0, 0}, "0 threads"},
+                                                         {{64, 1 << 20, 1025, 0}, "1025 threads"},
+                                                         {{64, 1, 2, 0}, "1 bytes of memory"}};
+  for (const auto& [lie, words] : lies) {
+    const FalseWorker liar([said = lie](int socket, FalseWorker&) {
+      const auto soon = Clock::now() + std::chrono::seconds(5);
+      Frame asked;
+      if (!receive_all(socket, &asked, sizeof asked, soon)) return;
+      std::string rest(asked.bytes, ' ');
+      receive_all(socket, rest.data(), rest.size(), soon);
+      const std::string answer = packed(said, "pictures");
+      const Frame reply = frame_of(Kind::Opened, asked.number, bytes_of(answer));
+      send_all(socket, &reply, sizeof reply, soon);
+      send_all(socket, answer.data(), answer.size(), soon);
+      receive_all(socket, &asked, 1, Clock::now() + std::chrono::seconds(2));
+    });
+    const Remote remote({liar.address()}, options());
+    const std::string text = error_of([&] { static_cast<void>(remote.size(shape)); });
+    INFO(text);
+    CHECK(says(text, {"the data worker at " + liar.address(), words, "correct the address"}));
+  }
+}
+
+TEST_CASE("who has opened and asks for nothing loses the seat to who needs it, after the deadline") {
+  data::ServeOptions two = served();
+  two.connections = 2;
+  two.deadline = milliseconds(1000);
+  Gate gate;
+  Pictures gated;
+  gated.gate = &gate;
+  const Server server(gated, shape, two);
+  const std::unique_ptr<Gate, void (*)(Gate*)> opens(&gate, [](Gate* of) { of->shut(false); });
+  const Stranger idle(server.port()), works(server.port());
+  REQUIRE(works.open());
+  REQUIRE(idle.open());
+  gate.shut(true);
+  const data::Key slow{2, 0, 0};
+  const std::string key(reinterpret_cast<const char*>(&slow), sizeof slow);
+  REQUIRE(works.say(frame_of(Kind::Read, 1, bytes_of(key)), key));  // has waited for its answer for the longest time
+  REQUIRE(gate.holds(1));
+  CHECK(Stranger(server.port()).heard == comm::detail::Heard::Later);  // not yet
+  const Remote third({at(server.port())}, options());
+  CHECK(third.size(shape) == 210);
+  CHECK(idle.is_dropped());
+  gate.shut(false);
+  Frame answer;
+  CHECK(works.receive(answer));
+  CHECK(answer.kind == Kind::Samples);
+  // Where there is a seat nobody loses one: a trainer may save and evaluate for as long as it likes.
+  std::this_thread::sleep_for(milliseconds(1500));
+  std::vector<float> input(33);
+  std::vector<std::int32_t> target(3);
+  third.read(data::Key{7, 0, 0}, {input, target});
+  CHECK(third.workers()[0].reason.find("serves 2 connections") != std::string::npos);  // from before it was let in
+  CHECK(target[0] == 7);
+}
+
+TEST_CASE("a byte that is changed between a trainer and a worker: never other samples, no hang, and no seat is lost") {
+  data::ServeOptions few = served();
+  few.connections = 16;
+  const Server server(Pictures{}, shape, few);
+  const std::array keys{data::Key{7, 1, 5}, data::Key{8, 0, 9}, data::Key{2, 3, 4}};
+  const auto read_by = [&](const auto& source) {
+    Batch batch{std::vector<float>(3 * 33), std::vector<std::int32_t>(3 * 3), 0};
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      source.read(keys[i], Sample<float, std::int32_t>{std::span(batch.input).subspan(i * 33, 33),
+                                                       std::span(batch.target).subspan(i * 3, 3)});
+    return batch;
+  };
+  const Batch right = read_by(Pictures{});
+  data::RemoteOptions patient = options();
+  patient.deadline = milliseconds(400);  // for lengths that were changed
+  patient.patience = milliseconds(8000);
+  std::pair<std::size_t, std::size_t> bytes;
+  // "": the right samples; what else, in words.
+  const auto outcome = [&](std::size_t up, std::size_t down, bool counts = false) -> std::string {
+    const test::Relay relay(server.port(), {.position = up}, {.position = down});
+    const auto began = Clock::now();
+    std::string words;
+    try {
+      const Remote remote({at(relay.port())}, patient);
+      if (remote.size(shape) != 210) return "another size";
+      if (read_by(remote) != right) return "other samples";
+      if (counts) bytes = {relay.bytes_up, relay.bytes_down};
+    } catch (const Error& error) { words = error.what(); }
+    return Clock::now() - began < milliseconds(12000) ? words : "it took too long";
+  };
+  REQUIRE(outcome(test::Tamper::none, test::Tamper::none, true) == "");
+  REQUIRE(bytes.first > 300);
+  REQUIRE(bytes.second > 600);
+  std::vector<std::string> words(bytes.first + bytes.second);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 12; ++t)
+    threads.emplace_back([&, t] {
+      for (std::size_t i = t; i < words.size(); i += 12)
+        words[i] = i < bytes.first ? outcome(i, test::Tamper::none) : outcome(test::Tamper::none, i - bytes.first);
+    });
+  for (std::thread& thread : threads) thread.join();
+  std::size_t errors = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    INFO("byte " << i << " of " << bytes.first << " and " << bytes.second << ": " << words[i]);
+    const bool is_right = words[i].empty(), is_error = says(words[i], {"the data worker at 127.0.0.1:"});
+    CHECK((is_right || is_error));
+    errors += is_error ? 1 : 0;
+  }
+  CHECK(errors > 50);                // proofs
+  CHECK(errors < words.size() / 2);  // frames, which are asked for again
+  std::vector<std::unique_ptr<Stranger>> all;
+  const auto until = Clock::now() + std::chrono::seconds(20);
+  while (all.size() < few.connections && Clock::now() < until) {
+    auto one = std::make_unique<Stranger>(server.port());
+    if (one->heard == comm::detail::Heard::Welcome) all.push_back(std::move(one));
+  }
+  CHECK(all.size() == few.connections);
+}
+
+TEST_CASE("who proves another rank, program, world or port than it says has no seat") {
+  data::ServeOptions one = served();
+  one.connections = 1;
+  const Server server(Pictures{}, shape, one);
+  comm::detail::Hello own;
+  own.fingerprint = protocol;
+  own.to = addressee;
+  own.channel = channel;
+  std::vector<Socket> held;
+  const auto knock = [&](const comm::detail::Hello& said, const comm::detail::Hello& proved) {
+    const auto soon = Clock::now() + std::chrono::seconds(20);
+    Transcript both{proved, {}};
+    const Socket& socket = held.emplace_back(connect_to({htonl(INADDR_LOOPBACK), htons(server.port())}, soon));
+    if (!send_all(*socket, &said, sizeof said, soon) ||
+        !receive_all(*socket, &both.challenge, sizeof both.challenge, soon))
+      return;
+    const comm::detail::Digest proof = both.proof_of_caller(secret);
+    comm::detail::Answer answer;
+    if (!send_all(*socket, &proof, sizeof proof, soon) || !receive_all(*socket, &answer, sizeof answer, soon)) return;
+    CHECK(answer.refused != 0);
+  };
+  const auto with = [&](auto comm::detail::Hello::* field) {
+    comm::detail::Hello other = own;
+    other.*field += 1;
+    return other;
+  };
+  using Hello = comm::detail::Hello;
+  for (const Hello& other : {with(&Hello::rank), with(&Hello::size), with(&Hello::to), with(&Hello::port),
+                             with(&Hello::channel), with(&Hello::fingerprint)}) {
+    knock(own, other);
+    knock(other, own);
+  }
+  for (const Hello& other : {with(&Hello::to), with(&Hello::channel), with(&Hello::fingerprint)}) knock(other, other);
+  CHECK(Stranger(server.port()).heard == comm::detail::Heard::Welcome);  // while the others are connected yet
+}
+
 TEST_CASE("what a pipeline throws is said, after every worker was asked") {
   Pictures pictures;
   pictures.broken = 77;
-  const Server first(pictures, served()), second(pictures, served());
+  const Server first(pictures, shape, served()), second(pictures, shape, served());
   const LoaderOptions how{.batch = 16, .order = Order::Sequential, .epochs = 1, .workers = 1};
   const Remote remote({at(first.port()), at(second.port())}, options());
   const std::string text = error_of([&] { batches_of(remote, how); });
@@ -742,11 +1052,12 @@ TEST_CASE("a sample that ends every worker that computes it ends the run, too") 
   Loader<float, std::int32_t, Remote> loader(remote, shape, {.batch = 4, .order = Order::Sequential});
   const std::string text = error_of([&] { loader.next(); });
   INFO(text);
-  CHECK(says(text, {"1 sample, the first of index ", "8 connections that ended", "does one of these samples"}));
+  CHECK(says(text, {"1 sample, the first of index ", "8 connections that ended", ends.address() + ": it hung up",
+                    "does one of these samples"}));
 }
 
 TEST_CASE("a fork of the process that connected a Remote is refused, and does not wait") {
-  const Server server(Pictures{}, served());
+  const Server server(Pictures{}, shape, served());
   auto remote = std::make_unique<const Remote>(std::vector<std::string>{at(server.port())}, options());
   CHECK(remote->size(shape) == 210);
   std::atomic<bool> is_done = false;
@@ -787,7 +1098,7 @@ TEST_CASE("a fork of the process that connected a Remote is refused, and does no
 }
 
 TEST_CASE("a fork of the process that made a Server is refused, does not wait, and leaves it serving") {
-  auto server = std::make_unique<Server>(Pictures{}, served());
+  auto server = std::make_unique<Server>(Pictures{}, shape, served());
   const std::uint16_t port = server->port();
   const Remote remote({at(port)}, options());
   CHECK(remote.size(shape) == 210);
@@ -829,7 +1140,7 @@ TEST_CASE("a fork of the process that made a Server is refused, does not wait, a
     std::uint16_t own = 0;
     char end = 0;
     try {
-      const Server second(Pictures{}, served());
+      const Server second(Pictures{}, shape, served());
       own = second.port();
       if (::write(ready[1], &own, sizeof own) != sizeof own) ::_exit(1);
       [[maybe_unused]] const ::ssize_t ended = ::read(ends[0], &end, 1);
@@ -844,7 +1155,7 @@ TEST_CASE("a fork of the process that made a Server is refused, does not wait, a
   server.reset();
   data::ServeOptions again = served();
   again.port = port;
-  server = std::make_unique<Server>(Pictures{}, again);
+  server = std::make_unique<Server>(Pictures{}, shape, again);
   CHECK(batches_of(Remote({at(port)}, options()), how) == all);
   REQUIRE(::write(ends[1], "x", 1) == 1);
   int status = 0;
@@ -894,10 +1205,10 @@ TEST_CASE("options and addresses that make no sense") {
     return impatient;
   }());
   CHECK(says(error_of([&] { static_cast<void>(unnamed.size(shape)); }), {"a name that is none"}));
-  const Server server(Pictures{}, served());
+  const Server server(Pictures{}, shape, served());
   data::ServeOptions taken = served();
   taken.port = server.port();
-  CHECK(says(error_of([&] { Server(Pictures{}, taken); }), {"a port that is free", "in use"}));
+  CHECK(says(error_of([&] { Server(Pictures{}, shape, taken); }), {"a port that is free", "in use"}));
   std::vector<float> input(33);
   std::vector<std::int32_t> target(3);
   const Remote early({at(server.port())}, options());
@@ -920,7 +1231,7 @@ TEST_CASE("bytes on the wire, floats in the model") {
       sample.target[0] = static_cast<std::int32_t>(index);
     }
   };
-  const data::Server<std::uint8_t, std::int32_t> server(Bytes{}, served());
+  const data::Server<std::uint8_t, std::int32_t> server(Bytes{}, {.input = 5, .target = 1}, served());
   const data::Remote<std::uint8_t, std::int32_t> remote({at(server.port())}, options());
   const auto write = [](Sample<const std::uint8_t, const std::int32_t> sent, Sample<float, std::int32_t> sample) {
     if (sent.target[0] == 39) throw Error("write", "another", "39");

@@ -70,8 +70,8 @@ TEST_CASE(
   Train plain(options);
   const Fitted fitted = plain.fit(source, held_out, run);
 
-  auto first = std::make_unique<Worker>(source, served());
-  const Worker second(source, served()), validation(held_out, served());
+  auto first = std::make_unique<Worker>(source, Train::sample_shape(), served());
+  const Worker second(source, Train::sample_shape(), served()), validation(held_out, Train::sample_shape(), served());
   const Remote remote({at(*first), at(second)}, asking()), validates({at(validation)}, asking());
   const ::test::Directory folder;
   {
@@ -96,7 +96,7 @@ TEST_CASE(
 
 TEST_CASE("each rank asks the workers for its own share") {
   const auto source = pipeline(60);
-  const Worker first(source, served()), second(source, served());
+  const Worker first(source, Train::sample_shape(), served()), second(source, Train::sample_shape(), served());
   const auto train = [&](const auto& make_source) {
     std::vector<float> weights;
     launch(2, [&](comm::Threads& ranks) {

@@ -123,67 +123,6 @@ void check_rule(const std::string& name, const typename Rule::Options& options) 
   check_rule<Rule, fp64, inputs>("optimizer_" + name, options);
 }
 
-/// In fp32 the losses may be eight times as far as PyTorch's are, and the weights eight times as far as its own drift,
-/// since rounding noise is amplified from step to step. In fp64 the weights are the truth, which the file has in fp32.
-template <class Network, std::size_t batch, class Rule, class T>
-void check_curve(const std::string& name, const std::string& inputs_name, const typename Rule::Options& options) {
-  INFO(name << " in " << name_of<T>);
-  const Recorded from(name);
-  using Train = Trainer<Network, Precision<T>, Batch<batch>, Optimizer<Rule>>;
-  Train trainer{{.optimizer = options}};
-  trainer.poison_dead_memory();
-  std::vector<std::string> names{""};
-  for (const char letter : from.file.value("parameters")) {
-    if (letter == ',') names.emplace_back();
-    else names.back() += letter;
-  }
-  const auto parameters = trainer.parameters();
-  REQUIRE(parameters.size() == names.size());
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    CHECK(parameters[i].shape == from.file.tensor("parameter." + names[i]).shape);
-    from.fill(parameters[i], "parameter." + names[i]);
-  }
-  std::vector<typename Train::Input> inputs;
-  if constexpr (std::is_same_v<typename Train::Input, std::int32_t>)
-    inputs = from.template values<std::int32_t>(inputs_name);
-  else {
-    const auto read = from.template values<float>(inputs_name);
-    inputs.assign(read.begin(), read.end());
-  }
-  const auto targets = from.template values<std::int32_t>("targets");
-  const auto losses = from.template values<double>("fp64.losses"),
-             norms = from.template values<double>("fp64.gradient_norms");
-  const auto their_losses = from.template values<float>("fp32.losses"),
-             their_norms = from.template values<float>("fp32.gradient_norms");
-  double loss_noise = 0, norm_noise = 0;
-  for (std::size_t i = 0; i < losses.size(); ++i) {
-    loss_noise = std::max(loss_noise, std::abs(their_losses[i] - losses[i]));
-    norm_noise = std::max(norm_noise, std::abs(their_norms[i] - norms[i]));
-  }
-  constexpr bool exact = std::is_same_v<T, fp64>;
-  const std::size_t in = batch * Train::input_size, out = batch * Train::target_size;
-  for (std::size_t i = 0; i < losses.size(); ++i) {
-    const StepResult result = trainer.step({inputs.data() + i * in, in}, {targets.data() + i * out, out});
-    INFO("step " << i << ": loss " << result.loss - losses[i] << " off, theirs " << loss_noise << "; norm "
-                 << result.gradient_norm - norms[i] << " off, theirs " << norm_noise);
-    CHECK(std::abs(result.loss - losses[i]) <= (exact ? 1e-10 : 8 * loss_noise));
-    CHECK(std::abs(result.gradient_norm - norms[i]) <= (exact ? 1e-9 : 8 * norm_noise));
-  }
-  const double drift = std::stod(from.file.value("fp32_final_difference"));
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto truth = from.template values<float>("final." + names[i]);
-    const bool has_keys = names[i].find("qkv.bias") != std::string::npos;  // whose gradient is rounding noise in fp32
-    double worst = 0;
-    for (std::size_t j = 0; j < truth.size(); ++j) {
-      if (!exact && has_keys && j >= truth.size() / 3 && j < truth.size() / 3 * 2) continue;
-      const double bound = exact ? 1e-9 + std::abs(double(truth[j])) * 0x1p-24 : 8 * drift;
-      worst = std::max(worst, std::abs(double(parameters[i].values[j]) - double(truth[j])) / bound);
-    }
-    INFO(names[i] << ": " << worst << " of the bound");
-    CHECK(worst <= 1);
-  }
-}
-
 /// The state machine of a dynamic loss scale, step by step.
 void check_loss_scale(const std::string& name) {
   INFO(name);

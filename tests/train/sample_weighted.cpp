@@ -59,7 +59,7 @@ struct Data {
         write(y[s].template get<0>());
         auto& of = y[s].template get<1>();
         for (std::size_t j = 0; j < of.size(); ++j)
-          of[j] = weights == Given::ones ? 1 : float((s + j) % 4) / 2;  // 0, 1/2, 1, 3/2
+          of[j] = weights == Given::ones ? 1 : float((s + j) % 4) / (s % 3 == 1 ? -2 : 2);  // 0, ±1/2, ±1, ±3/2
       }
     }
   }
@@ -187,11 +187,11 @@ TEST_CASE("without any weight there is no step, and a sum of weighted losses is 
   double weight = 0;
   for (std::size_t s = 0; s < 4; ++s)
     for (std::size_t j = 0; j < 3; ++j)
-      if (!std::isnan(data.y[s].get<0>()[j])) weight += double(data.y[s].get<1>()[j]);
+      if (!std::isnan(data.y[s].get<0>()[j])) weight += std::abs(double(data.y[s].get<1>()[j]));
   const StepResult one = mean.step(data.x, data.y), other = sum.step(data.x, data.y);
   CHECK(one.weight == weight);
   CHECK(other.weight == weight);
-  CHECK(std::abs(other.loss - one.loss * weight) <= 4 * 0x1p-53 * other.loss);
+  CHECK(std::abs(other.loss - one.loss * weight) <= 4 * 0x1p-53 * std::abs(other.loss));
 
   const std::vector<double> before = support::weights_of<double>(mean);
   for (auto& label : data.y) label.get<1>().fill(0);
@@ -274,14 +274,78 @@ TEST_CASE("classes have weights: the loss is PyTorch's weighted mean, and accura
                     "ClassWeights of Rows, class 1: expected a finite weight of at least 0");
 }
 
-TEST_CASE("a weight that is negative or no number is refused before its batch is loaded") {
+/// The second sample's answer becomes less likely: what a policy gradient is.
+TEST_CASE("weights below 0 turn gradients round, and what divides is the sum of their sizes") {
+  const auto check = [](auto* trained, const std::vector<float>& advantages, double divisor) {
+    using Weighed = std::remove_pointer_t<decltype(trained)>;
+    Data<Weighed> data(advantages.size(), Given::ones);
+    double of_targets = 0;
+    for (std::size_t s = 0; s < advantages.size(); ++s)
+      data.y[s].template get<1>()[0] = advantages[s], of_targets += std::abs(double(advantages[s]));
+    Weighed trainer({.optimizer = {.learning_rate = 0.5}});
+    const std::vector<double> outputs = trainer.predict(data.x);
+    double loss = 0, bias[3] = {};  // the gradient of the last bias is that of the logits, summed over samples
+    for (std::size_t s = 0; s < advantages.size(); ++s) {
+      const double* const z = outputs.data() + 3 * s;
+      const double sum = std::exp(z[0]) + std::exp(z[1]) + std::exp(z[2]), a = double(advantages[s]);
+      const auto target = static_cast<std::size_t>(data.y[s].template get<0>()[0]);
+      loss += a * (std::log(sum) - z[target]);
+      for (std::size_t c = 0; c < 3; ++c) bias[c] += a * (std::exp(z[c]) / sum - (c == target ? 1 : 0));
+    }
+    const std::vector<double> before = support::weights_of<double>(trainer);
+    const StepResult step = trainer.step(data.x, data.y);
+    const std::vector<double> after = support::weights_of<double>(trainer);
+    CHECK(step.applied);
+    CHECK(step.weight == of_targets);
+    // A logit is within 4.5, by a sum of 9 terms: off by 20 · 2^-53 of that. Terms of the loss double that, and few are added.
+    const double rounding = 4 * 2 * 20 * 4.5 * 0x1p-53;
+    CHECK(std::abs(step.loss - loss / divisor) <= rounding);
+    for (std::size_t c = 0; c < 3; ++c)
+      CHECK(std::abs(before[before.size() - 3 + c] - after[after.size() - 3 + c] - 0.5 * bias[c] / divisor) <=
+            rounding);
+  };
+  using Mean = Train<SampleWeighted<CrossEntropy>, Batch<4>>;
+  using Sum = Train<Summed<SampleWeighted<CrossEntropy>>, Batch<4>>;
+  check(static_cast<Mean*>(nullptr), {1, -0.5f, 0.25f, -2}, 3.75);
+  check(static_cast<Sum*>(nullptr), {1, -0.5f, 0.25f, -2}, 1);
+  check(static_cast<Mean*>(nullptr), {1, -1, 0.5f, -0.5f}, 3);  // whose sum is 0
+  check(static_cast<Sum*>(nullptr), {1, -1}, 1);
+  check(static_cast<Mean*>(nullptr), {-1}, 1);
+  // An advantage of less than 0 lowers the probability of what was done.
+  Sum trainer({.optimizer = {.learning_rate = 0.5}});
+  Data<Sum> data(1, Given::ones);
+  data.y[0].get<1>()[0] = -0.5f;
+  const double first = -trainer.step(data.x, data.y).loss, second = -trainer.step(data.x, data.y).loss;
+  CHECK(second > first);
+}
+
+TEST_CASE("accuracies count a target by the size of its weight") {
+  using Weighed = Train<SampleWeighted<CrossEntropy>, Batch<4>>;
+  Weighed trainer;
+  Data<Weighed> data(4, Given::ones);
+  const std::vector<double> outputs = trainer.predict(data.x);
+  double right = 0, weight = 0;
+  for (std::size_t s = 0; s < 4; ++s) {
+    const double* const z = outputs.data() + 3 * s;
+    const std::int32_t largest = z[0] > z[1] && z[0] > z[2] ? 0 : z[1] > z[2] ? 1 : 2;
+    data.y[s].get<0>()[0] = s < 2 ? largest : (largest + 1) % 3;
+    data.y[s].get<1>()[0] = s % 2 == 0 ? -0.75f : 0.5f;
+    right += s < 2 ? std::abs(double(data.y[s].get<1>()[0])) : 0;
+    weight += std::abs(double(data.y[s].get<1>()[0]));
+  }
+  Accuracy accuracy;
+  CHECK(trainer.evaluate(data.rows(), accuracy).accuracy == right / weight);
+  CHECK(accuracy.sums == std::vector<double>{right, weight});
+}
+
+TEST_CASE("a weight that is no finite number is refused before its batch is loaded") {
   using Weighed = Train<SampleWeighted<CrossEntropy>, Batch<4>>;
   Weighed trainer;
   Data<Weighed> data(4);
-  for (const float wrong : {-1.0f, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+  for (const float wrong : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
     data.y[2].get<1>()[0] = wrong;
     ::test::refuses([&] { trainer.step(data.x, data.y); },
-                    "step 1, weight of sample 2: expected a finite number of at least 0");
+                    "step 1, weight of sample 2: expected a finite number, found");
   }
   data.y[2].get<0>()[0] = 3;
   data.y[2].get<1>()[0] = 1;

@@ -49,6 +49,14 @@ struct Once final : Model<Input<Vector<8>>, Linear<8>, Repeat<3, Shared<Deep, Bl
 struct Albert final : Model<Input<Vector<8>>, Linear<8>, Repeat<3, Shared<Deep, Block>>, Linear<5>> {};
 struct Plain final : Model<Input<Vector<8>>, Linear<8>, Repeat<3, Block>, Linear<5>> {};
 
+/// In the branches of a gate, whose activation the join applies: in those of a Fork in a Repeat there.
+struct Same;
+template <class Of>
+using Squared = Fork<Multiply, Shared<Same, Of>, Shared<Same, Of>>;
+template <class Of>
+struct Gated final : Model<Input<Tokens<5>>, Embedding<Vocabulary<11>, 8>,
+                           Fork<Multiply, Sequential<Repeat<3, Squared<Of>>, Relu>, LayerNorm>, Linear<11>> {};
+
 /// Weights after some steps, and the losses of the first and the last.
 template <class Network, class... Policies>
 std::vector<double> trained() {
@@ -81,6 +89,8 @@ const auto& parameter(const auto& all, const std::string& name) {
 TEST_CASE("sets have the gradients of calculus") {
   CHECK(gradient_check<All, Batch<2>, Accumulate<2>, Checkpoint<Every<2>>, Precision<fp64>>({6, 1e-4, 1}).worst < 1e-6);
   CHECK(gradient_check<Texts, Batch<2>, Precision<fp64>>().worst < 1e-6);
+  CHECK(gradient_check<Gated<SelfAttention<Heads<1>>>, Batch<2>, Precision<fp64>>().worst < 1e-6);
+  CHECK(gradient_check<Gated<Linear<8>>, Batch<2>, Precision<fp64>, Checkpoint<Every<1>>>().worst < 1e-6);
 }
 
 TEST_CASE("a set trains the same bits whatever is computed again") {

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <new>
 #include <set>
@@ -317,6 +318,28 @@ TEST_CASE("a search that is killed goes on: finished trials do not run again, an
   CHECK(found.best().number == whole.best().number);
   // Each kill loses at most what ran at that moment.
   CHECK(lines(runs).size() <= 14 + 2 * static_cast<std::size_t>(kills));
+}
+
+TEST_CASE("records that cannot be read are an error, and stay: they do not count as none") {
+  const ::test::Directory directory;
+  const std::string folder = directory / "search";
+  const auto search = [&] {
+    tune::Trials trials(folder, tune::Random{.trials = 2, .seed = 1}, {tune::uniform("x", -1, 1)}, 0, quiet);
+    (void)trials.run([&](const tune::Trial& trial) {
+      count(directory / "runs", "x");
+      return trial.values["x"];
+    });
+  };
+  search();
+  REQUIRE(lines(directory / "runs").size() == 2);
+  for (const char* const target : {"/proc/self/mem", "/", "/dev/null"}) {
+    std::filesystem::remove(folder + "/trials.jsonl");
+    std::filesystem::create_symlink(target, folder + "/trials.jsonl");  // reading the first fails: no memory lies at 0
+    const std::string error = ::test::error_of(search);
+    CHECK(::test::says(error, "trials.jsonl: expected "));
+    CHECK(std::filesystem::is_symlink(folder + "/trials.jsonl"));
+  }
+  CHECK(lines(directory / "runs").size() == 2);
 }
 
 TEST_CASE("of equal losses the first trial is the best") {

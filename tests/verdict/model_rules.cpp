@@ -8,8 +8,6 @@ using namespace regimen;
 
 /// A model six blocks deep that needs a mebibyte for each sample.
 struct Deep : Model<Input<Vector<8>>, Linear<4>> {};
-template <class Layer, std::size_t Bytes>
-struct Owner;
 
 namespace regimen {
 template <class Choice>
@@ -17,7 +15,7 @@ struct model_rules<Deep, Choice> {
   static constexpr std::size_t there = Choice::target::description::memory;
   static_assert(Choice::batch::size > 0, "asked before the earlier stages held");
   using type = boost::mp11::mp_list<rule::every_at_most_depth<typename Choice::checkpoint, 6>,
-                                    rule::fits_target<Choice::batch::size * 1_MiB, there, Owner<Linear<4>, 1_MiB>>>;
+                                    rule::fits_target<Choice::batch::size * 1_MiB, there>>;
 };
 }  // namespace regimen
 
@@ -35,7 +33,7 @@ using broken = detail::broken_rules<Deep, Policies...>;
 static_assert(std::is_same_v<broken<>, boost::mp11::mp_list<>>);
 static_assert(std::is_same_v<broken<Batch<9>, Checkpoint<Every<7>>, Target<targets::host<8_MiB>>>,
                              boost::mp11::mp_list<rule::every_at_most_depth<Checkpoint<Every<7>>, 6>,
-                                                  rule::fits_target<9_MiB, 8_MiB, Owner<Linear<4>, 1_MiB>>>>);
+                                                  rule::fits_target<9_MiB, 8_MiB>>>);
 static_assert(std::is_same_v<
               broken<Precision<fp16>, Batch<0>, Checkpoint<Every<7>>>,
               boost::mp11::mp_list<rule::masters_are_not_half<Precision<fp16>>, rule::batch_at_least_one<Batch<0>>>>);

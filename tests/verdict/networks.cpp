@@ -1,6 +1,11 @@
 // Which networks compose: the shapes, names and lists of layers that users get wrong.
+#include <regimen/layer/softmax.hpp>
+#include <regimen/loss/masked.hpp>
 #include <regimen/loss/nt_xent.hpp>
+#include <regimen/loss/pointwise.hpp>
+#include <regimen/loss/sample_weighted.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
+#include <regimen/loss/sum_of.hpp>
 
 #include "support/model_recipe.hpp"
 
@@ -9,6 +14,8 @@
 using namespace regimen;
 
 namespace {
+
+namespace mp = boost::mp11;
 
 using Words = Vocabulary<16>;
 using Table = Embedding<Words, 8>;
@@ -391,7 +398,7 @@ static_assert(
     breaks<Numbers<Linear<8>, Relu, Linear<4>>, rule::frozen_layer_has_weights<Relu, false>, Freeze<Linear<8>, Relu>>);
 static_assert(breaks<Numbers<Linear<8>, Relu, Linear<4>>,
                      rule::something_trains<Numbers<Linear<8>, Relu, Linear<4>>, 0>, Freeze<Linear<8>, Linear<4>>>);
-static_assert(breaks<Numbers<Relu>, rule::something_trains<Numbers<Relu>, 0>>);
+static_assert(breaks<Numbers<Relu>, rule::something_trains<Numbers<Relu>, 0>, Loss<MeanSquaredError>>);
 static_assert(Composable<Ids<LayerNorm, TiedLinear<Table>>, Freeze<Table>>);
 
 // outputs and losses: a regression on tokens is one, too
@@ -407,6 +414,17 @@ static_assert(Composable<Numbers<Linear<6>>, Loss<NtXent<>>> && !Composable<Numb
 static_assert(Composable<Numbers<As<bf16, Linear<8>>, Linear<4>>, Precision<bf16, fp32>>);
 static_assert(breaks<Numbers<Sequential<Linear<8>, As<bf16, Linear<4>>>>, rule::final_output_at_least_fp32<bf16>,
                      Precision<bf16, fp32>>);
+// The innermost As at the end is what is meant, whatever list it stands in, also where an output is one of several.
+static_assert(breaks<Numbers<As<fp32, Checkpointed<Relu, As<bf16, Linear<4>>>>>, rule::final_output_at_least_fp32<bf16>,
+                     Precision<bf16, fp32>>);
+static_assert(Composable<Numbers<As<bf16, Relu, Sequential<As<fp32, Linear<4>>>>>, Precision<bf16, fp32>>);
+template <class... Layers>
+inline constexpr bool ends_in_two =
+    Composable<Numbers<Layers...>, Precision<bf16, fp32>, Loss<SumOf<MeanSquaredError, MeanSquaredError>>>;
+static_assert(ends_in_two<Linear<4>, Checkpointed<Relu, Fork<Outputs, Linear<2>, As<fp32, Linear<3>>>>> &&
+              !ends_in_two<Linear<4>, Sequential<Relu, Fork<Outputs, Linear<2>, As<bf16, Linear<3>>>>> &&
+              !ends_in_two<Linear<4>, Checkpointed<Relu, Fork<Outputs, Linear<2>, As<bf16, Linear<3>>>>> &&
+              !ends_in_two<Checkpointed<Fork<Outputs, Linear<2>, Linear<3>>>, Fork<Outputs, Linear<2>, Linear<3>>>);
 static_assert(breaks<Numbers<As<fp8_e5m2, Linear<8>>, Linear<4>>, rule::element_type_is_built<fp8_e5m2>>);
 static_assert(
     Composable<Numbers<As<tf32, Linear<8>>, As<tf32, Linear<4>>>> &&
@@ -414,6 +432,64 @@ static_assert(
     Composable<Numbers<As<bf16, Linear<8>>, Linear<4>>, Precision<tf32>> &&
     breaks<Numbers<As<tf32, Linear<8>>, Linear<4>>, rule::as_fits_precision<tf32, Precision<fp64>>, Precision<fp64>>);
 static_assert(breaks<Numbers<As<None, Linear<8>>, Linear<4>>, rule::as_takes_element_type<None>>);
+
+// a last layer and the loss that computes it itself, or whose logits it cuts off: in every sequence, under every wrapper
+template <class Loss_, class... Layers>
+using Ends = broken<Numbers<Linear<8>, Layers...>, Loss<Loss_>>;
+template <template <class, class, bool> class Rule, class Refused, class Layer, class Loss_ = Refused>
+inline constexpr bool refuses_end =
+    std::is_same_v<Ends<Loss_, Linear<4>, Layer>, mp::mp_list<Rule<Refused, Layer, false>>> &&
+    std::is_same_v<Ends<Loss_, Linear<4>, Sequential<Layer>, Identity>, mp::mp_list<Rule<Refused, Layer, false>>> &&
+    std::is_same_v<Ends<Loss_, Residual<Layer>, Checkpointed<Linear<4>, As<fp32, Layer>>, Flatten>,
+                   mp::mp_list<Rule<Refused, Layer, false>>> &&
+    std::is_same_v<Ends<Loss_, Shared<Places, Linear<4>, Repeat<2, Sequential<Linear<4>, Layer>>>>,
+                   mp::mp_list<Rule<Refused, Layer, false>>> &&
+    std::is_same_v<Ends<Loss_, Fork<Last, Linear<3>, Sequential<Linear<4>, Layer>>>,
+                   mp::mp_list<Rule<Refused, Layer, false>>> &&
+    std::is_same_v<Ends<Loss_, Fork<Concat, Layer, Fork<ConcatAlong<0>, Layer, Sequential<Linear<4>, Layer>>>>,
+                   mp::mp_list<Rule<Refused, Layer, false>>> &&
+    mp::mp_empty<Ends<Loss_, Fork<Last, Sequential<Linear<4>, Layer>, Linear<4>>>>::value &&
+    mp::mp_empty<Ends<Loss_, Fork<Concat, Sequential<Linear<4>, Layer>, Linear<4>>>>::value &&
+    mp::mp_empty<Ends<Loss_, Residual<Layer>>>::value && mp::mp_empty<Ends<Loss_, Layer, Linear<4>>>::value;
+using Smoothed = SmoothedCrossEntropy<Ratio<1, 10>>;
+static_assert(refuses_end<rule::softmax_is_in_the_loss, CrossEntropy, Softmax> &&
+              refuses_end<rule::softmax_is_in_the_loss, Smoothed, Softmax, Summed<Smoothed>> &&
+              refuses_end<rule::softmax_is_in_the_loss, SoftCrossEntropy, Softmax> &&
+              refuses_end<rule::softmax_is_in_the_loss, Masked<SoftCrossEntropy>, Softmax> &&
+              refuses_end<rule::softmax_is_in_the_loss, SampleWeighted<CrossEntropy>, Softmax,
+                          Summed<SampleWeighted<CrossEntropy>>>);
+static_assert(refuses_end<rule::sigmoid_is_in_the_loss, BinaryCrossEntropy, Sigmoid> &&
+              refuses_end<rule::sigmoid_is_in_the_loss, Masked<BinaryCrossEntropy>, Sigmoid> &&
+              refuses_end<rule::sigmoid_is_in_the_loss, SampleWeighted<BinaryCrossEntropy>, Sigmoid>);
+static_assert(refuses_end<rule::logits_take_both_signs, CrossEntropy, Sigmoid> &&
+              refuses_end<rule::logits_take_both_signs, BinaryCrossEntropy, Softmax> &&
+              refuses_end<rule::logits_take_both_signs, Smoothed, Relu> &&
+              refuses_end<rule::logits_take_both_signs, Masked<BinaryCrossEntropy>, Relu>);
+using Classes = Sequential<Linear<4>, Softmax>;
+using Questions = Sequential<Linear<4>, Sigmoid>;
+static_assert(
+    breaks<Numbers<Sequential<Fork<Outputs, Classes, Questions>>>,
+           rule::softmax_is_in_the_loss<CrossEntropy, Softmax, false>, Loss<SumOf<CrossEntropy, MeanSquaredError>>> &&
+    breaks<Numbers<Fork<Outputs, Classes, Questions>>, rule::sigmoid_is_in_the_loss<BinaryCrossEntropy, Sigmoid, false>,
+           Loss<Summed<SumOf<MeanSquaredError, Weighted<BinaryCrossEntropy, Ratio<1, 2>>>>>> &&
+    Composable<Numbers<Fork<Outputs, Classes, Questions>>, Loss<SumOf<MeanSquaredError, Huber<>>>>);
+/// What stays: probabilities beside targets that are numbers, logits with bounds, embeddings, and inference.
+struct Capped {  // 30 tanh(x / 30)
+  static constexpr const char* name = "capped";
+  static constexpr bool couples_samples = false;
+  template <class X, class Roles>
+  using Bound = Mine::Bound<X, Roles>;
+};
+static_assert(mp::mp_empty<Ends<MeanSquaredError, Linear<4>, Softmax>>::value &&
+              mp::mp_empty<Ends<Masked<Huber<>>, Linear<4>, Sigmoid>>::value &&
+              mp::mp_empty<Ends<MeanSquaredError, Linear<4>, Relu>>::value &&
+              mp::mp_empty<Ends<NtXent<>, Linear<4>, Relu>>::value &&
+              mp::mp_empty<Ends<CrossEntropy, Linear<4>, Capped>>::value &&
+              mp::mp_empty<Ends<CrossEntropy, Linear<4>, Tanh>>::value &&
+              mp::mp_empty<Ends<BinaryCrossEntropy, Linear<4>, Tanh>>::value);
+template <class... Layers>
+using InferenceOf = decltype(train::rules_of_model<Numbers<Layers...>, Configured<>, false>());
+static_assert(mp::mp_empty<InferenceOf<Linear<4>, Softmax>>::value);
 
 // not even one sample fits
 static_assert(!Composable<Numbers<Linear<4096>, Linear<4>>, Batch<Largest>, Target<targets::host<64_KiB>>>);

@@ -214,7 +214,7 @@ static_assert(inner_extent_matches<Shape<3, 8>, Shape<3, 8>>::holds &&
 static_assert(input_matches<Ids, Thing, true>::holds && !input_matches<Ids, Thing>::holds);
 static_assert(input_matches<Numbers, Thing, true>::holds && !input_matches<Numbers, Thing>::holds);
 static_assert(loss_accepts_output<Thing, Numbers, true>::holds && !loss_accepts_output<Thing, Numbers>::holds);
-static_assert(fits_target<100, 100>::holds && !fits_target<101, 100, Thing>::holds);
+static_assert(fits_target<100, 100>::holds && !fits_target<101, 100, Exceeds<1>, SampleAlone, Thing>::holds);
 static_assert(narrowing_data<fp32, fp32>::holds && narrowing_data<fp32, fp64>::holds &&
               narrowing_data<fp64, fp64>::holds);
 static_assert(narrowing_data<std::uint8_t, fp32>::holds && !narrowing_data<fp64, fp32>::holds &&

@@ -166,6 +166,18 @@ constexpr std::uint64_t in_branch = (2 * 256 + 1) * 256;  // the second child, t
 static_assert(std::is_same_v<owner_in_uneven<2>, Repeat<6, Norms>> &&
               std::is_same_v<owner_in_uneven<in_branch + 2>, Linear<16>> &&
               std::is_same_v<owner_in_uneven<in_branch + 2, Checkpoint<Offload>>, Linear<16>>);
+// So it does in the branches of a Fork, the activation of a gate left out, and in a Fork inside of one.
+struct Forks : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>,
+                     Repeat<3, Fork<Add, Identity, Linear<16>,
+                                    Sequential<Linear<16, NoBias>, Fork<Multiply, Sequential<Tanh, Silu>,
+                                                                        Sequential<Gelu, LayerNorm, Linear<16>>>>>>,
+                     Linear<32>> {};
+template <std::uint64_t digits>
+using owner_in_forks = typename decltype(train::owner_at<train::Recipe<Forks, Configured<>>::Bound, digits>())::type;
+static_assert(std::is_same_v<owner_in_forks<in_branch + 1>, Linear<16>> &&
+              std::is_same_v<owner_in_forks<in_branch + 2>, Linear<16, NoBias>> &&
+              std::is_same_v<owner_in_forks<(in_branch + 3) * 256 + 1>, Tanh> &&
+              std::is_same_v<owner_in_forks<(in_branch + 3) * 256 + 4>, LayerNorm>);
 
 }  // namespace
 // SPDX-License-Identifier: Apache-2.0

@@ -3,11 +3,11 @@
 
 #include <regimen/comm/agreement.hpp>
 #include <regimen/comm/control.hpp>
+#include <regimen/core/file.hpp>
 #include <regimen/core/philox.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -19,8 +19,7 @@ namespace regimen::comm {
 inline std::uint64_t hash_of_host() {
   char name[256] = {};
   (void)::gethostname(name, sizeof name - 1);
-  std::string start;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), start);
+  const std::string start = regimen::detail::system_text("/proc/sys/kernel/random/boot_id");
   std::uint64_t hash = 0;
   for (const char letter : name + start) hash = mix(hash, static_cast<unsigned char>(letter));
   return hash;

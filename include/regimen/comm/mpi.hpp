@@ -11,12 +11,14 @@
 #include <mpi.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -24,10 +26,14 @@
 
 namespace regimen::comm {
 
-/// The communicator over MPI_COMM_WORLD, by MPI's C interface; link regimen::mpi. At most one at a time in a process.
+/// The communicator over MPI_COMM_WORLD, or over the ranks of another MPI_Comm, by MPI's C interface; link regimen::mpi. At
+/// most one at a time in a process.
 ///
 ///   regimen::comm::Mpi ranks;                                   // MPI_Init unless done before;
 ///                                                               then also MPI_Finalize at the end
+///   MPI_Comm part = MPI_COMM_NULL;                              // a part of the ranks, each of which comes here
+///   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &part);
+///   regimen::comm::Mpi ranks(part);                             // on a duplicate: the program's own messages stay apart
 ///
 /// A rank sends each slice straight to its owner (MPI_Isend, MPI_Irecv), which sums in the tree's order: MPI_Allreduce
 /// and MPI_Reduce_scatter add in an order that depends on size and algorithm. MPI's Alltoall and Allgather would move
@@ -37,17 +43,25 @@ namespace regimen::comm {
 ///           deadline, writes the error that Collectives would throw to standard error and ends the job
 ///           (MPI_Abort). The same happens when an exception destroys the communicator. mpirun names a
 ///           killed rank and ends the others.
-///           Ranks in different collectives run into the deadline. The constructor throws Error when MPI lacks
-///           MPI_THREAD_SERIALIZED, which Background needs
+///           Ranks in different collectives run into the deadline. So does the constructor where some ranks of the
+///           communicator do not come: MPI waits for them without end and cannot tell which they are, so that the process
+///           says so and ends, as which mpirun ends the others. It throws Error when MPI lacks MPI_THREAD_SERIALIZED, which
+///           Background needs, and for a communicator that has no ranks or two groups of them
 /// cost      all_gather, reduce_scatter: (ranks − 1) · slice out and as much in; staging: chunked_staging_bytes. A
 ///           waiting rank yields its core at first, and after a millisecond sleeps 50 µs at a time
 class Mpi final {
  public:
-  explicit Mpi(Deadline deadline = default_deadline)
+  explicit Mpi(Deadline deadline = default_deadline) : Mpi(MPI_COMM_WORLD, deadline) {}
+  /// ranks   who take part: MPI_COMM_WORLD, or one that the program has made. All of them make an Mpi of it
+  explicit Mpi(MPI_Comm ranks, Deadline deadline = default_deadline)
       : deadline_(detail::checked(deadline)), exceptions_(std::uncaught_exceptions()) {
+    if (ranks == MPI_COMM_NULL)
+      throw Error("Mpi", "a communicator that has this rank", "MPI_COMM_NULL",
+                  "make an Mpi on the ranks of the communicator alone");
     int started = 0, level = 0;
     MPI_Initialized(&started);
     if (started == 0) {
+      const Watch watch(deadline_, "all ranks of the job to call MPI_Init");
       MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);
       ours_ = true;
     } else {
@@ -57,10 +71,20 @@ class Mpi final {
       throw Error("Mpi", "MPI_THREAD_SERIALIZED at least", "level " + std::to_string(level),
                   "call MPI_Init_thread, or leave it to Mpi");
     }
-    MPI_Comm_dup(MPI_COMM_WORLD, &world_);
+    int two_groups = 0;
+    MPI_Comm_test_inter(ranks, &two_groups);
+    if (two_groups != 0)
+      throw Error("Mpi", "a communicator of one group of ranks", "an intercommunicator",
+                  "merge it: MPI_Intercomm_merge");
     int rank = 0, size = 1;
-    MPI_Comm_rank(world_, &rank);
-    MPI_Comm_size(world_, &size);
+    MPI_Comm_rank(ranks, &rank);
+    MPI_Comm_size(ranks, &size);
+    {
+      const Watch watch(deadline_, "all " + std::to_string(size) + " ranks of its communicator to make an Mpi, as " +
+                                       detail::place(static_cast<std::size_t>(rank), static_cast<std::size_t>(size)) +
+                                       " does,");
+      MPI_Comm_dup(ranks, &world_);
+    }
     rank_ = static_cast<std::size_t>(rank);
     requests_.assign(2 * static_cast<std::size_t>(size), MPI_REQUEST_NULL);
   }
@@ -120,6 +144,37 @@ class Mpi final {
 
  private:
   static constexpr std::size_t piece = std::size_t{64} << 20;  // MPI counts in int
+
+  /// While it lives MPI waits for other ranks; after the deadline it ends the process, as MPI would wait for ever.
+  class Watch final {
+   public:
+    Watch(Deadline deadline, const std::string& expected)
+        : thread_([this, deadline, expected] {
+            std::unique_lock lock(mutex_);
+            if (ended_.wait_until(lock, detail::end_of(deadline), [this] { return has_ended_; })) return;
+            const Error error("Mpi", expected + " within " + detail::words(deadline), "some that do not come",
+                              "start all of them, or give Mpi the MPI_Comm of those that come: comm::Mpi(ranks)");
+            std::fprintf(stderr, "regimen: %s\n", error.what());
+            std::fflush(nullptr);
+            std::_Exit(EXIT_FAILURE);
+          }) {}
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    ~Watch() {
+      {
+        const std::lock_guard lock(mutex_);
+        has_ended_ = true;
+      }
+      ended_.notify_one();
+      thread_.join();
+    }
+
+   private:
+    std::mutex mutex_;
+    std::condition_variable ended_;
+    bool has_ended_ = false;
+    std::thread thread_;  // the last member: it uses the others
+  };
 
   void begin(CollectiveKind kind, std::size_t bytes, std::size_t about) {
     call_ = {number_++, bytes, static_cast<std::uint32_t>(about), kind};

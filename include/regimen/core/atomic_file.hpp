@@ -3,9 +3,8 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
-#include <regimen/core/mapped_file.hpp>  // Descriptor, system_words
+#include <regimen/core/file.hpp>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -22,30 +21,6 @@
 #include <vector>
 
 namespace regimen::detail {
-
-// Not std::filesystem, which costs each program half a second of compile time.
-
-/// The directory of a file, with its slash; empty for a bare name.
-[[gnu::cold]] inline std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
-}
-/// The rest of a path.
-[[gnu::cold]] inline std::string name_of_file(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-/// Whether a path leads to something; if not, errno says why.
-[[gnu::cold]] inline bool exists(const std::string& path) {
-  struct ::stat about{};
-  return ::stat(path.c_str(), &about) == 0;
-}
-/// The names in a directory, which is as directory_of gives it; none if it cannot be read.
-[[gnu::cold]] inline std::vector<std::string> names_in(const std::string& directory) {
-  std::vector<std::string> names;
-  ::DIR* const entries = ::opendir(directory.empty() ? "." : directory.c_str());
-  if (entries == nullptr) return names;
-  while (const ::dirent* const entry = ::readdir(entries)) names.emplace_back(entry->d_name);
-  ::closedir(entries);
-  return names;
-}
 
 /// The path behind a symbolic link, or behind links to links; a file need not exist there yet.
 [[gnu::cold]] inline std::string behind_links(const std::string& path) {
@@ -78,6 +53,7 @@ class AtomicFile final {
       : path_(path), target_(behind_links(path)) {
     struct ::stat there{};
     if (path.empty()) throw Error("a file", "a name", "an empty one");
+    expect_path(path);
     if (::stat(target_.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
       throw Error(path_, "a file, or a name that is free", S_ISDIR(there.st_mode) ? "a folder" : "a pipe or a device",
                   "give the path of a file");
@@ -210,7 +186,7 @@ class AtomicFile final {
   /// Removes what writers of the same path left behind when they were killed.
   [[gnu::cold]] void remove_stale() const {
     const std::string directory = directory_of(target_), name = name_of_file(target_);
-    for (const std::string& found : names_in(directory))  // none: creating the file says why
+    for (const std::string& found : names_to_tidy(directory))
       if (found.starts_with(name) && ends_temporary(std::string_view(found).substr(name.size())))
         remove_if_stale(directory + found);
   }

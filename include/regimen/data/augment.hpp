@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/philox.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/image.hpp>
 #include <regimen/data/image_operations.hpp>
@@ -114,7 +115,7 @@ struct RandomFlip final {
 
   Image operator()(Image image, const Key& key) const {
     if (!(probability >= 0 && probability <= 1))
-      throw Error("RandomFlip, probability", "a number from 0 to 1", std::to_string(probability));
+      throw Error("RandomFlip, probability", "a number from 0 to 1", regimen::detail::digits_of(probability));
     return Draws(key, mix(0xC2, stage)).unit() < probability ? flip(image) : image;
   }
 };
@@ -129,8 +130,10 @@ struct ColorJitter final {
   Image operator()(Image image, const Key& key) const {
     for (const double by : {brightness, contrast, saturation})
       if (!(by >= 0 && by <= 63))
-        throw Error("ColorJitter", "a brightness, contrast and saturation from 0 to 63", std::to_string(by));
-    if (!(hue >= 0 && hue <= 0.5)) throw Error("ColorJitter, hue", "a number from 0 to 0.5", std::to_string(hue));
+        throw Error("ColorJitter", "a brightness, contrast and saturation from 0 to 63",
+                    regimen::detail::digits_of(by));
+    if (!(hue >= 0 && hue <= 0.5))
+      throw Error("ColorJitter, hue", "a number from 0 to 0.5", regimen::detail::digits_of(hue));
     Draws draws(key, mix(0xC3, stage));
     std::array<int, 4> order{0, 1, 2, 3};
     for (std::size_t i = 3; i > 0; --i) std::swap(order[i], order[draws.below(i + 1)]);

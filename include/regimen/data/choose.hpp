@@ -1,6 +1,7 @@
 // regimen/data/choose.hpp — stages that choose or order values: take, skip, shuffle, filter, by_length, split.
 #pragma once
 
+#include <regimen/core/printed.hpp>
 #include <regimen/core/threads.hpp>
 #include <regimen/data/batching.hpp>  // automatic
 #include <regimen/data/order.hpp>
@@ -98,7 +99,7 @@ std::uint64_t hash_of(T number) {
 
 inline void expect_fraction(const std::string& name, double fraction) {
   if (!(fraction > 0 && fraction < 1))
-    throw Error(name + ", split", "a fraction between 0 and 1", std::to_string(fraction), "0.9 is usual");
+    throw Error(name + ", split", "a fraction between 0 and 1", regimen::detail::digits_of(fraction), "0.9 is usual");
 }
 
 }  // namespace detail

@@ -5,6 +5,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/number.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/core/shape.hpp>
 #include <regimen/data/source.hpp>
 #include <regimen/data/stage.hpp>  // bytes

@@ -69,6 +69,7 @@ class Paths final {
  private:
   /// Whether it is a pattern.
   bool add(const std::string& pattern) {
+    regimen::detail::expect_path(pattern);
     if (pattern.find_first_of("*?[") == std::string::npos || ::access(pattern.c_str(), F_OK) == 0) {
       files_.push_back(pattern);
       return false;

@@ -1,6 +1,7 @@
 // regimen/data/idx.hpp — MNIST's files: images and labels in IDX format, plain or gzipped.
 #pragma once
 
+#include <regimen/core/file.hpp>
 #include <regimen/data/report.hpp>
 #include <regimen/data/source.hpp>
 
@@ -15,7 +16,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -34,13 +34,12 @@ struct IdxContent {
 /// Reads a file through zlib, which passes plain files through.
 class GzipReader final {
  public:
-  explicit GzipReader(const std::string& path) : path_(path), file_(::gzopen(path.c_str(), "rbe")) {
-    if (file_ == nullptr) {
-      const int code = errno;
-      throw Error(path, "a file that can be read",
-                  code == 0 ? "no memory for zlib" : std::generic_category().message(code),
-                  "check the path and its permissions");
-    }
+  explicit GzipReader(const std::string& path) : path_(path) {
+    OpenFile file = open_file(path);
+    bytes_ = file.size;
+    file_ = ::gzdopen(*file.descriptor, "rb");
+    if (file_ == nullptr) throw Error(path, "memory for zlib", "none");
+    file.descriptor.release();  // gzclose_r closes it
   }
   GzipReader(const GzipReader&) = delete;
   GzipReader& operator=(const GzipReader&) = delete;
@@ -53,7 +52,10 @@ class GzipReader final {
       const std::size_t wanted = std::min<std::size_t>(to.size() - done, std::size_t{1} << 30);
       const int got = ::gzread(file_, to.data() + done, static_cast<unsigned>(wanted));
       int code = Z_OK;
+      const int system = errno;
       const std::string words = ::gzerror(file_, &code);
+      if (code == Z_ERRNO)
+        throw Error(path_, "a file that can be read", system_words(system), "check the disk, or the network to it");
       if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
         throw Error(path_, "gzip data, or a plain file", words, damaged);
       if (got == 0) break;
@@ -62,11 +64,18 @@ class GzipReader final {
     return done;
   }
 
+  /// The most bytes that it may hold; known when something has been read. A gzip file may claim a thousand times its own
+  /// size, which nobody asked for; images become 2 to 10 times as large.
+  std::size_t most() const {
+    return ::gzdirect(file_) != 0 ? ~std::size_t{0} : (std::max)(std::size_t{1} << 30, 32 * bytes_);
+  }
+
   static constexpr const char* damaged = "the file is damaged or cut off; fetch it again";
 
  private:
   std::string path_;
-  ::gzFile file_;
+  std::size_t bytes_ = 0;
+  ::gzFile file_ = nullptr;
 };
 
 inline IdxContent read_idx(const std::string& path, std::uint8_t type = 8, std::size_t bytes_of_element = 1,
@@ -101,6 +110,11 @@ inline IdxContent read_idx(const std::string& path, std::uint8_t type = 8, std::
     }
     content.extents.push_back(extent);
   }
+  if (elements > file.most())
+    throw Error(
+        path + ", header",
+        "at most " + std::to_string(file.most()) + " bytes of data in this gzip file: 1 GiB, or 32 times its size",
+        std::to_string(elements), "is the file what it should be? then decompress it with gunzip");
   // Memory grows with the bytes in the file, not with the size that its header claims.
   constexpr std::size_t piece = std::size_t{1} << 20, most = std::size_t{1} << 24;
   while (content.data.size() < elements) {

@@ -60,7 +60,7 @@ T big_endian(T value) {
 ///   value   std::span<const T> of the array (N, ...): all values of one index of the first dimension
 ///
 /// failure  Error for a missing, truncated or damaged file, another magic number or element type, dimensions that do not match
-///          the data
+///          the data, and a gzip file that expands to more than 1 GiB and more than 32 times its size
 /// source   LeCun, Cortes, Burges, "The MNIST database", file formats
 /// cost     the array in memory, read at construction, of which `report` hears; twice that meanwhile
 template <detail::IdxElement T>

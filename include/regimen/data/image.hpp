@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/printed.hpp>
 
 #include <array>
 #include <concepts>
@@ -161,7 +162,8 @@ struct Normalise final {
       throw Error("Normalise", "an image of height " + std::to_string(height) + " and width " + std::to_string(width),
                   image.extents(), "resize the images to the model's Input");
     for (std::size_t c = 0; c < channels; ++c)
-      if (!(deviation[c] > 0)) throw Error("Normalise, deviation", "a number above 0", std::to_string(deviation[c]));
+      if (!(deviation[c] > 0))
+        throw Error("Normalise, deviation", "a number above 0", regimen::detail::digits_of(deviation[c]));
     if (to.size() != all)
       throw Error("Normalise", "a model of " + image.extents() + " numbers, as the image has",
                   std::to_string(to.size()), "resize the images to the model's Input");

@@ -3,8 +3,9 @@
 
 #include <regimen/core/atomic_file.hpp>
 #include <regimen/core/error.hpp>
-#include <regimen/core/mapped_file.hpp>  // Descriptor, system_words
+#include <regimen/core/file.hpp>
 #include <regimen/core/philox.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/data/choose.hpp>  // scan
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/files.hpp>  // Corrupt, Skipped
@@ -12,13 +13,8 @@
 #include <regimen/data/png.hpp>
 #include <regimen/data/resize.hpp>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -128,30 +124,12 @@ Image decode_part(const EncodedImage& file, const Part& part, std::size_t height
 
 namespace detail {
 
-/// All bytes of a file that nobody changes meanwhile.
+/// All bytes of an image file.
 inline std::vector<std::uint8_t> read_whole(const std::string& path) {
-  const regimen::detail::Descriptor file(
-      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe must not wait
-  struct ::stat about{};
-  if (*file < 0 || ::fstat(*file, &about) != 0)
-    throw Error(path, "a file that can be read", regimen::detail::system_words(errno),
-                "check the path and its permissions");
-  if (!S_ISREG(about.st_mode))
-    throw Error(path, "an image file", S_ISDIR(about.st_mode) ? "a folder" : "a pipe or a device");
-  constexpr std::int64_t most = std::int64_t{1} << 30;
-  if (about.st_size > most) throw Error(path, "an image of at most 1 GiB", std::to_string(about.st_size) + " bytes");
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(about.st_size));
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ::ssize_t got = ::read(*file, bytes.data() + done, bytes.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw Error(path, "a file that can be read", regimen::detail::system_words(errno));
-    if (got == 0)
-      throw Error(path, std::to_string(bytes.size()) + " bytes", std::to_string(done),
-                  "it became shorter while it was read");
-    done += static_cast<std::size_t>(got);
-  }
-  return bytes;
+  const regimen::detail::OpenFile file = regimen::detail::open_file(path, "an image file");
+  constexpr std::size_t most = std::size_t{1} << 30;
+  if (file.size > most) throw Error(path, "an image of at most 1 GiB", std::to_string(file.size) + " bytes");
+  return regimen::detail::read_to_end<std::vector<std::uint8_t>>(file);
 }
 
 inline void write_whole(const std::string& path, std::span<const std::uint8_t> bytes) {
@@ -257,7 +235,7 @@ class ImageFolder final {
   /// another place is split in the same way, and images that are added move few others.
   std::pair<ImageFolder, ImageFolder> split(double share, std::uint64_t seed = 0) const {
     if (!(share > 0 && share < 1))
-      throw Error(name() + ", split", "a share above 0 and below 1", std::to_string(share));
+      throw Error(name() + ", split", "a share above 0 and below 1", regimen::detail::digits_of(share));
     std::pair<ImageFolder, ImageFolder> parts{*this, *this};
     parts.first.indices_.clear();
     parts.second.indices_.clear();

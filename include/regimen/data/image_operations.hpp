@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/data/image.hpp>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ inline void expect_colours(const char* who, const Image& image) {
     throw Error(who, "a gray image, or red, green and blue", image.extents());
 }
 inline void expect_factor(const char* who, double factor) {
-  if (!(factor >= 0 && factor <= 64)) throw Error(who, "a factor from 0 to 64", std::to_string(factor));
+  if (!(factor >= 0 && factor <= 64)) throw Error(who, "a factor from 0 to 64", regimen::detail::digits_of(factor));
 }
 
 /// to + factor · (from − to), in 16 bits behind the point, rounded down and held in [0, 255].
@@ -94,7 +95,7 @@ inline Image saturation(Image image, double factor) {
 ///   turns   of the circle, in [−1, 1]: 1/3 makes red green
 inline Image hue(Image image, double turns) {
   detail::expect_colours("hue", image);
-  if (!(turns >= -1 && turns <= 1)) throw Error("hue", "turns from -1 to 1", std::to_string(turns));
+  if (!(turns >= -1 && turns <= 1)) throw Error("hue", "turns from -1 to 1", regimen::detail::digits_of(turns));
   if (image.channels() == 1) return image;
   constexpr std::int32_t one = 65536, circle = 6 * one;  // a sixth of the circle is `one`
   const std::int32_t by = static_cast<std::int32_t>(std::lround((turns < 0 ? turns + 1 : turns) * circle));
@@ -210,7 +211,7 @@ inline Image affine(const Image& image, const std::array<double, 6>& matrix) {
   if (image.height() > most || image.width() > most) throw Error("affine", "sides of at most 16384", image.extents());
   for (const double number : matrix)
     if (!(std::abs(number) <= 2 * double(most)))
-      throw Error("affine", "numbers from -32768 to 32768", std::to_string(number));
+      throw Error("affine", "numbers from -32768 to 32768", regimen::detail::digits_of(number));
   const auto fixed = [](double value) { return static_cast<std::int64_t>(std::floor(value * 65536 + 0.5)); };
   const std::int64_t a = fixed(matrix[0]), b = fixed(matrix[1]), d = fixed(matrix[3]), e = fixed(matrix[4]);
   const std::int64_t c = fixed(matrix[2] + (matrix[0] + matrix[1]) / 2),

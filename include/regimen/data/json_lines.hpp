@@ -1,6 +1,7 @@
 // regimen/data/json_lines.hpp — JSON lines: fields of the object in each line, by name, as types; and a writer.
 #pragma once
 
+#include <regimen/core/printed.hpp>  // LocaleC
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/indexed_files.hpp>
 #include <regimen/rule/field_takes_type.hpp>
@@ -185,6 +186,7 @@ class JsonLines final {
     Problem problem(std::string_view line, Row& row) const {
       nlohmann::json object;
       try {
+        const regimen::detail::LocaleC locale;  // the parser takes the first byte alone of a decimal point
         object = nlohmann::json::parse(line.begin(), line.end());
       } catch (const nlohmann::json::exception& exception) {
         return {"", "an object of JSON", parser_words(exception)};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/data/augment.hpp>
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/image.hpp>
@@ -38,7 +39,7 @@ namespace detail {
 /// source   Marsaglia, Tsang 2000, "A simple method for generating gamma variables"
 inline double beta(Draws& draws, double alpha) {
   if (!(alpha > 0 && alpha <= 1e6))
-    throw Error("mix, alpha", "a number above 0, at most 1000000", std::to_string(alpha));
+    throw Error("mix, alpha", "a number above 0, at most 1000000", regimen::detail::digits_of(alpha));
   const auto gamma = [&](double a) {
     const double boost = a < 1 ? std::pow(1 - draws.unit(), 1 / a) : 1, d = (a < 1 ? a + 1 : a) - 1.0 / 3,
                  c = 1 / std::sqrt(9 * d);
@@ -74,7 +75,7 @@ inline std::vector<float> shares(const LabelledImage& a, const LabelledImage& b,
 /// share · a + (1 − share) · b, pixel by pixel, rounded to a level.
 inline MixedImage blend(LabelledImage a, const LabelledImage& b, double share, std::size_t classes) {
   detail::expect_pair(a, b, classes);
-  if (!(share >= 0 && share <= 1)) throw Error("blend", "a share from 0 to 1", std::to_string(share));
+  if (!(share >= 0 && share <= 1)) throw Error("blend", "a share from 0 to 1", regimen::detail::digits_of(share));
   const auto of_a = static_cast<std::uint32_t>(std::lround(share * 65536)), of_b = 65536 - of_a;
   MixedImage result{{}, detail::shares(a, b, share, classes)};
   const std::span<std::uint8_t> to = a.image.pixels();

@@ -1,12 +1,12 @@
 // regimen/data/report_line.hpp — a line about long work on data, for people.
 #pragma once
 
+#include <regimen/core/printed.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/data/report.hpp>
 
 #include <chrono>
 #include <cstddef>
-#include <cstdio>
 #include <string>
 
 #include <unistd.h>
@@ -35,12 +35,11 @@ class ReportLine final {
     drawn_ = now;
     shown_ = true;
     const double rate = double(done) / took;
-    char text[160];
-    int length = std::snprintf(text, sizeof text, all > 0 ? "%.60s: %zu of %zu" : "%.60s: %zu", what, done, all);
-    length += std::snprintf(text + length, sizeof text - std::size_t(length), "  %.3g/s", rate);
-    if (done < all && rate > 0)
-      std::snprintf(text + length, sizeof text - std::size_t(length), "  %.0f s left", double(all - done) / rate);
-    say(terminal_ ? "\r" + std::string(text) + "\033[K" : text + std::string("\n"));
+    using regimen::detail::printed;
+    std::string text = printed("%.60s: %zu", what, done) + (all > 0 ? " of " + std::to_string(all) : std::string()) +
+                       printed("  %.3g/s", rate);
+    if (done < all && rate > 0) text += printed("  %.0f s left", double(all - done) / rate);
+    say(terminal_ ? "\r" + text + "\033[K" : text + "\n");
     open_ = terminal_;
     if (ends) end_line();
   }

@@ -1,6 +1,7 @@
 // regimen/data/resize.hpp — images of another size.
 #pragma once
 
+#include <regimen/core/printed.hpp>
 #include <regimen/data/image.hpp>
 
 #include <algorithm>
@@ -214,7 +215,7 @@ inline Image resize(const Image& image, std::size_t height, std::size_t width, F
 /// middle(h, w, 224, 224, 0.875) of an image is what Resize(256) and CenterCrop(224) leave of it.
 inline Box middle(std::size_t tall, std::size_t wide, std::size_t height, std::size_t width, double share = 1) {
   if (tall == 0 || wide == 0 || height == 0 || width == 0 || !(share > 0 && share <= 1))
-    throw Error("middle", "sides of at least 1, and a share above 0 and up to 1", std::to_string(share));
+    throw Error("middle", "sides of at least 1, and a share above 0 and up to 1", regimen::detail::digits_of(share));
   const double scale = share * (std::min)(double(tall) / double(height), double(wide) / double(width));
   const auto side = [&](std::size_t size, std::size_t most) {
     return std::clamp<std::size_t>(static_cast<std::size_t>(std::lround(scale * double(size))), 1, most);

@@ -1,6 +1,7 @@
 // regimen/data/samples.hpp — a dataset as a trainer's source, and functions that write samples.
 #pragma once
 
+#include <regimen/core/printed.hpp>
 #include <regimen/data/source.hpp>
 #include <regimen/data/stage.hpp>
 #include <regimen/rule/writer_takes_sample.hpp>
@@ -156,7 +157,8 @@ class WriteImage final {
     table_.resize(256 * channels_);
     for (std::size_t c = 0; c < channels_; ++c) {
       if (!(deviation[c] > 0))
-        throw Error("WriteImage, deviation", "a number above 0", std::to_string(deviation[c]), "1 leaves it out");
+        throw Error("WriteImage, deviation", "a number above 0", regimen::detail::digits_of(deviation[c]),
+                    "1 leaves it out");
       for (std::size_t byte = 0; byte < 256; ++byte)
         table_[c * 256 + byte] = static_cast<float>((double(byte) / 255 - mean[c]) / deviation[c]);
     }

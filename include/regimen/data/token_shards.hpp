@@ -127,7 +127,7 @@ class TokenShards final {
   void remove_stale() const {
     const std::string directory = regimen::detail::directory_of(prefix_);
     const std::string begin = regimen::detail::name_of_file(prefix_) + "-";
-    for (const std::string& name : regimen::detail::names_in(directory)) {
+    for (const std::string& name : regimen::detail::names_to_tidy(directory)) {
       std::string_view rest = name;
       if (take(rest, begin) && take_number(rest) && take(rest, ".bin") &&
           regimen::detail::AtomicFile::ends_temporary(rest))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/operation.hpp>  // ignore_index
+#include <regimen/core/printed.hpp>
 #include <regimen/data/source.hpp>
 
 #include <cstddef>
@@ -60,7 +61,7 @@ struct Windows {
   /// The first `fraction` of the stream, and the rest.
   void split(const std::string& name, double fraction, Windows& front, Windows& back) const {
     if (!(fraction > 0 && fraction < 1))
-      throw Error(name + ", split", "a fraction between 0 and 1", std::to_string(fraction), "0.9 is usual");
+      throw Error(name + ", split", "a fraction between 0 and 1", regimen::detail::digits_of(fraction), "0.9 is usual");
     const std::size_t border = begin + static_cast<std::size_t>(static_cast<double>(length()) * fraction);
     front = {begin, border, blocks};
     back = {border, end, blocks};

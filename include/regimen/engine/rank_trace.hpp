@@ -4,11 +4,11 @@
 #include <regimen/comm/tracing.hpp>
 #include <regimen/core/atomic_file.hpp>
 #include <regimen/core/path_text.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/engine/timed.hpp>
 
 #include <chrono>
 #include <cstddef>
-#include <cstdio>
 #include <span>
 #include <string>
 #include <vector>
@@ -95,8 +95,7 @@ class RankTrace {
 
   void complete(std::size_t rank, int lane, const std::string& what, const char* category, double began, double lasted,
                 const std::string& arguments) {
-    char times[96];
-    std::snprintf(times, sizeof times, "\"ts\":%.3f,\"dur\":%.3f", began * 1e6, lasted * 1e6);
+    const std::string times = detail::printed("\"ts\":%.3f,\"dur\":%.3f", began * 1e6, lasted * 1e6);
     add("{\"name\":\"" + what + "\",\"cat\":\"" + category + "\",\"ph\":\"X\",\"pid\":" + std::to_string(rank) +
         ",\"tid\":" + std::to_string(lane) + "," + times + ",\"args\":{" + arguments + "}}");
   }

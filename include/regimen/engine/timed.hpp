@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/atomic_file.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/core/weights.hpp>
 #include <regimen/engine/engine.hpp>
 
@@ -9,7 +10,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <span>
 #include <string>
@@ -214,22 +214,18 @@ class OperationTimes {
   }
 
   std::string table() const {
-    char line[200];
-    std::snprintf(line, sizeof line, "%zu operations, %.3f ms\n%10s %6s %7s %9s %9s %9s  operation\n", operations_,
-                  seconds_ * 1e3, "ms", "share", "calls", "fastest us", "Gflop/s", "GB/s");
-    std::string text = line;
+    std::string text = detail::printed("%zu operations, %.3f ms\n%10s %6s %7s %9s %9s %9s  operation\n", operations_,
+                                       seconds_ * 1e3, "ms", "share", "calls", "fastest us", "Gflop/s", "GB/s");
     for (const OperationTime& row : rows()) {
-      std::snprintf(line, sizeof line, "%10.3f %5.1f%% %7zu %10.2f %9.1f %9.1f  %-8s %s %s\n", row.seconds * 1e3,
-                    seconds_ > 0 ? 100 * row.seconds / seconds_ : 0.0, row.calls, row.fastest * 1e6, row.gigaflops(),
-                    row.gigabytes(), row.phase_name(), row.name, row.shape.text().c_str());
-      text += line;
+      text += detail::printed("%10.3f %5.1f%% %7zu %10.2f %9.1f %9.1f  %-8s %s %s\n", row.seconds * 1e3,
+                              seconds_ > 0 ? 100 * row.seconds / seconds_ : 0.0, row.calls, row.fastest * 1e6,
+                              row.gigaflops(), row.gigabytes(), row.phase_name(), row.name, row.shape.text().c_str());
     }
     const std::vector<CopyTime> all = copies();
     if (!all.empty()) text += "copies between host and engine, besides\n";
     for (const CopyTime& time : all) {
-      std::snprintf(line, sizeof line, "%10.3f %6s %7zu %10.2f %9s %9.1f  %-8s %zu bytes\n", time.seconds * 1e3, "",
-                    time.calls, time.fastest * 1e6, "", time.gigabytes(), time.name(), time.bytes);
-      text += line;
+      text += detail::printed("%10.3f %6s %7zu %10.2f %9s %9.1f  %-8s %zu bytes\n", time.seconds * 1e3, "", time.calls,
+                              time.fastest * 1e6, "", time.gigabytes(), time.name(), time.bytes);
     }
     return text;
   }
@@ -237,18 +233,16 @@ class OperationTimes {
   /// The trace as JSON: complete events ("ph": "X"), microseconds since the first call.
   std::string trace() const {
     std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
-    char line[400];
     const std::vector<Event> latest = events();
     for (std::size_t i = 0; i < latest.size(); ++i) {
       const Event& event = latest[i];
       const OperationTime& row = rows_[event.row];
       const double calls = double(row.calls);
-      std::snprintf(line, sizeof line,
-                    "%s\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":%.3f,\"dur\":%.3f,"
-                    "\"args\":{\"shape\":\"%s\",\"flops\":%.0f,\"bytes\":%.0f}}",
-                    i == 0 ? "" : ",", row.name, row.phase_name(), (event.began - origin_) * 1e6, event.seconds * 1e6,
-                    row.shape.text().c_str(), row.flops / calls, row.bytes / calls);
-      text += line;
+      text += detail::printed(
+          "%s\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":%.3f,\"dur\":%.3f,"
+          "\"args\":{\"shape\":\"%s\",\"flops\":%.0f,\"bytes\":%.0f}}",
+          i == 0 ? "" : ",", row.name, row.phase_name(), (event.began - origin_) * 1e6, event.seconds * 1e6,
+          row.shape.text().c_str(), row.flops / calls, row.bytes / calls);
     }
     text += "\n]}\n";
     return text;

@@ -109,7 +109,7 @@ struct Kernel<op::CrossEntropy<WithGradient, S>, 1> final {
     double loss = 0, count = 0;
     for (std::size_t row = block.thread(); row < o.rows; row += block.threads()) {
       loss += losses[row];
-      count += targets[row] == ignore_index ? 0 : weights == nullptr ? 1 : static_cast<double>(weights[row]);
+      count += targets[row] == ignore_index ? 0 : weights == nullptr ? 1 : op::count_of_weight(double(weights[row]));
     }
     loss = combined<Sum>(block, loss);
     count = combined<Sum>(block, count);

@@ -1,12 +1,14 @@
 // regimen/kernel/elementwise.hpp — elementwise operations: zero, sums, casts, tables, activations, dropout.
 #pragma once
 
+#include <regimen/core/error.hpp>
 #include <regimen/core/number.hpp>
 #include <regimen/core/philox.hpp>
 #include <regimen/kernel/block.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 
 namespace regimen::kernel {
@@ -25,12 +27,28 @@ REGIMEN_HD void for_elements(const Block& block, std::size_t count, bool aligned
   for_pieces(block, count - packed * width, [&](std::size_t i) { body.template operator()<1>(packed * width + i); });
 }
 
+#if !defined(__CUDACC__)
+[[noreturn, gnu::cold]] inline void refuse_unaligned(std::size_t bytes, std::size_t past) {
+  throw Error("a pack of " + std::to_string(bytes) + " bytes in a kernel", "an address that is a multiple of them",
+              std::to_string(past) + " bytes past one", "read element by element where a row is not whole packs");
+}
+#endif
+/// A device faults on a pack at another address than a multiple of its bytes; a host would read it in silence.
+template <class Pack>
+REGIMEN_HD void expect_aligned([[maybe_unused]] const void* at) {
+#if !defined(__CUDACC__)
+  if (const auto past = reinterpret_cast<std::uintptr_t>(at) % alignof(Pack); past != 0)
+    refuse_unaligned(sizeof(Pack), past);
+#endif
+}
 template <unsigned width, class T>
 REGIMEN_HD Pack<T, width> read(const T* from) {
+  expect_aligned<Pack<T, width>>(from);
   return *reinterpret_cast<const Pack<T, width>*>(from);
 }
 template <unsigned width, class T>
 REGIMEN_HD void write(const Pack<T, width>& pack, T* to) {
+  expect_aligned<Pack<T, width>>(to);
   *reinterpret_cast<Pack<T, width>*>(to) = pack;
 }
 

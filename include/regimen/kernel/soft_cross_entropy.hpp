@@ -124,7 +124,7 @@ struct Kernel<op::SoftCrossEntropy<WithGradient, S>, 1> final {
       for (std::size_t row = block.thread(); row < o.rows; row += block.threads())
         count += o.masked && is_nan(targets[row * o.columns]) ? 0
                  : weights == nullptr                         ? 1
-                                                              : static_cast<double>(weights[row]);
+                                                              : op::count_of_weight(double(weights[row]));
       count = combined<Sum>(block, count);
     }
     if (block.thread() == 0) scalars.count += count;

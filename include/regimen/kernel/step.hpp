@@ -233,7 +233,7 @@ struct Kernel<op::CountCorrect<S>, 1> final {
     const float* const weights = at(o.weight);
     double own = 0;
     for (std::size_t row = block.thread(); row < o.rows; row += block.threads())
-      own += correct[row] != 0 ? static_cast<double>(weights[row]) : 0;
+      own += correct[row] != 0 ? op::count_of_weight(double(weights[row])) : 0;
     own = combined<Sum>(block, own);
     if (block.thread() == 0) at(o.scalars)->correct += own;
   }
@@ -282,8 +282,8 @@ struct Kernel<op::PointwiseLoss<Function, WithGradient, S>, 0> final {
           if constexpr (WithGradient)
             values.at[k] = static_cast<S>(counts ? Function::derivative(x, t) * factor * weight : 0.0);
           loss += counts ? Function::value(x, t) * weight : 0.0;
-          if constexpr (pointwise::Counts<Function>) count += Function::counts(t) ? weight : 0.0;
-          else count += weight;
+          if constexpr (pointwise::Counts<Function>) count += Function::counts(t) ? op::count_of_weight(weight) : 0.0;
+          else count += op::count_of_weight(weight);
         }
         if constexpr (WithGradient) detail::write(values, output + i);
       };

@@ -38,7 +38,8 @@ struct ActivationBound : LayerDefaults {
   using Output = X;
   static constexpr auto parameters = [] {
     if constexpr (has_bias)
-      return std::array<Parameter, 1>{Parameter{"bias", ParameterRole::bias, 1, {X::columns, 1, 1, 1}, {}}};
+      return std::array<Parameter, 1>{
+          Parameter{"bias", ParameterRole::bias, 1, {X::columns, 1, 1, 1}, {}, {InitialValue::Kind::by_fan_in}}};
     else return std::array<Parameter, 0>{};
   }();
   using OfOutput = typename of_output<Function>::type;

@@ -11,7 +11,7 @@ namespace regimen {
 
 /// y[b,t,:] = x[b,t,:] + bias
 ///
-///   x, y (B,T,C), or any shape with C innermost   bias (C): zero; weight decay skips it
+///   x, y (B,T,C), or any shape with C innermost   bias (C): zero
 ///
 /// Behind TiedLinear it is the bias of the logits.
 /// error    one rounding to the type of x, also as the last layer: under Precision<bf16, fp32> the logits of a TiedLinear

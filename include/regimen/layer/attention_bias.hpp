@@ -28,7 +28,7 @@ struct Alibi final {};
 ///   Buckets, MaxDistance   an even number, 4 or more; above Buckets / 2
 ///   Table                  a type of the program: all attention that names it has one table, as all blocks of T5's encoder
 ///                          have, and the same heads, Causal and Dropout; by default each has its own
-///   attend.table (Buckets,H)   normal(0, 1/√C); no weight decay
+///   attend.table (Buckets,H)   normal(0, 1/√C); a table, for weight decay
 ///
 /// source   Raffel et al. 2020, section 2.1
 template <std::size_t Buckets = 32, std::size_t MaxDistance = 128, class Table = void>

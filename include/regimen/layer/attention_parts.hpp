@@ -50,15 +50,38 @@ struct HeadLayout final {
                   X::channels>;
 };
 
+/// As torch.nn's MultiheadAttention begins its products: q, k and v as one weight, in_proj_weight, by Glorot's uniform
+/// distribution, ±√(6 / (inputs + outputs)), or of keys and values with other inputs three; all biases zero.
+template <std::size_t count>
+constexpr std::array<Parameter, count> in_projection(std::array<Parameter, count> product, std::size_t inputs,
+                                                     std::size_t outputs) {
+  product[0].torch = {InitialValue::Kind::uniform, inverse_square_root(double(inputs + outputs) / 6)};
+  if constexpr (count > 1) product[1].torch = {};
+  return product;
+}
+template <std::size_t count>
+constexpr std::array<Parameter, count> out_projection(std::array<Parameter, count> product) {
+  if constexpr (count > 1) product[1].torch = {};
+  return product;
+}
+
 /// q, k and v of all heads, side by side.
-template <class Layout, BiasIs bias>
+///   Text   a value whose keys and values a product of its own makes; void: this one
+template <class Layout, BiasIs bias, class Text = void>
 struct HeadsProduct final {
   static constexpr const char* name = "linear";
   static constexpr bool couples_samples = false;
+  /// How often the outputs of this product stand in in_proj_weight.
+  static constexpr std::size_t shares([[maybe_unused]] std::size_t columns) {
+    if constexpr (std::is_void_v<Text>) return 1;
+    else return Text::columns == columns ? 3 : 1;
+  }
   template <class X, class Roles>
   struct Bound : LinearBound<Layout::all * Layout::width_in(X::columns), X, Roles, typename X::Element, bias> {
     using Dense = LinearBound<Layout::all * Layout::width_in(X::columns), X, Roles, typename X::Element, bias>;
     using Output = InAttention<typename Dense::Output, X::columns>;
+    static constexpr auto parameters =
+        in_projection(Dense::parameters, X::columns, shares(X::columns) * Dense::Output::columns);
   };
 };
 /// Back to the width before attention.
@@ -67,7 +90,10 @@ struct ProjectionProduct final {
   static constexpr const char* name = "linear";
   static constexpr bool couples_samples = false;
   template <class X, class Roles>
-  using Bound = LinearBound<X::channels, X, Roles, typename X::Element, bias>;
+  struct Bound : LinearBound<X::channels, X, Roles, typename X::Element, bias> {
+    using Dense = LinearBound<X::channels, X, Roles, typename X::Element, bias>;
+    static constexpr auto parameters = out_projection(Dense::parameters);
+  };
 };
 
 template <class Layout, class T>

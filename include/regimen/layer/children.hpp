@@ -19,6 +19,8 @@ namespace regimen {
 ///   with<Others...>  the same combinator, of other children
 ///   output<X, Outputs...>  what it makes of an input X, where levels is 1 and it is not ours: a Value, from the
 ///                          outputs of its children
+///   in_sequence      optional: whether the first child reads its input, each other one the output of the child before,
+///                    and the last one's output is its own
 ///
 /// A combinator of a program's own is a struct with a name, this specialisation, and a walker, walk::Node:
 ///
@@ -39,24 +41,26 @@ struct Branches {
   using output = First;
 };
 
-template <class... Layers>
-struct children<Sequential<Layers...>> {
+/// Children in sequence.
+template <std::size_t levels_, class... Layers>
+struct ChildrenInSequence {
   using type = boost::mp11::mp_list<Layers...>;
-  static constexpr std::size_t levels = 0;
+  static constexpr std::size_t levels = levels_;
+  static constexpr bool in_sequence = true;
+};
+
+template <class... Layers>
+struct children<Sequential<Layers...>> : ChildrenInSequence<0, Layers...> {
   template <class... Others>
   using with = Sequential<Others...>;
 };
 template <class... Layers>
-struct children<Checkpointed<Layers...>> {
-  using type = boost::mp11::mp_list<Layers...>;
-  static constexpr std::size_t levels = 0;
+struct children<Checkpointed<Layers...>> : ChildrenInSequence<0, Layers...> {
   template <class... Others>
   using with = Checkpointed<Others...>;
 };
 template <class T, class... Layers>
-struct children<As<T, Layers...>> {
-  using type = boost::mp11::mp_list<Layers...>;
-  static constexpr std::size_t levels = 0;
+struct children<As<T, Layers...>> : ChildrenInSequence<0, Layers...> {
   template <class... Others>
   using with = As<T, Others...>;
 };
@@ -68,9 +72,7 @@ struct children<Residual<Layers...>> {
   using with = Residual<Others...>;
 };
 template <class Name, class... Layers>
-struct children<Shared<Name, Layers...>> {
-  using type = boost::mp11::mp_list<Layers...>;
-  static constexpr std::size_t levels = 1;
+struct children<Shared<Name, Layers...>> : ChildrenInSequence<1, Layers...> {
   template <class... Others>
   using with = Shared<Name, Others...>;
 };
@@ -83,9 +85,7 @@ struct children<Fork<Join, Layers...>> {
   using with = Fork<Join, Others...>;
 };
 template <std::size_t Count, class Block>
-struct children<Repeat<Count, Block>> {
-  using type = boost::mp11::mp_list<Block>;
-  static constexpr std::size_t levels = 1;
+struct children<Repeat<Count, Block>> : ChildrenInSequence<1, Block> {
   template <class... Others>
   using with = Repeat<Count, Others...>;
 };
@@ -94,6 +94,16 @@ template <class Layer>
 concept Combinator = requires { children<Layer>::levels; };
 
 namespace detail {
+
+/// A combinator that has children in sequence, and at least one.
+template <class Layer>
+concept InSequence = Combinator<Layer> && requires { requires children<Layer>::in_sequence; } &&
+                     (!boost::mp11::mp_empty<typename children<Layer>::type>::value);
+/// Its first child, and its last.
+template <class Layer>
+using first_child = boost::mp11::mp_front<typename children<Layer>::type>;
+template <class Layer>
+using last_child = boost::mp11::mp_back<typename children<Layer>::type>;
 
 /// Made of several layers, or a part of such a one: Selective and Freeze cannot name it.
 template <class Layer>

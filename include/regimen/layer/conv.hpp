@@ -97,7 +97,8 @@ constexpr auto conv_parameters(const op::Convolution& shape) {
                          4,
                          {shape.out_channels, shape.window_height, shape.window_width, shape.group_channels()},
                          {InitialValue::Kind::uniform, inverse_square_root(double(shape.depth()))}};
-  const Parameter bias{"bias", ParameterRole::bias, 1, {shape.out_channels, 1, 1, 1}, {}};
+  const Parameter bias{
+      "bias", ParameterRole::bias, 1, {shape.out_channels, 1, 1, 1}, {}, {InitialValue::Kind::by_fan_in}};
   if constexpr (has_bias) return std::array<Parameter, 2>{weight, bias};
   else return std::array<Parameter, 1>{weight};
 }

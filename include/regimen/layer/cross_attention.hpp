@@ -40,11 +40,15 @@ struct AttendTo final {
     using Output = X;
     static constexpr bool normalizes = !std::is_void_v<Norm>;
     static constexpr std::size_t products = Product::parameters.size();
+    /// With k and v of other columns than q, torch.nn has a weight for each.
+    static constexpr std::size_t outputs = (Text::columns == X::channels ? X::columns : 0) +
+                                           (Text::columns == X::channels ? 2 : 1) * Layout::key_heads * width;
     static constexpr auto parameters = [] {
-      if constexpr (!normalizes) return Product::parameters;
+      constexpr auto product = in_projection(Product::parameters, Text::columns, outputs);
+      if constexpr (!normalizes) return product;
       else {
         std::array<Parameter, products + 1> all{};
-        for (std::size_t i = 0; i < products; ++i) all[i] = Product::parameters[i];
+        for (std::size_t i = 0; i < products; ++i) all[i] = product[i];
         all[products] = head_gain("norm", width);
         return all;
       }
@@ -199,7 +203,8 @@ struct CrossAttention final {
   using Queries = detail::HeadLayout<heads, 0, Chosen::width>;
   template <class Attend>
   using PartsWith = boost::mp11::mp_append<
-      boost::mp11::mp_list<detail::AttentionPart<detail::HeadsProduct<Queries, Chosen::bias>, detail::q_label>>,
+      boost::mp11::mp_list<detail::AttentionPart<
+          detail::HeadsProduct<Queries, Chosen::bias, Value<fp32, typename Name::Shape>>, detail::q_label>>,
       detail::norm_part<Queries, typename Chosen::norm>,
       boost::mp11::mp_list<detail::AttentionPart<Attend, detail::kv_label>,
                            detail::AttentionPart<detail::ProjectionProduct<Chosen::bias>, detail::projection_label>>>;

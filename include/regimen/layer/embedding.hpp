@@ -32,8 +32,12 @@ struct Embedding final {
     using G = typename Roles::reduce;
     using Element = T;
     using Output = Value<T, Shape<X::size, Channels>>;
-    static constexpr std::array<Parameter, 1> parameters{Parameter{
-        "weight", ParameterRole::table, 2, {Words::size, Channels, 1, 1}, {InitialValue::Kind::normal, 0.02}}};
+    static constexpr std::array<Parameter, 1> parameters{Parameter{"weight",
+                                                                   ParameterRole::table,
+                                                                   2,
+                                                                   {Words::size, Channels, 1, 1},
+                                                                   {InitialValue::Kind::normal, 0.02},
+                                                                   {InitialValue::Kind::normal, 1}}};
 
     static constexpr void forward(auto& engine, const auto& call) {
       engine.run(op::Embed<T>{.token = {call.x},
@@ -73,8 +77,12 @@ struct PositionEmbedding final {
     using G = typename Roles::reduce;
     using Element = T;
     using Output = X;
-    static constexpr std::array<Parameter, 1> parameters{
-        Parameter{"weight", ParameterRole::table, 2, {X::rows, X::columns, 1, 1}, {InitialValue::Kind::normal, 0.02}}};
+    static constexpr std::array<Parameter, 1> parameters{Parameter{"weight",
+                                                                   ParameterRole::table,
+                                                                   2,
+                                                                   {X::rows, X::columns, 1, 1},
+                                                                   {InitialValue::Kind::normal, 0.02},
+                                                                   {InitialValue::Kind::normal, 1}}};
     static constexpr bool in_place = true;
     static constexpr bool backward_reads_parameters(bool) { return false; }
 

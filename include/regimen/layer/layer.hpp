@@ -58,9 +58,11 @@ using buffer_t = std::conditional_t<std::is_same_v<typename Roles::master, NoMas
 
 /// A parameter's initial distribution.
 struct InitialValue {
-  enum class Kind { zero, one, normal, uniform, constant };
+  enum class Kind { zero, one, normal, uniform, constant, by_fan_in, as_fill };
   Kind kind = Kind::zero;
-  /// normal: standard deviation; uniform: drawn from [-scale, scale]; constant: scale, which no Init<...> changes
+  /// normal: standard deviation; uniform: drawn from [-scale, scale]; constant: scale, which no Init<...> changes.
+  /// Of Parameter::torch alone, by_fan_in: uniform in ±1/√n, of the n inputs that each output of the layer's matrix before
+  /// it has; as_fill: what `fill` says
   double scale = 0;
 };
 
@@ -69,16 +71,16 @@ struct InitialValue {
 enum class ParameterRole { matrix, bias, gain, table, buffer };
 
 /// A parameter tensor as a layer declares it, row-major.
+///   fill, torch   its values before the first step: the library's, for Init<Default>; those of torch.nn, for Init<PyTorch>
 struct Parameter {
   const char* name = "";
   ParameterRole role = ParameterRole::matrix;
   std::size_t rank = 1;
   std::array<std::size_t, 4> extents{1, 1, 1, 1};
   InitialValue fill{};
+  InitialValue torch{InitialValue::Kind::as_fill};
 
   constexpr std::size_t size() const { return extents[0] * extents[1] * extents[2] * extents[3]; }
-  /// Weight decay skips norms, biases and embeddings.
-  constexpr bool decays() const { return role == ParameterRole::matrix; }
 };
 
 /// A declared tensor with a number of elements for every sample of the batch ...

@@ -40,7 +40,7 @@ struct LinearBound : LayerDefaults {
   static constexpr bool has_bias = bias == BiasIs::added_here;
   static constexpr auto parameters = [] {
     constexpr Parameter weight{"weight", ParameterRole::matrix, 2, {Width, in, 1, 1}, fill};
-    constexpr Parameter shift{"bias", ParameterRole::bias, 1, {Width, 1, 1, 1}, {}};
+    constexpr Parameter shift{"bias", ParameterRole::bias, 1, {Width, 1, 1, 1}, {}, {InitialValue::Kind::by_fan_in}};
     if constexpr (has_bias) return std::array<Parameter, 2>{weight, shift};
     else return std::array<Parameter, 1>{weight};
   }();

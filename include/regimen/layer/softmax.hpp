@@ -9,7 +9,7 @@ namespace regimen {
 ///
 ///   x, y (B,H,W,C), (B,T,C) or (B,C)   saves y. Selective<...> cannot name it
 ///
-/// A model that ends with classes and trains by CrossEntropy needs none: that loss takes logits.
+/// A model that ends with classes needs none: a cross-entropy takes logits, and a Softmax before it is refused.
 /// error    each row's largest is taken off first, so that nothing overflows; exp, a sum over C in at least fp32, one
 ///          division, one rounding
 /// cost     saves y

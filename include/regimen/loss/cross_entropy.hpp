@@ -20,7 +20,7 @@ namespace regimen {
 ///
 /// Smoothing: a Ratio in [0, 1)
 ///
-/// refuses  an output of one column; a Smoothing outside its range
+/// refuses  an output of one column; a Smoothing outside its range; Softmax, Sigmoid or Relu as the last layer
 /// failure  a target outside [0,V) is an Error when its batch is loaded; in a kernel it makes the loss NaN
 /// source   Szegedy et al. 2016, section 7, for smoothing
 template <class Smoothing>

@@ -55,6 +55,8 @@ struct Huber final : detail::PointwiseLoss<pointwise::Huber<Delta>> {
 ///
 ///   x (B,...) the model's output, before the logistic function, at least fp32; overwritten by its gradient
 ///   target: the shape and type of x, probabilities in [0, 1]
+///
+/// refuses  Sigmoid, Softmax or Relu as the last layer
 struct BinaryCrossEntropy final : detail::PointwiseLoss<pointwise::BinaryCrossEntropy> {};
 
 }  // namespace regimen

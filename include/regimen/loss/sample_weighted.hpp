@@ -15,7 +15,7 @@
 
 namespace regimen {
 
-/// Σ w · loss of a target, divided by Σ w, over the valid targets of the global batch
+/// Σ w · loss of a target, divided by Σ |w|, over the valid targets of the global batch
 ///
 ///   SampleWeighted<CrossEntropy>          a weight for each row: each sample, or each token of a text
 ///   SampleWeighted<SoftCrossEntropy>      likewise
@@ -26,15 +26,20 @@ namespace regimen {
 /// A weight of 1 everywhere is the loss without weights, bit for bit. The mean is over the whole global batch, so
 /// micro-batches and ranks with other weights add up; Summed<SampleWeighted<...>> is Σ w · loss. A weight of 0 leaves the
 /// target out, whatever the output is, as ignore_index and no_target do; if all are 0, there is no step. The accuracy is
-/// the share of Σ w that is right. Weights of classes are those of their samples: data::ClassWeights gives them. So
+/// the share of Σ |w| that is right. Weights of classes are those of their samples: data::ClassWeights gives them. So
 /// CrossEntropy is PyTorch's CrossEntropyLoss(weight=...); with smoothing that weighs the smoothed part by its own classes.
+///
+/// A weight below 0 turns the gradient of its target round: with advantages as weights this is a policy gradient. It is
+/// divided by Σ |w|, not by Σ w, which may be 0 or below; for a mean over N targets divide the weights by N yourself:
+///
+///   Loss<Summed<SampleWeighted<CrossEntropy>>>     weights A / N: the mean of −A log p, as of (A * -log_p).mean()
 ///
 ///   a loss of a program's own   has `takes_weights = true`; run, and count_correct if it has it, then take a last
 ///                               View<float>, of rows<Output> weights for each sample, or absent
 ///
 /// memory   a copy of a micro-batch's targets and weights
 /// refuses  a loss that takes no weights; to stand in SumOf, which has Weighted, and divides by samples
-/// failure  a weight that is negative or not finite is an Error when its batch is loaded
+/// failure  a weight that is not finite is an Error when its batch is loaded
 template <class Function>
 struct SampleWeighted final {  // that takes none: rule sample_weighted_takes_loss
   using option_of = axis::loss;

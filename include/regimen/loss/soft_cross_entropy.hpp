@@ -50,7 +50,7 @@ struct SoftCrossEntropyOf {
 ///   gradient is (Σ_v target_v) · softmax(x) − target. Where a target is 0 it adds 0, also for a logit of −∞. A row of
 ///   zeros adds nothing to loss and gradient, but counts as a row
 ///
-/// refuses  an output of one column
+/// refuses  an output of one column; Softmax, Sigmoid or Relu as the last layer
 /// source   Zhang et al. 2018, "mixup: Beyond Empirical Risk Minimization"; Hinton et al. 2015, for distillation
 struct SoftCrossEntropy final : detail::SoftCrossEntropyOf<false> {
   using masked = detail::SoftCrossEntropyOf<true>;

@@ -1,6 +1,7 @@
 // regimen/models/gpt2.hpp — GPT-2, exactly: the published sizes, and weights in the naming of Hugging Face.
 #pragma once
 
+#include <regimen/core/refused.hpp>
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/embedding.hpp>
@@ -99,6 +100,8 @@ void load(Owner& owner, const std::string& path) {
   static_assert(sizeof(typename rule::model_is_gpt2<Network>::must_hold));
   if constexpr (rule::model_is_gpt2<Network>::holds) names::load<detail::gpt2_names<Network>>(owner, path);
 }
+template <regimen::detail::Refused Owner>
+void load(Owner&, const std::string&) {}
 
 /// Writes the weights of a Trainer or an Inference as the transformers library reads them: as names::save.
 template <class Owner>
@@ -107,6 +110,8 @@ void save(Owner& owner, const std::string& path) {
   static_assert(sizeof(typename rule::model_is_gpt2<Network>::must_hold));
   if constexpr (rule::model_is_gpt2<Network>::holds) names::save<detail::gpt2_names<Network>>(owner, path);
 }
+template <regimen::detail::Refused Owner>
+void save(Owner&, const std::string&) {}
 
 }  // namespace hugging_face
 }  // namespace regimen

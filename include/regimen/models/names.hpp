@@ -3,6 +3,7 @@
 
 #include <regimen/rule/names_fit_model.hpp>  // first: compilers print the way to a rule
 
+#include <regimen/core/refused.hpp>
 #include <regimen/models/names_file.hpp>
 #include <regimen/models/names_walk.hpp>
 #include <regimen/state/load_state.hpp>
@@ -195,6 +196,8 @@ void load(Owner& owner, const std::string& path) {
     parameters[written.tensors[piece.tensor].position].visit([&](auto values) { reading.copy(piece, values); });
   owner.parameters_changed();
 }
+template <const auto& map, regimen::detail::Refused Owner>
+void load(Owner&, const std::string&) {}
 
 /// How names::save writes.
 struct SaveOptions final {
@@ -217,6 +220,8 @@ void save(Owner& owner, const std::string& path, const SaveOptions& options = {}
     return train::StateAccess<typename Owner::Session>::do_once(train::Inside::session(owner), write);
   else write();
 }
+template <const auto& map, regimen::detail::Refused Owner>
+void save(Owner&, const std::string&, const SaveOptions& = {}) {}
 
 }  // namespace regimen::names
 // SPDX-License-Identifier: Apache-2.0

@@ -19,7 +19,7 @@ namespace regimen {
 ///                schedule
 /// beta1, beta2   in [0, 1): 1/(1 − β) is the memory in steps
 /// epsilon        > 0, in units of the gradient
-/// weight_decay   λ >= 0; only where the parameter decays
+/// weight_decay   λ >= 0; only where the Optimizer says
 /// source         You et al. 2020, algorithm 2, with φ(z) = z
 /// cost           six operations for each tensor, and two tensors of Master beside it; under a Shard that keeps slices
 ///                also what docs/update_rules.md says

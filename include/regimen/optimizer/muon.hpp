@@ -23,7 +23,7 @@ namespace regimen {
 ///
 /// learning_rate  per step, >= 0; the step's own rate comes from the schedule
 /// momentum       μ in [0, 1)
-/// weight_decay   λ >= 0, multiplies the learning rate; only where the parameter decays
+/// weight_decay   λ >= 0, multiplies the learning rate; only where the Optimizer says
 /// epsilon        > 0, in units of the gradient
 /// nesterov       looks ahead by one step; no effect if μ = 0
 /// source         Jordan 2024 (kellerjordan.github.io/posts/muon); scale and decay: Liu et al. 2025, section 2.2. As

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/core/schedule.hpp>
 
 #include <limits>

@@ -15,7 +15,7 @@ namespace regimen {
 
 // ---- groups. Of a parameter the first group decides that takes it. Your own is a struct like these.
 
-/// Weights of products: what weight decay takes, too.
+/// Weights of products.
 template <class UpdateRule>
 struct Matrices final {
   using rule = UpdateRule;
@@ -130,6 +130,8 @@ inline constexpr const char* names_of_groups[] = {"first", "second", "third", "r
 ///            step's rate in a group is the group's own · learning_rate · the schedule's share. StepResult::learning_rate
 ///            is the product of the last two. schedules: a group that has one here follows it in place of the Trainer's:
 ///            {.optimizer = {.schedules = {.rest = Schedule::constant()}}, .schedule = Schedule::warmup_cosine(100, 5000)}
+///   decay    each group's weight_decay reaches those of its parameters that the Optimizer says decay, weights of products by
+///            default: Optimizer<Split<Matrices<Muon>, Rest<AdamW>>, DecayAll> leaves it to the groups' options
 ///   memory   every parameter has as many arrays of state as the rule with the most; files have those of its own rule
 ///   cost     an operation for each group of elementwise rules in a unit, where one rule has one; and a small one for
 ///            each group and step

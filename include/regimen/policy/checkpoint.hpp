@@ -45,6 +45,9 @@ struct Selective final {
 
 /// Recomputes the outputs of all layers of the model that Predicate chooses, as Selective does of those that it names.
 ///
+///   asked     about each layer that the model is made of, wherever it stands: in blocks, branches and composites
+///             (Sequential, As, SelfAttention), too. Not about these themselves: Every<1> recomputes blocks, and
+///             Checkpointed<Layers...>, inside the model, any part. WrapIf<Predicate>, which chooses units, is asked about blocks
 ///   by type   Predicate<Layer>::value is true: `If<is_activation>`
 ///   by cost   Predicate<Layer>::holds(flops, bytes) is true at each place where Layer stands:
 ///             `If<FlopsPerByteBelow<8>::of>`. It is not asked of layers that cannot be recomputed

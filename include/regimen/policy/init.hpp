@@ -5,14 +5,19 @@
 
 namespace regimen {
 
-/// Each layer's own initialisation, as its header states it.
+/// Each layer's own initialisation, as its header states it. Weights of products, convolutions and recurrent layers are
+/// those of PyTorch's layers, and so are norms; three things are not, and Init<PyTorch> has them:
+///
+///   biases of products and convolutions   begin at 0 here, there uniform in ±1/√fan-in
+///   tables of embeddings and positions    normal(0, 0.02) here, there normal(0, 1)
+///   q, k and v of attention               uniform in ±1/√fan-in here, there in ±√(6 / (fan-in + fan-out)), biases 0
 struct Default final {
   using option_of = regimen::axis::init;
 };
 
 /// Decides the initial weights.
 ///
-///   choices   Init<Default>, Init<Gpt2>, any scheme with `using option_of = regimen::axis::init;`
+///   choices   Init<Default>, Init<PyTorch>, Init<Gpt2>, any scheme with `using option_of = regimen::axis::init;`
 ///   default   Init<Default>
 ///   refuses   an option of another policy
 template <class Scheme>

@@ -44,7 +44,7 @@ inline constexpr bool belongs_to<Summed<Function>, axis::loss> = true;
 template <class Function>
 inline constexpr bool takes_padded_rows = false;
 
-/// In place of a bound, of numbers: they are weights, finite and at least 0.
+/// In place of a bound, of numbers: they are weights, which are finite.
 inline constexpr std::size_t are_weights = ~std::size_t{0};
 /// Integer labels are below; of several values in a bundle those of each.
 template <class Function, class Output>

@@ -5,7 +5,8 @@
 
 namespace regimen {
 
-struct AdamW;  // regimen/optimizer/adamw.hpp, the default
+struct AdamW;          // regimen/optimizer/adamw.hpp, the default
+struct DecayProducts;  // regimen/optimizer/decay.hpp, the default
 
 namespace detail {
 /// An update rule declares its hyper-parameters and how many values of state a parameter has.
@@ -22,9 +23,11 @@ inline constexpr bool sees_whole_tensors = requires { requires UpdateRule::sees_
 /// hyper-parameters are run-time options.
 ///
 ///   choices   any update rule; regimen/optimizer has the library's. Split<...>: one for some parameters, another for
-///             others (optimizer/split.hpp)
-///   default   Optimizer<AdamW>
-///   refuses   a type that is no update rule (it lacks Options or states)
+///             others (optimizer/split.hpp). Behind it which parameters weight_decay reaches: DecayProducts,
+///             DecayProductsAndTables, DecayAll, or your own (optimizer/decay.hpp)
+///   default   Optimizer<AdamW, DecayProducts>
+///   refuses   a type that is no update rule (it lacks Options or states), or that does not say what decays; when the
+///             Trainer is made, a weight_decay that reaches no parameter
 ///   cost      the state of the rule, in Master: two values per parameter for Adam, AdamW and Lamb. A rule of whole
 ///             tensors, under a Shard that keeps slices: docs/update_rules.md
 ///
@@ -48,10 +51,11 @@ inline constexpr bool sees_whole_tensors = requires { requires UpdateRule::sees_
 ///           four REGIMEN_HD (core/hd.hpp), and the functions of op::Calculate. nvcc's error for one that is not marked
 ///           names an_update_rule_on_a_device_marks_its_functions_REGIMEN_HD, or
 ///           a_function_on_a_device_is_marked_REGIMEN_HD
-template <class UpdateRule>
+template <class UpdateRule, class Decays = DecayProducts>
 struct Optimizer final {
   using axis = regimen::axis::optimizer;
   using rule = UpdateRule;
+  using decay = Decays;
 };
 
 }  // namespace regimen

@@ -6,6 +6,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/policy/loss.hpp>
 
 #include <array>
@@ -34,7 +35,7 @@ namespace regimen::train {
 }
 
 [[noreturn, gnu::cold]] inline void refuse_weight(const std::string& where, std::size_t sample, double found) {
-  throw Error(where + ", weight of sample " + std::to_string(sample), "a finite number of at least 0",
+  throw Error(where + ", weight of sample " + std::to_string(sample), "a finite number",
               regimen::detail::digits_of(found), "mend the data; 0 leaves a target out");
 }
 
@@ -138,7 +139,7 @@ void check_labels(std::span<const Bundled<Values...>> targets, std::size_t,
       if constexpr (std::is_floating_point_v<Element>)
         for (std::size_t s = 0; s < targets.size() && classes[I] == regimen::detail::are_weights; ++s)
           for (const Element weight : targets[s].template get<I>())
-            if (!(weight >= 0 && is_finite(weight))) refuse_weight(where, first + s, double(weight));
+            if (!is_finite(weight)) refuse_weight(where, first + s, double(weight));
     };
     (look(std::integral_constant<std::size_t, i>{}, static_cast<typename Values::Element*>(nullptr)), ...);
   }(std::index_sequence_for<Values...>{});

@@ -3,6 +3,7 @@
 
 #include <regimen/engine/engine.hpp>
 #include <regimen/layer/layer.hpp>
+#include <regimen/optimizer/decay.hpp>
 #include <regimen/policy/checkpoint.hpp>
 #include <regimen/policy/communicator.hpp>
 #include <regimen/policy/freeze.hpp>
@@ -70,6 +71,7 @@ struct TrainingFacts final {
   using Freeze = typename Chosen::freeze;
   using Sharding = Sharding_;
   using Groups = typename GroupsOf<typename Chosen::optimizer::rule>::Choice;
+  using Decays = typename Chosen::optimizer::decay;
   static constexpr std::size_t states = Chosen::optimizer::rule::states, alignment = alignment_,
                                row_alignment = row_alignment_;
   static constexpr bool fuses = Chosen::fusion::fuses;
@@ -82,6 +84,7 @@ struct InferenceFacts final {
   using Freeze = regimen::Freeze<>;
   using Sharding = Unsharded;
   using Groups = void;
+  using Decays = void;
   static constexpr std::size_t states = 0, alignment = alignment_, row_alignment = row_alignment_;
   static constexpr bool fuses = Fusing::fuses;
 };

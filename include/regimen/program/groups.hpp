@@ -1,16 +1,21 @@
 // regimen/program/groups.hpp — the update rules of an Optimizer: one, or one for each group of parameters.
 #pragma once
 
+#include <regimen/core/path.hpp>
 #include <regimen/core/schedule.hpp>
 #include <regimen/optimizer/averaged.hpp>
+#include <regimen/optimizer/decay.hpp>
 #include <regimen/optimizer/split.hpp>
 #include <regimen/policy/optimizer.hpp>
+#include <regimen/walk/node.hpp>
+#include <regimen/walk/unit.hpp>
 
 #include <boost/mp11.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace regimen::train {
@@ -24,6 +29,11 @@ struct GroupsOf final {
   template <std::size_t>
   static constexpr const auto& options(const typename UpdateRule::Options& all) {
     return all;
+  }
+  /// What errors call the options of a group.
+  template <std::size_t>
+  static std::string name() {
+    return "optimizer.";
   }
   /// The largest rate of a step.   share   of the Trainer's schedule
   static double rate(const typename UpdateRule::Options& all, double share, std::uint64_t) {
@@ -39,6 +49,10 @@ struct GroupsOf<Split<Groups...>> final {
   template <std::size_t group>
   static constexpr const auto& options(const typename Choice::Options& all) {
     return regimen::detail::of_group<group, count>(all);
+  }
+  template <std::size_t group>
+  static std::string name() {
+    return std::string("optimizer.") + regimen::detail::names_of_groups[group + 1 == count ? 3 : group] + ".";
   }
   template <std::size_t group>
   static constexpr const std::optional<Schedule>& schedule(const typename Choice::Options& all) {
@@ -61,6 +75,34 @@ struct GroupsOf<Split<Groups...>> final {
     }(std::make_index_sequence<count>{});
   }
 };
+
+/// Whether some tensor of a bound model that trains is in the group, and so is: all, or those that decay.
+template <std::size_t group, bool decays>
+struct CountsGroup {
+  std::size_t tensors = 0;
+  template <class Unit>
+  constexpr void operator()(walk::UnitOffsets, std::size_t, Path) {
+    for (const walk::TensorPlace& tensor : Unit::tensors)
+      tensors += tensor.trains && tensor.group == group && (tensor.decays || !decays) ? 1 : 0;
+  }
+};
+template <class Bound, std::size_t group, bool decays = false>
+constexpr bool takes_tensors() {
+  CountsGroup<group, decays> counts;
+  Bound::for_each_unit(1, counts);
+  return counts.tensors > 0;
+}
+
+/// Throws Error for an option of weight decay that reaches no parameter.
+template <class Bound, class UpdateRule>
+[[gnu::cold]] void check_decay(const typename UpdateRule::Options& options) {
+  using Groups = GroupsOf<UpdateRule>;
+  [&]<std::size_t... group>(std::index_sequence<group...>) {
+    (regimen::detail::expect_decay_reaches<boost::mp11::mp_at_c<typename Groups::Rules, group>>(
+         takes_tensors<Bound, group, true>(), Groups::template name<group>(), Groups::template options<group>(options)),
+     ...);
+  }(std::make_index_sequence<Groups::count>{});
+}
 
 /// The rule of a group.
 template <class UpdateRule, std::size_t group>

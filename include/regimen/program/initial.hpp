@@ -15,6 +15,26 @@ namespace regimen {
 struct ParameterContext {
   bool ends_branch = false;   // whether its layer ends a Residual
   std::size_t residuals = 0;  // Residuals in the whole model; every iteration of a Repeat counts
+  std::size_t fan_in = 0;     // inputs of each output of the matrix before it in the same layer; 0: there is none
+};
+
+/// As torch.nn begins its layers, by distribution (the bits are others):
+///
+///   Linear, convolutions           weights and biases uniform in ±1/√fan-in (kaiming_uniform with a = √5)
+///   Embedding, PositionEmbedding   normal(0, 1)
+///   SelfAttention, CrossAttention  as MultiheadAttention: q, k and v together uniform in ±√(6 / (fan-in + fan-out)); the
+///                                  projection's weights as Linear's; all biases zero
+///   Lstm, Gru                      weights and biases uniform in ±1/√width
+///   norms                          gains one, biases zero
+///   others                         as Init<Default>: they have no counterpart in torch.nn
+struct PyTorch final {
+  using option_of = axis::init;
+  static InitialValue initial(const Parameter& parameter, const ParameterContext& context) {
+    if (parameter.torch.kind == InitialValue::Kind::as_fill) return parameter.fill;
+    if (parameter.torch.kind != InitialValue::Kind::by_fan_in) return parameter.torch;
+    return context.fan_in > 0 ? InitialValue{InitialValue::Kind::uniform, 1 / std::sqrt(double(context.fan_in))}
+                              : InitialValue{};
+  }
 };
 
 /// Weights and tables normal(0, 0.02), biases zero, gains one; for the matrix that ends a Residual

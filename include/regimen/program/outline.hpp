@@ -48,19 +48,6 @@ template <class Walk, class Names>
 struct OutlineOf {
   using Kind = OutlinePart::Kind;
 
-  /// The walkers of the children of a combinator of a program's own. It is outlined as a Fork that adds: its children read
-  /// its input, and save what they say.
-  template <class N>
-  struct foreign_children {
-    using type = walk::mp::mp_list<>;
-  };
-  template <class Layer, class X, class Context, bool flows>
-    requires(Combinator<Layer> && !walk::is_shared<Layer>)
-  struct foreign_children<walk::Node<Layer, X, Context, flows>>
-      : walk::chains_of<walk::Node<Layer, X, Context, flows>> {};
-  template <class N>
-  static constexpr bool is_foreign = !walk::mp::mp_empty<typename foreign_children<N>::type>::value;
-
   template <class N>
   static constexpr Kind kind_of = [] {
     if constexpr (requires { typename N::Declared; }) return Kind::layer;
@@ -69,9 +56,11 @@ struct OutlineOf {
     else if constexpr (requires { N::iterations; }) return Kind::repeat;
     else if constexpr (requires { N::is_apart; }) return Kind::fork;
     else if constexpr (requires { typename N::Inside; }) return Kind::again;
-    else if constexpr (is_foreign<N>) return Kind::fork;
+    else if constexpr (!walk::mp::mp_empty<walk::walkers_in_t<N>>::value) return Kind::fork;
     else return walk::is_input<N> ? Kind::input : Kind::opaque;
   }();
+  /// A combinator of a program's own: it is outlined as a Fork that adds, whose children read its input, and save what
+  /// they say.
   template <class N>
   static constexpr bool is_foreign_fork = kind_of<N> == Kind::fork && !requires { N::is_apart; };
 
@@ -91,18 +80,10 @@ struct OutlineOf {
   template <class N>
   static constexpr std::size_t size() {
     if constexpr (!std::is_same_v<seen_t<N>, N>) return size<seen_t<N>>();
-    else if constexpr (is_foreign_fork<N>)
-      return []<class... Children>(walk::mp::mp_list<Children...>) {
-        return (std::size_t{1} + ... + size<Children>());
-      }(typename foreign_children<N>::type{});
-    else if constexpr (kind_of<N> == Kind::chain || kind_of<N> == Kind::fork)
-      return []<std::size_t... i>(std::index_sequence<i...>) {
-        return (std::size_t{1} + ... + size<typename N::template At<i>>());
-      }(std::make_index_sequence<N::count>{});
-    else if constexpr (kind_of<N> == Kind::residual) return 1 + size<typename N::Branch>();
-    else if constexpr (kind_of<N> == Kind::repeat) return 1 + size<typename N::Body>();
-    else if constexpr (kind_of<N> == Kind::again) return 1 + size<typename N::Inside>();
-    else return 1;
+    else
+      return []<class... Walkers>(walk::mp::mp_list<Walkers...>) {
+        return (std::size_t{1} + ... + size<Walkers>());
+      }(walk::walkers_in_t<N>{});
   }
 
   /// Draws a node and its children from parts[here] on; returns the place behind them.
@@ -115,39 +96,27 @@ struct OutlineOf {
     part.active = N::active;
     part.next = here + 1;
     part.y = bytes<typename N::Output>(samples);
+    [&]<class... Walkers>(walk::mp::mp_list<Walkers...>) {
+      [[maybe_unused]] std::size_t last = 0;
+      ((last = part.next, part.next = draw<Walkers>(parts, last, part.last, samples), part.last = last), ...);
+    }(walk::walkers_in_t<N>{});
     if constexpr (kind_of<N> == Kind::layer) {
       measure<N>(part, samples);
     } else if constexpr (is_foreign_fork<N>) {
-      part.operations = forward_of<N>(samples);
       part.adds = true;
       part.flows = flows_of<N>::value;
       part.x = bytes<typename flows_of<N>::Input>(samples);
-      [&]<class... Children>(walk::mp::mp_list<Children...>) {
-        std::size_t last = 0;
-        ((last = part.next, part.next = draw<Children>(parts, last, part.last, samples), part.last = last,
-          part.operations -= forward_of<Children>(samples), ++part.count),
-         ...);
-      }(typename foreign_children<N>::type{});
-    } else if constexpr (kind_of<N> == Kind::chain || kind_of<N> == Kind::fork) {
-      std::size_t last = 0;
-      [&]<std::size_t... i>(std::index_sequence<i...>) {
-        ((last = part.next, part.next = draw<typename N::template At<i>>(parts, last, part.last, samples),
-          part.last = last),
-         ...);
-      }(std::make_index_sequence<N::count>{});
-      if constexpr (kind_of<N> == Kind::fork) measure_fork<N>(part, samples);
+      [&]<class... Walkers>(walk::mp::mp_list<Walkers...>) {
+        part.operations = (forward_of<N>(samples) - ... - forward_of<Walkers>(samples));
+        part.count = sizeof...(Walkers);
+      }(walk::walkers_in_t<N>{});
+    } else if constexpr (kind_of<N> == Kind::fork) {
+      measure_fork<N>(part, samples);
     } else if constexpr (kind_of<N> == Kind::residual) {
-      part.last = here + 1;
-      part.next = draw<typename N::Branch>(parts, here + 1, 0, samples);
       part.x = part.y;
       part.operations = N::joins_forward ? 0 : sum_of<typename N::Output>(samples);
-    } else if constexpr (kind_of<N> == Kind::again) {
-      part.last = here + 1;
-      part.next = draw<typename N::Inside>(parts, here + 1, 0, samples);
     } else if constexpr (kind_of<N> == Kind::repeat) {
-      part.last = here + 1;
       part.count = N::iterations;
-      part.next = draw<typename N::Body>(parts, here + 1, 0, samples);
       part.x = part.y;
       part.flows = flows_of<N>::value;
     }

@@ -5,12 +5,12 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/core/path_text.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/engine/plan/engine.hpp>
 #include <regimen/rule/target_has_rates.hpp>
 
 #include <array>
 #include <cstddef>
-#include <cstdio>
 #include <string>
 
 namespace regimen {
@@ -107,11 +107,7 @@ struct MemoryPlan final {
   /// The plan as text.
   std::string table() const {
     std::string text;
-    const auto line = [&](const char* format, auto... values) {
-      char buffer[160];
-      std::snprintf(buffer, sizeof buffer, format, values...);
-      text += buffer;
-    };
+    const auto line = [&](const char* format, auto... values) { text += detail::printed(format, values...); };
     line("plan: %zu parameters, batch %zu", parameters, batch);
     if (micro_batches > 1) line(" x %zu micro-batches", micro_batches);
     if (ranks > 1) line(", one of %zu ranks", ranks);

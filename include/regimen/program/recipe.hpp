@@ -255,9 +255,13 @@ struct InferenceRecipe {
     template <std::size_t samples>
     static constexpr std::size_t of = walk_forward(samples, false, nullptr).arena.peak;
   };
+  template <std::size_t bytes>
+  static constexpr std::size_t largest_batch() {
+    return largest_batch_within<ForwardPeak, bytes>();
+  }
   static constexpr std::size_t batch = [] {
     if constexpr (Configuration::batch::largest) {
-      constexpr std::size_t found = largest_batch_within<ForwardPeak, Target::memory>();
+      constexpr std::size_t found = largest_batch<Target::memory>();
       return found > 0 ? found : 1;
     } else {
       return Configuration::batch::size;

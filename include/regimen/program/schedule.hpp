@@ -43,9 +43,20 @@ struct named_schedule<If<Predicate>, Layers, Costs> {
   struct asks {
     static constexpr bool value = AsksCost<Predicate, Layer>;
   };
+  template <class Whole>
+  struct is_chosen_block {
+    static constexpr bool value = [] {
+      if constexpr (!regimen::detail::is_composite<Whole>) return false;
+      else if constexpr (requires { static_cast<bool>(Predicate<Whole>::value); }) return bool(Predicate<Whole>::value);
+      else return false;
+    }();
+  };
   using All = boost::mp11::mp_unique<regimen::detail::layers_in<Layers>>;
 
  public:
+  /// Whether the predicate is true of what is made of several layers, of which it is not asked.
+  static constexpr bool chooses_block =
+      boost::mp11::mp_any_of<typename regimen::detail::all_in<Layers>::type, is_chosen_block>::value;
   static constexpr bool asks_cost = boost::mp11::mp_any_of<All, asks>::value;
   using type = boost::mp11::mp_apply<Selective, boost::mp11::mp_copy_if<All, chooses>>;
 };

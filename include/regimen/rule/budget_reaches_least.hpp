@@ -11,8 +11,7 @@ struct budget_reaches_least {
   static constexpr bool holds = Least <= Bytes;
   struct must_hold {
     static_assert(
-        holds,
-        "regimen: no recomputation fits into Budget<Bytes>; allow the second number of bytes, or lower Batch<N>");
+        holds, "regimen: no recomputation fits into Budget<Bytes>; allow the second number of bytes that stands here");
   };
 };
 

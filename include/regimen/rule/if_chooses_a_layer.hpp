@@ -4,12 +4,22 @@
 namespace regimen::rule {
 
 /// Otherwise nothing would be recomputed.   Chooses: whether it is true of a layer; by_cost: whether it asks what layers
-/// cost   docs/errors/if_chooses_a_layer.md
-template <class Schedule, bool Chooses, bool by_cost = false>
+/// cost; of_block: whether it is true of what is made of layers   docs/errors/if_chooses_a_layer.md
+template <class Schedule, bool Chooses, bool by_cost = false, bool of_block = false>
 struct if_chooses_a_layer {
   static constexpr bool holds = Chooses;
   struct must_hold {
     static_assert(holds, "regimen: Checkpoint<If<P>>: P<Layer>::value is true of no layer of this model; choose one");
+  };
+};
+
+template <class Schedule, bool Chooses>
+struct if_chooses_a_layer<Schedule, Chooses, false, true> {
+  static constexpr bool holds = Chooses;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: Checkpoint<If<P>>: P is asked of single layers, not of blocks; write Every<1>, or Checkpointed<...>");
   };
 };
 

@@ -20,7 +20,7 @@ namespace regimen::data {
 ///
 /// A sample is a function of its key, so batches have the bits of the pipeline on this machine, whoever computes them. If a
 /// worker is lost, others are asked for what it has not answered, and it is called again, at intervals of 50 ms to 5 s.
-/// With a source `local` what no worker can compute is computed here.
+/// With a source `local` what no worker can compute, or sends within .patience, is computed here.
 ///
 ///   In, Label   as the workers': Trainer::Input and Trainer::Label
 ///   addresses   host:port of each worker
@@ -28,9 +28,9 @@ namespace regimen::data {
 /// Copies share connections: one to each worker. Every rank has its own Remote. It serves one model's shape.
 ///
 /// failure  size() throws Error if no worker can be reached within .patience; if a worker knows another secret, serves
-///          other types or cannot serve the shape; and if two workers serve pipelines that differ in name, size, or the
-///          first, middle or last sample, naming both. Later, read() throws Error if there has been no worker for
-///          .patience, with the reason why each was lost, or if the source of every worker fails at a sample
+///          other types or another shape; and if two workers serve pipelines that differ in name, size, or the
+///          first, middle or last sample, naming both. Later, read() throws Error if no sample has come for .patience,
+///          with the reason of each worker, or if the source of every worker fails at a sample
 /// cost     no memory for samples: answers are written into the loader's batches, whose keys are 24 bytes a sample. A
 ///          thread for each worker. Bytes of a sample on the wire: those of its elements (service/unpacked.hpp: fewer)
 template <class In, class Label>
@@ -42,7 +42,7 @@ class Remote final {
   Remote(const std::vector<std::string>& addresses, const RemoteOptions& options, S local)
       : pool_(make(addresses, options, std::make_unique<service::SamplesOf<In, Label, S>>(std::move(local)))) {}
 
-  std::size_t size(const SampleShape& shape) const { return pool_->size(shape_of(shape)); }
+  std::size_t size(const SampleShape& shape) const { return pool_->size(service::extents_of<In, Label>(shape)); }
   std::string name() const { return pool_->name(); }
   void read(const Key& key, Sample<In, Label> sample) const { read(std::span<const Key>(&key, 1), sample); }
   void read(std::span<const Key> keys, Sample<In, Label> samples) const {
@@ -58,9 +58,6 @@ class Remote final {
                                              std::unique_ptr<const service::Samples> local) {
     return {new service::Pool(addresses, options, service::words_of_types<In, Label>(), std::move(local)),
             service::Pool::Delete{}};
-  }
-  static service::Extents shape_of(const SampleShape& shape) {
-    return {shape.input, shape.target, shape.vocabulary_or_classes, shape.classes, sizeof(In), sizeof(Label)};
   }
 
   std::shared_ptr<service::Pool> pool_;

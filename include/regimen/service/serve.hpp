@@ -14,11 +14,15 @@ namespace regimen::data {
 /// Serves the samples of a source while it lives. It keeps nothing between two requests: a worker may be killed, started
 /// again or moved at any time, and may serve any number of trainers.
 ///
-///   data::Server<Train::Input, Train::Label> server(source, {.port = 7000});
+///   data::Server<Train::Input, Train::Label> server(source, Train::sample_shape(), {.port = 7000});
 ///   std::printf("serving at port %d\n", server.port());
 ///   server.wait();
 ///
-/// failure  the constructor throws Error if the port is taken; wait() rethrows what ended the service. An error of the
+///   shape   of the samples. A trainer that wants others is refused: what a stranger says is never the extent of what the
+///           source writes
+///
+/// failure  the constructor throws Error if the port is taken, and what the source throws at its first, middle or last
+///          sample, which it reads; wait() rethrows what ended the service. An error of the
 ///          source goes to the trainer, which reports it. Trainers that speak otherwise, or not in time, are hung up on
 /// forks    a fork of its process has none of its threads: there wait() and stop() throw Error, and its destructor closes
 ///          the fork's copy of the socket that listens. The process that made it goes on serving; if it ends before the
@@ -28,8 +32,8 @@ template <class In, class Label>
 class Server final {
  public:
   template <class S>
-  explicit Server(S source, const ServeOptions& options = {})
-      : host_(new service::Host(hide(std::move(source)), options)) {
+  Server(S source, const SampleShape& shape, const ServeOptions& options = {})
+      : host_(new service::Host(hide(std::move(source)), service::extents_of<In, Label>(shape), options)) {
     static_assert(sizeof(typename rule::source_writes_samples<S, In, Label>::must_hold));
   }
 
@@ -56,10 +60,10 @@ class Server final {
 
 /// A whole worker program: serves until it is killed.
 ///
-///   int main() { data::serve<float, std::int32_t>(images | data::samples(write), {.port = 7000}); }
+///   int main() { data::serve<float, std::int32_t>(images | data::samples(write), Train::sample_shape(), {.port = 7000}); }
 template <class In, class Label, class S>
-void serve(S source, const ServeOptions& options = {}) {
-  Server<In, Label>(std::move(source), options).wait();
+void serve(S source, const SampleShape& shape, const ServeOptions& options = {}) {
+  Server<In, Label>(std::move(source), shape, options).wait();
 }
 
 }  // namespace regimen::data

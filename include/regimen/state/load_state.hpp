@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/data/batching.hpp>
 #include <regimen/state/parts.hpp>
@@ -80,8 +81,8 @@ struct StateLoading {
       const std::uint64_t saved_streak = whole_number(path, metadata, "regimen.finite_streak");
       const double saved_scale = std::bit_cast<double>(whole_number(path, metadata, "regimen.loss_scale"));
       if (!(saved_scale >= 1 && saved_scale <= 3.5e38))
-        throw Error(path + ", metadata, regimen.loss_scale", "a loss scale of 1 to 3.4e38", std::to_string(saved_scale),
-                    "the file is damaged");
+        throw Error(path + ", metadata, regimen.loss_scale", "a loss scale of 1 to 3.4e38",
+                    regimen::detail::digits_of(saved_scale), "the file is damaged");
       if (Saved::moves_loss_scale &&
           whole_number(path, metadata, "regimen.loss_scale_moves") == 1) {  // otherwise the policy decides
         loss_scale = saved_scale;
@@ -97,6 +98,8 @@ struct StateLoading {
       if (written != metadata.end() && written->second != Saved::path_text() && session.rank() == 0)
         regimen::detail::say("regimen: " + path + " was written with \"" + written->second + "\", this run has \"" +
                              Saved::path_text() + "\": training continues, but not with the bits of that run\n");
+      const auto decays = metadata.find("regimen.decays");
+      if (decays != metadata.end() && session.rank() == 0) compare_decay(session, path, decays->second);
     }
     session.abandon();
     for (const auto& tensor : session.tensors) {
@@ -123,6 +126,23 @@ struct StateLoading {
     session.patience = patience;
     session.host_weights.clear();
     session.update_copies();
+  }
+
+  /// Says so if other parameters decay now than when the file was written, and which is the first.
+  [[gnu::cold]] static void compare_decay(const Session& session, const std::string& path, const std::string& written) {
+    const std::string here = Saved::decay_text(session);
+    std::size_t i = 0;
+    for (const auto& tensor : session.tensors) {
+      if (tensor.is_buffer) continue;
+      if (i < written.size() && written[i] != here[i]) {
+        const bool decays = here[i] == '1';
+        regimen::detail::say("regimen: " + path + " was written by a run in which weight decay " +
+                             (decays ? "did not reach " : "reached ") + tensor.name + ", and in this run it " +
+                             (decays ? "does" : "does not") + ": training continues as Optimizer<...> says now\n");
+        return;
+      }
+      ++i;
+    }
   }
 
   /// Loads only the weights, of any element type; ignores optimizer state.

@@ -155,10 +155,8 @@ class SavedState final {
 
   /// The name of the save at `path`: empty if it is one file, or if there is none; nullopt if it cannot be determined.
   [[gnu::cold]] static std::optional<std::string> save_at(const std::string& path) {
-    if (!regimen::detail::exists(path))
-      return errno == ENOENT || errno == ENOTDIR ? std::optional(std::string()) : std::nullopt;
     try {
-      return metadata_of(path)["regimen.save"];
+      return regimen::detail::exists(path) ? metadata_of(path)["regimen.save"] : std::string();
     } catch (const Error&) { return std::nullopt; }
   }
   /// What a file says of itself. Reads neither its numbers, nor the parts of an index.
@@ -176,7 +174,7 @@ class SavedState final {
   [[gnu::cold]] static void remove_parts_before(const std::string& path, std::uint64_t time,
                                                 const std::string& kept = {}) {
     const std::string directory = regimen::detail::directory_of(path), index = regimen::detail::name_of_file(path);
-    for (const std::string& name : regimen::detail::names_in(directory)) {
+    for (const std::string& name : regimen::detail::names_to_tidy(directory)) {
       const PartNames::Found part = PartNames::find(name, index);
       if (part.save.empty() || part.save == kept || PartNames::time_of(part.save) >= time) continue;
       if (part.is_temporary) regimen::detail::AtomicFile::remove_if_stale(directory + name);

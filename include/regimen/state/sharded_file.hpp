@@ -60,7 +60,8 @@ class ShardedFile final {
     for (const auto& [name, file] : places) {
       const File*& place = files[file];
       if (place != nullptr) continue;
-      if (file.find('/') != std::string::npos || file.find('\\') != std::string::npos || !file.ends_with(extension))
+      if (file.find('/') != std::string::npos || file.find('\\') != std::string::npos ||
+          file.find('\0') != std::string::npos || !file.ends_with(extension))
         throw Error(path_ + ", weight_map, \"" + name + "\"", "the name of a .safetensors file beside the index",
                     "\"" + file + "\"", "was the index written by another program?");
       add(regimen::detail::directory_of(path_) + file);

@@ -67,6 +67,14 @@ struct StateAccess {
     return state_name(Session::name_of_state(tensor.place.group, state), tensor.name);
   }
 
+  /// Which tensors decay, in the order of the model: 1 for each that does.
+  [[gnu::cold]] static std::string decay_text(const Session& session) {
+    std::string text;
+    for (const auto& tensor : session.tensors)
+      if (!tensor.is_buffer) text += tensor.place.trains && tensor.place.decays ? '1' : '0';
+    return text;
+  }
+
   static void expect_finished_step(const Session& session, const char* who) {
     if (session.is_in_average())
       throw Error(who, "a call outside of with_average", "one inside of it", "save_average writes the averages");
@@ -262,7 +270,8 @@ struct StateAccess {
         {"regimen.finite_streak", std::to_string(s.finite_streak)},
         {"regimen.loss_scale", bits_of(s.loss_scale)},
         {"regimen.loss_scale_moves", moves_loss_scale ? "1" : "0"},
-        {"regimen.path", path_text()}};
+        {"regimen.path", path_text()},
+        {"regimen.decays", decay_text(session)}};
     if (session.place.batches != 0) metadata["regimen.batches"] = std::to_string(session.place.batches);
     if (session.patience.is_kept) {  // the state of fit's patience; a loop by hand has none
       metadata["regimen.best"] = bits_of(session.patience.best);

@@ -5,6 +5,8 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/philox.hpp>
+#include <regimen/core/printed.hpp>
+#include <regimen/core/refused.hpp>
 #include <regimen/core/shape.hpp>
 #include <regimen/program/check_ids.hpp>
 #include <regimen/rule/generate_needs_causal.hpp>
@@ -160,7 +162,7 @@ inline void check_prompt(std::span<const std::int32_t> prompt, std::size_t vocab
   if (prompt.empty())
     throw Error("generate", "a prompt of at least one token", "an empty one", "begin with a line feed");
   if (!(sampling.temperature >= 0) || !is_finite(sampling.temperature))
-    throw Error("generate, temperature", "0 or more", std::to_string(sampling.temperature));
+    throw Error("generate, temperature", "0 or more", regimen::detail::digits_of(sampling.temperature));
   for (const std::int32_t token : prompt)
     if (token < 0 || static_cast<std::size_t>(token) >= vocabulary)
       throw Error("generate, prompt", "tokens below " + std::to_string(vocabulary), std::to_string(token));
@@ -178,8 +180,8 @@ inline std::vector<std::int32_t> extend(std::vector<std::int32_t>& text, std::si
 }
 
 template <PredictsTokens Model>
-std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count,
-                                   const Sampling& sampling) {
+std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t> prompt, std::size_t count,
+                                      const Sampling& sampling) {
   constexpr std::size_t length = Model::input_size, vocabulary = Model::output_size / length;
   check_prompt(prompt, vocabulary, sampling);
   const std::size_t most = tokens_in_memory();
@@ -208,8 +210,9 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
 
 /// The same beside a source.
 template <PredictsTarget Model>
-std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> source,
-                                   std::span<const std::int32_t> prompt, std::size_t count, const Sampling& sampling) {
+std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t> source,
+                                      std::span<const std::int32_t> prompt, std::size_t count,
+                                      const Sampling& sampling) {
   using Texts = typename Model::Input;
   constexpr std::size_t length = Model::output_rows, vocabulary = Model::output_size / length;
   check_prompt(prompt, vocabulary, sampling);
@@ -264,7 +267,7 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
   static_assert(sizeof(typename rule::generate_reads_one_text<Model, reads_one_text>::must_hold));
   constexpr bool is_const = detail::is_const_inference<Model>;
   static_assert(sizeof(typename rule::inference_is_not_const<Model, is_const>::must_hold));
-  if constexpr (predicts && !is_const) return detail::generate(model, prompt, count, sampling);
+  if constexpr (predicts && !is_const) return detail::draw_tokens(model, prompt, count, sampling);
   else return {};
 }
 
@@ -290,14 +293,23 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> s
                                    std::span<const std::int32_t> prompt, std::size_t count,
                                    const Sampling& sampling = {}) {
   constexpr bool translates = PredictsTarget<Model>, are_apart = translates && detail::two_texts<Model>::are_apart;
-  constexpr bool is_refused = requires { typename Model::rejected; };  // a type that has reported its errors
-  static_assert(sizeof(typename rule::generate_translates<Model, (are_apart || is_refused)>::must_hold));
+  static_assert(sizeof(typename rule::generate_translates<Model, are_apart>::must_hold));
   constexpr bool is_causal = !are_apart || detail::two_texts<Model>::is_causal;
   static_assert(sizeof(typename rule::generate_needs_causal<Model, is_causal>::must_hold));
   constexpr bool is_const = detail::is_const_inference<Model>;
   static_assert(sizeof(typename rule::inference_is_not_const<Model, is_const>::must_hold));
-  if constexpr (translates && !is_const) return detail::generate(model, source, prompt, count, sampling);
+  if constexpr (translates && !is_const) return detail::draw_tokens(model, source, prompt, count, sampling);
   else return {};
+}
+
+template <detail::Refused Model>
+std::vector<std::int32_t> generate(Model&, std::span<const std::int32_t>, std::size_t, const Sampling& = {}) {
+  return {};
+}
+template <detail::Refused Model>
+std::vector<std::int32_t> generate(Model&, std::span<const std::int32_t>, std::span<const std::int32_t>, std::size_t,
+                                   const Sampling& = {}) {
+  return {};
 }
 
 }  // namespace regimen

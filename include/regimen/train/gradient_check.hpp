@@ -3,9 +3,11 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/program/parameters.hpp>
 #include <regimen/verdict/model_rules.hpp>
+#include <regimen/verdict/rejected.hpp>  // speech
 
 #include <algorithm>
 #include <cmath>
@@ -89,7 +91,7 @@ class GradientProbe final {
   GradientCheck check(const GradientCheckOptions& options) {
     if (options.samples == 0) throw Error("gradient_check, samples", "at least 1 element of each tensor to check", "0");
     if (!(options.distance > 0) || !is_finite(options.distance))
-      throw Error("gradient_check, distance", "a finite number above 0", std::to_string(options.distance),
+      throw Error("gradient_check, distance", "a finite number above 0", regimen::detail::digits_of(options.distance),
                   "1e-3 is usual");
     for (const train::TensorRecord& tensor : tensors_)  // poisoned: the first write must assign
       if (tensor.place.trains)
@@ -219,9 +221,15 @@ template <class Network, class Policies>
 struct GradientRecipe;
 template <class Network, class... Policies>
 struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
-  static_assert(Composable<Network, Policies...>,
-                "regimen: these policies do not compose; a Trainer of this network and them says why");
   using type = train::Recipe<Network, Configured<Policies...>>;
+};
+/// Each broken rule gives its error, as of a Trainer, and nothing follows.
+template <class Network, class... Policies>
+  requires(!Composable<Network, Policies...>)
+struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
+  using Broken = broken_rules<Network, Policies...>;
+  static_assert(sizeof(speech<Broken, 0>) && sizeof(speech<Broken, 1>) && sizeof(speech<Broken, 2>));
+  using type = void;
 };
 
 }  // namespace detail
@@ -245,7 +253,8 @@ template <class Network, class... Policies>
 GradientCheck gradient_check(const GradientCheckOptions& options = {}) {
   using All = Merged<boost::mp11::mp_list<Precision<fp64>, Batch<3>>, Policies...>;
   using Recipe = typename detail::GradientRecipe<Network, All>::type;
-  return detail::GradientProbe<Recipe>(options.seed).check(options);
+  if constexpr (std::is_void_v<Recipe>) return {};
+  else return detail::GradientProbe<Recipe>(options.seed).check(options);
 }
 
 /// The same for one layer whose input is fp64 of this shape per sample: `gradient_check_layer<Gelu, Shape<5, 8>>()`. A

@@ -1,12 +1,12 @@
 // regimen/train/input_meter.hpp — the share of time that training waits for data, and the stage that takes longest.
 #pragma once
 
+#include <regimen/core/printed.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/data/source.hpp>
 #include <regimen/data/timing.hpp>
 
 #include <cstddef>
-#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,9 +41,7 @@ class InputMeter final {
   [[gnu::noinline]] static std::string words(double share, const std::string& name,
                                              const std::vector<data::Timing>& now,
                                              const std::vector<data::Timing>& before, bool automatic = false) {
-    char text[160];
-    std::snprintf(text, sizeof text, "regimen: training waits %.0f %% of its time for data", share * 100);
-    std::string all = text;
+    std::string all = regimen::detail::printed("regimen: training waits %.0f %% of its time for data", share * 100);
     std::size_t slowest = now.size();
     double longest = 0;
     for (std::size_t i = 0; i < now.size(); ++i) {
@@ -55,8 +53,8 @@ class InputMeter final {
     }
     if (slowest < now.size()) {
       const auto values = now[slowest].values - (slowest < before.size() ? before[slowest].values : 0);
-      std::snprintf(text, sizeof text, ", %.3g us a value", longest / double(values > 0 ? values : 1) * 1e6);
-      all += " (" + name + "); the slowest stage is " + now[slowest].stage + text;
+      all += " (" + name + "); the slowest stage is " + now[slowest].stage +
+             regimen::detail::printed(", %.3g us a value", longest / double(values > 0 ? values : 1) * 1e6);
     } else {
       all += ", from " + name;
     }

@@ -3,6 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/number.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/core/schedule.hpp>
 #include <regimen/data/batching.hpp>
 #include <regimen/optimizer/range.hpp>

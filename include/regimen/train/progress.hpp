@@ -1,15 +1,17 @@
 // regimen/train/progress.hpp — the progress of a long run: a bar on a terminal, plain lines elsewhere.
 #pragma once
 
+#include <regimen/core/file.hpp>
 #include <regimen/core/finite.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/train/result.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <limits>
 #include <string>
 
@@ -28,12 +30,11 @@ inline double now() {
 
 /// Resident bytes of this process; 0 if unknown.
 [[gnu::cold]] inline std::size_t resident_bytes() {
-  std::FILE* const file = std::fopen("/proc/self/statm", "r");
-  if (file == nullptr) return 0;
-  unsigned long size = 0, resident = 0;
-  const int read = std::fscanf(file, "%lu %lu", &size, &resident);
-  std::fclose(file);
-  return read == 2 ? static_cast<std::size_t>(resident) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) : 0;
+  const std::string pages = regimen::detail::system_text("/proc/self/statm");  // all, resident, ...
+  const std::string second = pages.substr(pages.find(' ') + 1);
+  std::size_t resident = 0;
+  std::from_chars(second.data(), second.data() + second.size(), resident);
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 [[gnu::cold]] inline std::size_t grown_beside(std::size_t arena, std::size_t before) {
   const std::size_t grown = resident_bytes();
@@ -99,17 +100,11 @@ class Progress {
     const double left = steps_ != (std::numeric_limits<std::uint64_t>::max)() && step < steps_
                             ? (drawn_ - began_) / double(done_) * double(steps_ - step)
                             : 0;
-    char text[96];  // of numbers that %g and 64 bits bound
-    std::snprintf(text, sizeof text, "  %.3g targets/s  %.0f s left", rate, left);
-    std::string rest = text;
-    if (const double memory = double(resident_bytes()); memory > 0) {
-      std::snprintf(text, sizeof text, memory < 1e9 ? "  %.0f MB" : "  %.1f GB", memory * (memory < 1e9 ? 1e-6 : 1e-9));
-      rest += text;
-    }
-    if (input_share_ >= 0.005) {
-      std::snprintf(text, sizeof text, "  %.0f %% waiting", input_share_ * 100);
-      rest += text;
-    }
+    using regimen::detail::printed;
+    std::string rest = printed("  %.3g targets/s  %.0f s left", rate, left);
+    if (const double memory = double(resident_bytes()); memory > 0)
+      rest += memory < 1e9 ? printed("  %.0f MB", memory * 1e-6) : printed("  %.1f GB", memory * 1e-9);
+    if (input_share_ >= 0.005) rest += printed("  %.0f %% waiting", input_share_ * 100);
     const auto line = [&](const char* gap) {
       return "step " + std::to_string(step) + "/" + total() + gap + "loss " + shown(loss) + rest;
     };
@@ -147,9 +142,7 @@ class Progress {
   }
   /// A loss that diverges has up to 309 digits before its point: then digits are counted from the first.
   [[gnu::cold]] static std::string shown(double number) {
-    char text[32];
-    std::snprintf(text, sizeof text, std::abs(number) < 1e9 || !is_finite(number) ? "%.4f" : "%.4e", number);
-    return text;
+    return regimen::detail::printed(std::abs(number) < 1e9 || !is_finite(number) ? "%.4f" : "%.4e", number);
   }
   [[gnu::cold]] std::string total() const {
     return steps_ == (std::numeric_limits<std::uint64_t>::max)() ? "?" : std::to_string(steps_);

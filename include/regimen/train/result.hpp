@@ -38,8 +38,8 @@ constexpr std::size_t whole_targets(double count) {
 ///   waited          milliseconds of these in which fit's loop waited for data
 ///   samples         of all ranks, computed as this rank's times the number of ranks; inexact for a short last batch
 ///   targets         the number of valid targets of all ranks; for SumOf, of samples; for SampleWeighted the sum of their
-///                   weights, rounded up
-///   weight          what divides the sum of their losses: that number, or the sum of their weights
+///                   |weights|, rounded up
+///   weight          what divides the sum of their losses: that number, or the sum of their |weights|
 struct StepResult {
   std::uint64_t step = 0;
   double loss = no_value, gradient_norm = no_value, learning_rate = 0, loss_scale = 1;

@@ -136,6 +136,7 @@ struct Session final {
         throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says",
                     std::to_string(ranks()), "start that many, or leave World out");
     check_options<Master, UpdateRule>(options);
+    check_decay<typename Recipe::Bound, UpdateRule>(options.optimizer);
     [[maybe_unused]] const auto scope = walk.engine.scope();
     if constexpr (!Sharding::alone) {
       comm::agree(all_ranks.get(), "Trainer", "program, seed and options", fingerprint_of<Session>(options, seed));

@@ -32,8 +32,13 @@ struct Weights final {
     for (const TensorRecord& tensor : session.tensors)
       context.residuals += tensor.ends_branch && tensor.parameter.role == ParameterRole::matrix;
     std::uint64_t index = 0;
+    std::string layer;
     for (const TensorRecord& tensor : session.tensors) {
       context.ends_branch = tensor.ends_branch;
+      if (std::string own = tensor.name.substr(0, tensor.name.rfind('.')); own != layer)
+        layer = std::move(own), context.fan_in = 0;
+      if (tensor.parameter.role == ParameterRole::matrix)
+        context.fan_in = tensor.parameter.size() / tensor.parameter.extents[0];
       const InitialValue value =
           detail::initial_value<typename Session::Configuration::init::scheme>(tensor.parameter, context);
       const std::uint64_t key = mix(mix(session.seed, 0x1417), index++);
@@ -129,7 +134,7 @@ struct Weights final {
             .values = values,
             .role = tensor.parameter.role,
             .trains = tensor.place.trains,
-            .decays = tensor.parameter.decays()};
+            .decays = tensor.place.decays};
   }
   /// The weights of all ranks, on the host.
   [[gnu::cold]] static std::vector<Master> collect(Session& session) {

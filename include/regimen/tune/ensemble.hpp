@@ -3,6 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/operation.hpp>  // ignore_index
+#include <regimen/core/refused.hpp>
 #include <regimen/core/shape.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/rule/members_agree.hpp>
@@ -203,6 +204,24 @@ class Ensemble final {
   }
 
   std::vector<std::function<std::vector<Output>(std::span<const Input>)>> members_;
+};
+
+/// A member's recipe is refused, which is all there is to say.
+template <class First, class... Others>
+  requires(detail::Refused<First> || ... || detail::Refused<Others>)
+class Ensemble<First, Others...> final {
+ public:
+  using Input = float;
+  using Output = float;
+
+  explicit Ensemble(const std::vector<std::string>&, int = 0) {
+    static_assert(sizeof(First) > 0 && ((sizeof(Others) > 0) && ...));  // each member says its error
+  }
+  std::size_t members() const { return 0; }
+  std::vector<Output> predict(const detail::Anything&) { return {}; }
+  std::vector<Output> probabilities(const detail::Anything&) { return {}; }
+  Evaluation evaluate(const detail::Anything&, std::size_t = 1) { return {}; }
+  Evaluation evaluate_numbers(const detail::Anything&, std::size_t = 1) { return {}; }
 };
 
 }  // namespace regimen

@@ -2,20 +2,20 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/file.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/json.hpp>
-#include <regimen/core/mapped_file.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/train/result.hpp>
 #include <regimen/tune/space.hpp>
 
 #include <algorithm>
-#include <cerrno>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -96,9 +96,7 @@ struct Found final {
       text += '\n';
     };
     const auto digits = [](const char* form, double value) {
-      char buffer[32];
-      std::snprintf(buffer, sizeof buffer, form, value);
-      return is_nan(value) ? std::string("-") : std::string(buffer);
+      return is_nan(value) ? std::string("-") : regimen::detail::printed(form, value);
     };
     const auto begin = [&](const Trained& trial) {
       cell(5, std::to_string(trial.number));
@@ -176,7 +174,11 @@ namespace detail {
   const auto number = [&](const JsonReader::Value& value) {
     if (value.kind == Kind::null) return no_value;
     if (value.kind != Kind::number && value.kind != Kind::whole) throw Error(where, "a number", value.words(), cure);
-    return std::strtod(value.text.c_str(), nullptr);
+    double result = 0;
+    const char* const end = value.text.data() + value.text.size();
+    const auto [stop, code] = std::from_chars(value.text.data(), end, result);
+    if (code != std::errc{} || stop != end) throw Error(where, "a number that a double holds", value.words(), cure);
+    return result;
   };
   const auto whole = [&](const JsonReader::Value& value) {
     if (value.kind != Kind::whole) throw Error(where, "a whole number", value.words(), cure);
@@ -219,19 +221,12 @@ namespace detail {
 
 /// The lines of a text file; none if there is no such file.
 [[gnu::cold]] inline std::vector<std::string> lines_of(const std::string& path) {
+  const std::string text = regimen::detail::read_if_there(path).value_or("");
   std::vector<std::string> lines;
-  std::FILE* const file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) {
-    if (errno == ENOENT) return lines;
-    throw Error(path, "a file that can be read", regimen::detail::system_words(errno));
+  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    end = (std::min)(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
   }
-  std::string line;
-  for (int letter = 0; (letter = std::fgetc(file)) != EOF;) {
-    if (letter != '\n') line += static_cast<char>(letter);
-    else lines.push_back(std::exchange(line, {}));
-  }
-  std::fclose(file);
-  if (!line.empty()) lines.push_back(line);
   return lines;
 }
 

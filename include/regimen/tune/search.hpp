@@ -4,6 +4,7 @@
 #include <regimen/core/atomic_file.hpp>  // exists
 #include <regimen/core/error.hpp>
 #include <regimen/core/philox.hpp>  // mix
+#include <regimen/core/refused.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/state/parts.hpp>
 #include <regimen/train/average.hpp>
@@ -14,6 +15,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <span>
 #include <string>
@@ -319,6 +321,27 @@ class Search<Recipes<Trainers...>> final {
   std::tuple<detail::Recipe<Trainers, typename Trainers::Options>...> recipes_;
   Trials trials_;
   std::uint64_t options_ = 0;  // a hash of those of all trials
+};
+
+/// One of the recipes is refused, which is all there is to say.
+template <class... Trainers>
+  requires(regimen::detail::Refused<Trainers> || ...)
+class Search<Recipes<Trainers...>> final {
+ public:
+  template <class Set>
+  Search(const std::string&, const Plan&, const std::vector<Axis>&, const Set&, const Settings&) {
+    static_assert(((sizeof(Trainers) > 0) && ...));  // each recipe says its error
+  }
+  template <class Source, class Validation>
+  Found run(const Source&, const Validation&) {
+    return {};
+  }
+  template <class Source>
+  Tested test(const Source&) {
+    return {};
+  }
+  std::string state_of(const Trained&) const { return {}; }
+  const Trials& trials() const { std::abort(); }
 };
 
 }  // namespace regimen::tune

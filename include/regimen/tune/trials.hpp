@@ -3,6 +3,7 @@
 
 #include <regimen/core/atomic_file.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/tune/plan.hpp>
 #include <regimen/tune/process.hpp>

@@ -83,34 +83,36 @@ constexpr bool reads_own_output() {
   else return false;
 }
 
-template <class Schedule, class All>
+/// All: the layers that a model is made of; Layers: its list, as it is written.
+template <class Schedule, class All, class Layers>
 struct schedule_rules {
   using type = mp::mp_list<>;
 };
-template <std::size_t N, class All>
-struct schedule_rules<Every<N>, All> {
+template <std::size_t N, class All, class Layers>
+struct schedule_rules<Every<N>, All, Layers> {
   template <class Layer>
   using replays = rule::recomputed_layer_is_replayable<Layer, is_replayable<Layer>()>;
   using type = mp::mp_transform<replays, mp::mp_unique<All>>;
 };
-template <class... Layers, class All>
-struct schedule_rules<Selective<Layers...>, All> {
+template <class... Layers, class All, class Of>
+struct schedule_rules<Selective<Layers...>, All, Of> {
   using type = mp::mp_list<typename names_of<All>::template selected<Layers>...,
                            rule::recomputed_layer_is_replayable<Layers, is_replayable<Layers>()>...,
                            rule::selected_output_is_not_read<Layers, reads_own_output<Layers>()>...>;
 };
 
 /// What a predicate chooses by cost is known once the model is bound: cost_rules.
-template <template <class> class Predicate, class All>
-struct schedule_rules<If<Predicate>, All> {
-  using Named = named_schedule<If<Predicate>, All, UnknownCosts>;
-  using type = mp::mp_push_front<
-      typename schedule_rules<typename Named::type, All>::type,
-      rule::if_chooses_a_layer<If<Predicate>, Named::asks_cost || !std::is_same_v<typename Named::type, Selective<>>>>;
+template <template <class> class Predicate, class All, class Layers>
+struct schedule_rules<If<Predicate>, All, Layers> {
+  using Named = named_schedule<If<Predicate>, Layers, UnknownCosts>;
+  static constexpr bool chooses = Named::asks_cost || !std::is_same_v<typename Named::type, Selective<>>;
+  using type =
+      mp::mp_push_front<typename schedule_rules<typename Named::type, All, Layers>::type,
+                        rule::if_chooses_a_layer<If<Predicate>, chooses, false, !chooses && Named::chooses_block>>;
 };
-template <std::size_t K, class... Schedules, class All>
-struct schedule_rules<KeepLast<K, Schedules...>, All> {
-  using type = mp::mp_append<mp::mp_list<>, typename schedule_rules<Schedules, All>::type...>;
+template <std::size_t K, class... Schedules, class All, class Layers>
+struct schedule_rules<KeepLast<K, Schedules...>, All, Layers> {
+  using type = mp::mp_append<mp::mp_list<>, typename schedule_rules<Schedules, All, Layers>::type...>;
 };
 
 /// The same for predicates that ask what layers cost.
@@ -134,10 +136,10 @@ struct cost_rules {
   template <class... Schedules>
   using of = mp::mp_append<mp::mp_list<>, typename cost_rules_of<Schedules, All, Costs>::type...>;
 };
-template <class All>
+template <class All, class Layers>
 struct schedules_rules {
   template <class... Schedules>
-  using of = mp::mp_append<mp::mp_list<>, typename schedule_rules<Schedules, All>::type...>;
+  using of = mp::mp_append<mp::mp_list<>, typename schedule_rules<Schedules, All, Layers>::type...>;
 };
 
 template <class Freeze, class All>

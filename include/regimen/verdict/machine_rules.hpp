@@ -23,13 +23,88 @@
 
 namespace regimen::train {
 
+// ---- memory. What follows is asked only where a plan does not fit: what would.
+
+/// The largest batch that fits, below that of a recipe; 0 if none does.
 template <class Recipe>
+constexpr std::size_t smaller_batch() {
+  if constexpr (Recipe::batch == 1) return 0;
+  else return Recipe::template largest_batch<Recipe::Target::memory>();
+}
+/// The same as the policy that says it.
+template <class Recipe, class Configuration, std::size_t samples>
+using batch_of_size =
+    std::conditional_t<(Configuration::batch::global > 0),
+                       GlobalBatch<samples * Recipe::planned_ranks * Recipe::micro_batches>, Batch<samples>>;
+
+/// The configuration with another policy on an axis that has its default.
+template <class Configuration, class Policy>
+using with_policy = mp::mp_apply<Configured, mp::mp_push_back<mp::mp_rename<Configuration, mp::mp_list>, Policy>>;
+
+template <class Rule>
+inline constexpr bool is_about_memory = false;
+template <std::size_t Needed, std::size_t There, class... Others>
+inline constexpr bool is_about_memory<rule::fits_target<Needed, There, Others...>> = true;
+
+/// Whether a recipe that recomputes nothing may be one of Checkpoint<Every<1>>, whatever its bytes.
+template <class Network, class Configuration>
+inline constexpr bool may_recompute_blocks = false;
+template <class Network, class Configuration>
+  requires(std::is_same_v<typename Configuration::checkpoint, Checkpoint<None>>)
+inline constexpr bool may_recompute_blocks<Network, Configuration> = [] {
+  using With = with_policy<Configuration, Checkpoint<Every<1>>>;
+  using Broken = regimen::detail::broken_in<typename model_rules<Network, With>::type>;
+  if constexpr (mp::mp_empty<Broken>::value) return true;
+  else return is_about_memory<mp::mp_front<Broken>>;
+}();
+
+template <class Network, class Configuration, class Recipe>
+constexpr auto cure_of_training() {
+  constexpr std::size_t there = Recipe::Target::memory, samples = smaller_batch<Recipe>();
+  using Smaller = batch_of_size<Recipe, Configuration, samples>;
+  if constexpr (Recipe::plan.kept > there) return mp::mp_identity<rule::StateAlone<Recipe::plan.kept>>{};
+  else if constexpr (!may_recompute_blocks<Network, Configuration>) {
+    if constexpr (samples > 0) return mp::mp_identity<rule::Either<Smaller>>{};
+    else return mp::mp_identity<rule::SampleAlone>{};
+  } else {
+    using Blocks = Checkpoint<Every<1>>;
+    using Recomputed = train::Recipe<Network, with_policy<Configuration, Blocks>>;
+    if constexpr (Recomputed::peak(Recipe::batch) <= there) {
+      if constexpr (samples > 0) return mp::mp_identity<rule::Either<Smaller, Blocks>>{};
+      else return mp::mp_identity<rule::Together<Blocks>>{};
+    } else if constexpr (samples > 0) return mp::mp_identity<rule::Either<Smaller>>{};
+    else if constexpr (constexpr std::size_t fewer = smaller_batch<Recomputed>(); fewer > 0)
+      return mp::mp_identity<rule::Together<batch_of_size<Recipe, Configuration, fewer>, Blocks>>{};
+    else return mp::mp_identity<rule::SampleAlone>{};
+  }
+}
+template <class Configuration, class Recipe>
+constexpr auto cure_of_inference() {
+  using Compute = typename Configuration::precision::compute;
+  constexpr std::size_t there = Recipe::Target::memory, weights = Recipe::plan.bytes(MemoryKind::parameter),
+                        in_half = weights / sizeof(Compute) * 2, samples = smaller_batch<Recipe>();
+  constexpr bool helps = sizeof(Compute) > 2 && in_half <= there && Recipe::Target::template supports<bf16>;
+  if constexpr (weights > there) return mp::mp_identity<rule::WeightsAlone<(helps ? in_half : 0)>>{};
+  else if constexpr (samples > 0) return mp::mp_identity<rule::Either<Batch<samples>>>{};
+  else return mp::mp_identity<rule::SampleAlone>{};
+}
+
+template <class Network, class Configuration, class Recipe>
 constexpr auto memory_rules() {
-  if constexpr (Recipe::Target::memory == targets::unlimited::memory) return mp::mp_list<>{};
-  else if constexpr (Recipe::plan.peak <= Recipe::Target::memory) return mp::mp_list<>{};
-  else
-    return mp::mp_list<rule::fits_target<Recipe::plan.peak, Recipe::Target::memory, owner_of_line<Recipe, 0>,
-                                         owner_of_line<Recipe, 1>, owner_of_line<Recipe, 2>>>{};
+  constexpr std::size_t there = Recipe::Target::memory;
+  if constexpr (there == targets::unlimited::memory) return mp::mp_list<>{};
+  else if constexpr (Recipe::plan.peak <= there) return mp::mp_list<>{};
+  else {
+    constexpr std::size_t needed = Recipe::plan.peak;
+    constexpr auto cure = [] {
+      if constexpr (requires { typename Recipe::UpdateRule; })
+        return cure_of_training<Network, Configuration, Recipe>();
+      else return cure_of_inference<Configuration, Recipe>();
+    }();
+    return mp::mp_list<
+        rule::fits_target<needed, there, rule::Exceeds<needed - there>, typename decltype(cure)::type,
+                          owner_of_line<Recipe, 0>, owner_of_line<Recipe, 1>, owner_of_line<Recipe, 2>>>{};
+  }
 }
 
 // ---- operations
@@ -88,13 +163,13 @@ constexpr auto row_rules() {
         typename decltype(owner_at<typename Recipe::Bound, Recipe::plan.unaligned[0].path.digits>())::type,
         Recipe::plan.unaligned[0].columns, Recipe::plan.unaligned[0].element, false>>{};
 }
-template <class Recipe, class Configuration>
+template <class Network, class Recipe, class Configuration>
 constexpr auto machine_rules() {
   using Operations = decltype(operation_rules<Recipe, Configuration>());
   using Rows = decltype(row_rules<Recipe, typename Configuration::target>());
   if constexpr (!mp::mp_empty<Operations>::value) return Operations{};
   else if constexpr (!mp::mp_empty<Rows>::value) return Rows{};
-  else return memory_rules<Recipe>();
+  else return memory_rules<Network, Configuration, Recipe>();
 }
 
 }  // namespace regimen::train

@@ -8,6 +8,7 @@
 #include <regimen/layer/join.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
+#include <regimen/layer/named.hpp>
 #include <regimen/layer/part.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/rule/list_holds_layers.hpp>
@@ -216,6 +217,28 @@ constexpr std::size_t vocabulary_at() {
   }
 }
 
+/// Layers whose output has the numbers of their input.
+template <class Layer>
+struct keeps_numbers : mp::mp_bool<std::is_same_v<Layer, Identity> || std::is_same_v<Layer, Flatten>> {};
+template <class Name>
+struct keeps_numbers<Keep<Name>> : std::true_type {};
+/// The layer of a list that computes its output: the last, but for those that keep numbers; void without one.
+template <class Layers, class Computing = mp::mp_remove_if<Layers, keeps_numbers>>
+struct last_of_list : last_of_list<void, mp::mp_list<mp::mp_back<Computing>>> {};
+template <class Layers>
+struct last_of_list<Layers, mp::mp_list<>> {
+  using type = void;
+};
+template <class Layer>
+struct last_of_list<void, mp::mp_list<Layer>> {
+  using type = Layer;
+};
+template <regimen::detail::InSequence Layer>
+struct last_of_list<void, mp::mp_list<Layer>> : last_of_list<typename children<Layer>::type> {};
+/// The same of a layer, or of the layers in a sequence: never a sequence itself.
+template <class Layer>
+using last_of = typename last_of_list<mp::mp_list<Layer>>::type;
+
 /// The number of layers in the flattened list; As adds a cast before and one after.
 template <class Layer>
 inline constexpr std::size_t layer_count = 1;
@@ -233,23 +256,17 @@ inline constexpr std::size_t level_count<mp::mp_list<Layers...>> = (std::max)({s
 template <Combinator Layer>
 inline constexpr std::size_t level_count<Layer> = children<Layer>::levels + level_count<typename children<Layer>::type>;
 
-/// The element type that As gives to this layer's output; fp32 without an As.
-template <class Layer>
+/// The element type that As gives to this layer's output: that of the innermost at its end; fp32 without an As.
+template <class Layer, class Around = fp32>
 struct explicit_element {
-  using type = fp32;
+  using type = Around;
 };
-template <class T, class... Layers>
-  requires(sizeof...(Layers) > 0)
-struct explicit_element<As<T, Layers...>> {
-  using Last = mp::mp_back<mp::mp_list<Layers...>>;
-  using type = std::conditional_t<is_as<Last>, typename explicit_element<Last>::type, T>;
-};
-template <class... Layers>
-  requires(sizeof...(Layers) > 0)
-struct explicit_element<Sequential<Layers...>> : explicit_element<mp::mp_back<mp::mp_list<Layers...>>> {};
-template <class... Layers>
-  requires(sizeof...(Layers) > 0)
-struct explicit_element<Checkpointed<Layers...>> : explicit_element<mp::mp_back<mp::mp_list<Layers...>>> {};
+template <regimen::detail::InSequence Layer, class Around>
+  requires(children<Layer>::levels == 0)
+struct explicit_element<Layer, Around> : explicit_element<regimen::detail::last_child<Layer>, Around> {};
+template <class T, class First, class... Others, class Around>
+struct explicit_element<As<T, First, Others...>, Around>
+    : explicit_element<regimen::detail::last_child<As<T, First, Others...>>, T> {};
 
 }  // namespace regimen::train
 // SPDX-License-Identifier: Apache-2.0

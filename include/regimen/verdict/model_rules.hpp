@@ -110,7 +110,7 @@ constexpr auto rules_of_layers() {
       mp::mp_transform<as_rules<Configuration>::template fits, AsTypes>,
       mp::mp_transform<as_rules<Configuration>::template computed, AsTypes>,
       mp::mp_transform<as_rules<Configuration>::template scaled, mp::mp_if_c<trains, AsTypes, mp::mp_list<>>>,
-      mp::mp_apply<schedules_rules<All>::template of, typename Configuration::checkpoint>,
+      mp::mp_apply<schedules_rules<All, typename P::Layers>::template of, typename Configuration::checkpoint>,
       typename freeze_rules<typename Configuration::freeze, All>::type, typename named_rules<typename P::Layers>::type,
       typename padding_rules<Network>::type, mp::mp_transform<names_of<All>::template tied, Tables>,
       mp::mp_transform<shared_types<typename Roles::computed, typename P::Layers>::template one, Tables>,
@@ -134,10 +134,14 @@ constexpr auto rules_of_layers() {
         mp::mp_append<typename last_layer_rules<mp::mp_back<typename P::Layers>>::type,
                       typename std::conditional_t<trains, loss_and_output_rules<Loss, Output, typename Shapes::Output>,
                                                   mp::mp_identity<mp::mp_list<>>>::type>;
+    using Endings =
+        broken_of<typename std::conditional_t<trains, ending_rules<Loss, mp::mp_rename<typename P::Layers, Sequential>>,
+                                              mp::mp_identity<mp::mp_list<>>>::type>;
     constexpr double samples = Configuration::batch::largest ? 1 : double(Configuration::batch::size);
     using Countable = rule::bytes_can_be_counted<Network, typename Configuration::batch,
                                                  shapes_of<Network, Configuration>::can_count(samples)>;
     if constexpr (!mp::mp_empty<broken_of<Last>>::value) return broken_of<Last>{};
+    else if constexpr (!mp::mp_empty<Endings>::value) return Endings{};
     else if constexpr (!Countable::holds) return mp::mp_list<Countable>{};
     else return rules_of_bound_model<Network, Configuration, trains>();
   }

@@ -32,20 +32,8 @@ inline constexpr bool ends_with_bias<Conv3d<Channels, Window, Options...>> =
 template <std::size_t Channels, auto Window, auto... Options>
 inline constexpr bool ends_with_bias<ConvTranspose2d<Channels, Window, Options...>> =
     ConvTranspose2d<Channels, Window, Options...>::options.bias;
-template <class First, class... Others>
-inline constexpr bool ends_with_bias<Sequential<First, Others...>> =
-    ends_with_bias<mp::mp_back<mp::mp_list<First, Others...>>>;
-template <class First, class... Others>
-inline constexpr bool ends_with_bias<Checkpointed<First, Others...>> =
-    ends_with_bias<mp::mp_back<mp::mp_list<First, Others...>>>;
-template <class T, class First, class... Others>
-inline constexpr bool ends_with_bias<As<T, First, Others...>> =
-    ends_with_bias<mp::mp_back<mp::mp_list<First, Others...>>>;
-template <class Name, class First, class... Others>
-inline constexpr bool ends_with_bias<Shared<Name, First, Others...>> =
-    ends_with_bias<mp::mp_back<mp::mp_list<First, Others...>>>;
-template <std::size_t Count, class Block>
-inline constexpr bool ends_with_bias<Repeat<Count, Block>> = ends_with_bias<Block>;
+template <regimen::detail::InSequence Layer>
+inline constexpr bool ends_with_bias<Layer> = ends_with_bias<regimen::detail::last_child<Layer>>;
 // Where one branch alone has a bias, it stands beside something else, as in a Residual.
 template <class First, class... Others>
 inline constexpr bool ends_with_bias<Fork<Add, First, Others...>> =
@@ -61,16 +49,8 @@ struct begins_with_norm<BatchNorm<Options...>> {
   using rules = mp::mp_list<rule::bias_is_felt<Before, BatchNorm<Options...>,
                                                BatchNorm<Options...>::Chosen::after_bias || !ends_with_bias<Before>>>;
 };
-template <class First, class... Others>
-struct begins_with_norm<Sequential<First, Others...>> : begins_with_norm<First> {};
-template <class Name, class First, class... Others>
-struct begins_with_norm<Shared<Name, First, Others...>> : begins_with_norm<First> {};
-template <class First, class... Others>
-struct begins_with_norm<Checkpointed<First, Others...>> : begins_with_norm<First> {};
-template <class T, class First, class... Others>
-struct begins_with_norm<As<T, First, Others...>> : begins_with_norm<First> {};
-template <std::size_t Count, class Block>
-struct begins_with_norm<Repeat<Count, Block>> : begins_with_norm<Block> {};
+template <regimen::detail::InSequence Layer>
+struct begins_with_norm<Layer> : begins_with_norm<regimen::detail::first_child<Layer>> {};
 /// The rules of two neighbours.
 template <class Before, class... Rest>
 struct neighbour_rules {

@@ -1,14 +1,22 @@
 // regimen/verdict/output_rules.hpp — the rules about the output of a model and the loss that reads it.
 #pragma once
 
+#include <regimen/core/pointwise_loss.hpp>
 #include <regimen/engine/plan/engine.hpp>
+#include <regimen/layer/activation.hpp>
 #include <regimen/layer/join.hpp>
+#include <regimen/layer/softmax.hpp>
+#include <regimen/loss/cross_entropy.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
+#include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/loss/sum_of.hpp>
 #include <regimen/rule/final_output_at_least_fp32.hpp>
+#include <regimen/rule/logits_take_both_signs.hpp>
 #include <regimen/rule/loss_accepts_output.hpp>
 #include <regimen/rule/loss_is_whole.hpp>
 #include <regimen/rule/losses_match_outputs.hpp>
+#include <regimen/rule/sigmoid_is_in_the_loss.hpp>
+#include <regimen/rule/softmax_is_in_the_loss.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_layers.hpp>
 #include <regimen/walk/walk.hpp>
@@ -36,11 +44,25 @@ concept WholeLoss =
       Loss::template run<false, Output>(engine, at, at, scalars, scale);
     };
 
+/// Whether a layer is, or ends with, a Fork<Outputs, ...>.
+template <class Layer>
+inline constexpr bool has_outputs = false;
+template <class... Branches>
+inline constexpr bool has_outputs<Fork<Outputs, Branches...>> = true;
+template <class Layer>
+inline constexpr bool ends_with_outputs = has_outputs<Layer>;
+template <regimen::detail::InSequence Layer>
+  requires(children<Layer>::levels == 0 && !is_as<Layer>)
+inline constexpr bool ends_with_outputs<Layer> = ends_with_outputs<regimen::detail::last_child<Layer>>;
+
 /// The rules about the last layer: its output is at least fp32, and what the loss reads.
 template <class Layer>
 struct last_layer_rules {
   using type = mp::mp_list<rule::final_output_at_least_fp32<typename explicit_element<Layer>::type>>;
 };
+template <regimen::detail::InSequence Layer>
+  requires ends_with_outputs<Layer>
+struct last_layer_rules<Layer> : last_layer_rules<regimen::detail::last_child<Layer>> {};
 template <class... Branches>
 struct last_layer_rules<Fork<Outputs, Branches...>> {
   using type = mp::mp_append<typename last_layer_rules<Branches>::type...>;
@@ -67,16 +89,6 @@ struct loss_and_output_rules<SumOf<Losses...>, Value<T, JoinedShapes<Shapes...>>
                                                    Value<T, Shapes>, Value<typename Found::Element, Shapes>>::type...>;
 };
 
-/// Whether a layer is, or ends with, a Fork<Outputs, ...>.
-template <class Layer>
-inline constexpr bool has_outputs = false;
-template <class... Branches>
-inline constexpr bool has_outputs<Fork<Outputs, Branches...>> = true;
-template <class Layer>
-inline constexpr bool ends_with_outputs = has_outputs<Layer>;
-template <class First, class... Others>
-inline constexpr bool ends_with_outputs<Sequential<First, Others...>> =
-    ends_with_outputs<mp::mp_back<mp::mp_list<First, Others...>>>;
 template <class Layers>
 constexpr bool outputs_come_last() {
   std::size_t count = 0;
@@ -85,6 +97,64 @@ constexpr bool outputs_come_last() {
   if constexpr (mp::mp_empty<Layers>::value) return true;
   else return count == (ends_with_outputs<mp::mp_back<Layers>> ? 1 : 0);
 }
+
+// ---- the last layer and the loss that reads it
+
+/// What a loss takes its input for: the logits of classes, of questions, or numbers. Of a loss in a wrapper, that loss's.
+enum class Takes { numbers, logits_of_classes, logits_of_questions };
+template <class Smoothing>
+std::integral_constant<Takes, Takes::logits_of_classes> taken_by(const SmoothedCrossEntropy<Smoothing>*);
+template <bool masked>
+std::integral_constant<Takes, Takes::logits_of_classes> taken_by(const regimen::detail::SoftCrossEntropyOf<masked>*);
+std::integral_constant<Takes, Takes::logits_of_questions> taken_by(
+    const regimen::detail::PointwiseLoss<pointwise::BinaryCrossEntropy>*);
+std::integral_constant<Takes, Takes::logits_of_questions> taken_by(
+    const regimen::detail::PointwiseLoss<pointwise::Masked<pointwise::BinaryCrossEntropy>>*);
+std::integral_constant<Takes, Takes::numbers> taken_by(const void*);
+template <class Loss>
+inline constexpr Takes takes = decltype(taken_by(static_cast<const Loss*>(nullptr)))::value;
+template <class Loss>
+inline constexpr Takes takes<SampleWeighted<Loss>> = takes<Loss>;
+
+/// Whether all numbers of a layer's output come from a layer of this type: through sequences and joins.
+template <class Layer, class Last, class Ending = last_of<Layer>>
+inline constexpr bool ends_with = std::is_same_v<Ending, Last>;
+template <class Layer, class Last, class... Branches>
+inline constexpr bool ends_with<Layer, Last, Fork<Concat, Branches...>> = (ends_with<Branches, Last> && ...);
+template <class Layer, class Last, std::size_t axis, class... Branches>
+inline constexpr bool ends_with<Layer, Last, Fork<ConcatAlong<axis>, Branches...>> = (ends_with<Branches, Last> && ...);
+template <class Layer, class Last, class... Branches>
+inline constexpr bool ends_with<Layer, Last, Fork<regimen::Last, Branches...>> =
+    ends_with<mp::mp_back<mp::mp_list<Branches...>>, Last>;
+
+/// A last layer, what a loss behind it takes, and the rule that refuses the two together.
+template <class Layer_, Takes takes_, template <class, class, bool> class Rule>
+struct Refused {
+  using Layer = Layer_;
+  template <class Loss, class Ending>
+  using rule = Rule<Loss, Layer, !(takes<Loss> == takes_ && ends_with<Ending, Layer>)>;
+};
+using refused_endings = mp::mp_list<Refused<Softmax, Takes::logits_of_classes, rule::softmax_is_in_the_loss>,
+                                    Refused<Sigmoid, Takes::logits_of_questions, rule::sigmoid_is_in_the_loss>,
+                                    Refused<Sigmoid, Takes::logits_of_classes, rule::logits_take_both_signs>,
+                                    Refused<Softmax, Takes::logits_of_questions, rule::logits_take_both_signs>,
+                                    Refused<Relu, Takes::logits_of_classes, rule::logits_take_both_signs>,
+                                    Refused<Relu, Takes::logits_of_questions, rule::logits_take_both_signs>>;
+
+/// Layer   the last of a model, or a branch of Outputs   Ending   what it ends with
+template <class Loss, class Layer, class Ending = last_of<Layer>>
+struct ending_rules {
+  template <class Pair>
+  using one = typename Pair::template rule<Loss, Layer>;
+  using type = mp::mp_transform<one, refused_endings>;
+};
+template <class Loss, class Weight, class Layer, class Ending>
+struct ending_rules<Weighted<Loss, Weight>, Layer, Ending> : ending_rules<Loss, Layer> {};
+template <class... Losses, class Layer, class... Branches>
+  requires(sizeof...(Losses) == sizeof...(Branches))
+struct ending_rules<SumOf<Losses...>, Layer, Fork<Outputs, Branches...>> {
+  using type = mp::mp_append<typename ending_rules<Losses, Branches>::type...>;
+};
 
 }  // namespace regimen::train
 // SPDX-License-Identifier: Apache-2.0

@@ -33,6 +33,17 @@ struct node_parts<walk::Node<Layer, X, Context, flows>> {
   using layer = typename walk::origin<Layer>::output;
 };
 
+/// Of the chains that a walker is made of, that which has the child at a place.
+template <std::size_t place, class Chain, class... Others>
+constexpr auto chain_with(mp::mp_list<Chain, Others...>) {
+  if constexpr (requires { Chain::places; }) {
+    if constexpr (place < Chain::places[0] + Chain::length || sizeof...(Others) == 0) return mp::mp_identity<Chain>{};
+    else return chain_with<place>(mp::mp_list<Others...>{});
+  } else {
+    return chain_with<place>(mp::mp_list<Others...>{});
+  }
+}
+
 template <class Chain, std::uint64_t digits>
 constexpr auto layer_at() {
   constexpr int level = [] {
@@ -48,10 +59,10 @@ constexpr auto layer_at() {
   constexpr std::size_t index = Chain::index_of(static_cast<std::size_t>(digits / power) - 1);
   using N = typename Chain::template At<index>;
   if constexpr (requires { typename N::Inside; }) return layer_at<typename N::Inside, digits>();
-  else if constexpr (level == 0) return mp::mp_identity<typename node_parts<N>::layer>{};
-  else if constexpr (requires { typename N::Branch; }) return layer_at<typename N::Branch, digits % power>();
-  else if constexpr (requires { typename N::Body; }) return layer_at<typename N::Body, digits % power>();
-  else return mp::mp_identity<typename node_parts<N>::layer>{};
+  else if constexpr (level > 0 && requires { typename N::Walkers; }) {
+    constexpr std::size_t place = static_cast<std::size_t>(digits % power / (power / 256)) - 1;
+    return layer_at<typename decltype(chain_with<place>(typename N::Walkers{}))::type, digits % power>();
+  } else return mp::mp_identity<typename node_parts<N>::layer>{};
 }
 
 /// The owner at a path of the model: a layer, a tied table (after the layers), or memory that belongs to no layer.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/engine/plan/devices.hpp>
+#include <regimen/layer/layer.hpp>
 #include <regimen/policy/accumulate.hpp>
 #include <regimen/policy/clip.hpp>
 #include <regimen/policy/freeze.hpp>
@@ -15,6 +16,7 @@
 #include <regimen/rule/clip_above_zero.hpp>
 #include <regimen/rule/communicator_is_built.hpp>
 #include <regimen/rule/debug_none_stands_alone.hpp>
+#include <regimen/rule/decay_chooses_parameters.hpp>
 #include <regimen/rule/device_is_included.hpp>
 #include <regimen/rule/element_type_is_built.hpp>
 #include <regimen/rule/epilogue_takes_switch.hpp>
@@ -43,6 +45,7 @@
 #include <boost/mp11/list.hpp>
 #include <boost/mp11/set.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
@@ -93,6 +96,15 @@ struct options<Precision<Compute, Master, Reduce>> {
 template <class Fraction>
 struct options<Clip<Norm<Fraction>>> {
   using rules = mp::mp_list<rule::fraction_is_a_ratio<Fraction>>;
+};
+template <class UpdateRule, class Decays>
+struct options<Optimizer<UpdateRule, Decays>> {
+  using rule_of_updates = rule::policy_takes_option<axis::optimizer, UpdateRule>;
+  static constexpr bool chooses = std::is_same_v<Decays, DecayProducts> || requires(const Parameter& parameter) {
+    { Decays::template decays<void>(parameter) } -> std::convertible_to<bool>;
+  };
+  using rules = mp::mp_list<
+      std::conditional_t<rule_of_updates::holds, rule::decay_chooses_parameters<Decays, chooses>, rule_of_updates>>;
 };
 template <class... Layers>
 struct options<Freeze<Layers...>> {

@@ -43,20 +43,6 @@ struct training_rules<Network, Configuration, Freeze<Layers...>> {
 
 // ---- groups of parameters
 
-template <std::size_t group>
-struct CountsGroup {
-  std::size_t tensors = 0;
-  template <class Unit>
-  constexpr void operator()(walk::UnitOffsets, std::size_t, Path) {
-    for (const walk::TensorPlace& tensor : Unit::tensors) tensors += tensor.trains && tensor.group == group ? 1 : 0;
-  }
-};
-template <class Bound, std::size_t group>
-constexpr bool takes_tensors() {
-  CountsGroup<group> counts;
-  Bound::for_each_unit(1, counts);
-  return counts.tensors > 0;
-}
 template <class UpdateRule, class Bound>
 struct group_rules {
   using type = mp::mp_list<>;
@@ -148,7 +134,7 @@ constexpr auto rules_of_bound_model() {
   if constexpr (!mp::mp_empty<Sets>::value) {
     return Sets{};
   } else if constexpr (!trains) {
-    return machine_rules<InferenceRecipe<Network, Configuration>, Configuration>();
+    return machine_rules<Network, InferenceRecipe<Network, Configuration>, Configuration>();
   } else if constexpr (!budget_rule<Network, Configuration>::holds) {
     return mp::mp_list<budget_rule<Network, Configuration>>{};
   } else if constexpr (!mp::mp_empty<cost_rules_t<Network, Configuration>>::value) {
@@ -167,7 +153,7 @@ constexpr auto rules_of_bound_model() {
     else if constexpr (!mp::mp_empty<Slices>::value) return Slices{};
     else if constexpr (!offload_rule<Network, Configuration>::holds)
       return mp::mp_list<offload_rule<Network, Configuration>>{};
-    else return machine_rules<Recipe<Network, Configuration>, Configuration>();
+    else return machine_rules<Network, Recipe<Network, Configuration>, Configuration>();
   }
 }
 

@@ -115,9 +115,9 @@ template <class Default, class... Policies>
 struct named_rule {
   using type = Default;
 };
-template <class Default, class UpdateRule, class... Policies>
+template <class Default, class UpdateRule, class Decays, class... Policies>
   requires(belongs_to<UpdateRule, axis::optimizer>)
-struct named_rule<Default, Optimizer<UpdateRule>, Policies...> {
+struct named_rule<Default, Optimizer<UpdateRule, Decays>, Policies...> {
   using type = UpdateRule;
 };
 template <class Default, class First, class... Policies>

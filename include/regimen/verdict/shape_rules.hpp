@@ -160,14 +160,22 @@ struct check_layer<CrossAttention<Name, HeadCount, Options...>, X, Roles> {
     }
   }();
 };
+/// Layers in sequence.
+template <class Layer, class X, class Roles>
+struct check_sequence {
+  using Children = typename children<Layer>::type;
+  using Inner = mp::mp_apply<check_chain, mp::mp_append<mp::mp_list<X, Roles>, Children>>;
+  using broken = mp::mp_append<broken_of<mp::mp_list<rule::layers_one_to_255<Layer, layer_count<Children>>>>,
+                               typename Inner::broken>;
+  using Output = typename Inner::Output;
+  static constexpr double elements = Inner::elements;
+};
+template <Combinator Layer, class X, class Roles>
+  requires requires { requires children<Layer>::in_sequence; }
+struct check_layer<Layer, X, Roles> : check_sequence<Layer, X, Roles> {};
+/// It may have none, and counts where it stands.
 template <class... Layers, class X, class Roles>
 struct check_layer<Sequential<Layers...>, X, Roles> : check_chain<X, Roles, Layers...> {};
-template <class... Layers, class X, class Roles>
-struct check_layer<Checkpointed<Layers...>, X, Roles> : check_chain<X, Roles, Layers...> {
-  using broken = mp::mp_append<
-      broken_of<mp::mp_list<rule::layers_one_to_255<Checkpointed<Layers...>, layer_count<mp::mp_list<Layers...>>>>>,
-      typename check_chain<X, Roles, Layers...>::broken>;
-};
 template <class T, class... Layers, class X, class Roles>
 struct check_layer<As<T, Layers...>, X, Roles> {
   using broken =
@@ -176,16 +184,11 @@ struct check_layer<As<T, Layers...>, X, Roles> {
   using Output = X;
   static constexpr double elements = 0;
 };
-template <ComputeType T, class... Layers, class X, class Roles>
-struct check_layer<As<T, Layers...>, X, Roles> {
-  using In = std::conditional_t<Number<typename X::Element>, Value<stored_t<T>, typename X::Shape>, X>;
-  using Inner = check_chain<In, regimen::Roles<T, typename Roles::master, typename Roles::reduce>, Layers...>;
-  using broken = mp::mp_append<
-      broken_of<mp::mp_list<rule::layers_one_to_255<As<T, Layers...>, layer_count<mp::mp_list<Layers...>>>>>,
-      typename Inner::broken>;
-  using Output = typename Inner::Output;
-  static constexpr double elements = Inner::elements;
-};
+template <ComputeType T, class... Layers, class X, class Around>
+struct check_layer<As<T, Layers...>, X, Around>  // not `Roles`: nvcc would take the base's template for the parameter
+    : check_sequence<As<T, Layers...>,
+                     std::conditional_t<Number<typename X::Element>, Value<stored_t<T>, typename X::Shape>, X>,
+                     Roles<T, typename Around::master, typename Around::reduce>> {};
 template <class... Layers, class X, class Roles>
 struct check_layer<Residual<Layers...>, X, Roles> {
   using Inner = check_chain<X, Roles, Layers...>;
@@ -198,15 +201,6 @@ struct check_layer<Residual<Layers...>, X, Roles> {
                                          rule::residual_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
                                          rule::residual_keeps_shape<X, X>>>>>;
   using Output = X;
-  static constexpr double elements = Inner::elements;
-};
-template <class Name, class... Layers, class X, class Roles>
-struct check_layer<Shared<Name, Layers...>, X, Roles> {
-  using Inner = check_chain<X, Roles, Layers...>;
-  using broken = mp::mp_append<
-      broken_of<mp::mp_list<rule::layers_one_to_255<Shared<Name, Layers...>, layer_count<mp::mp_list<Layers...>>>>>,
-      typename Inner::broken>;
-  using Output = typename Inner::Output;
   static constexpr double elements = Inner::elements;
 };
 template <bool sound, class Join, class X, class... Outputs>

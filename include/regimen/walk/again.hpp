@@ -15,6 +15,7 @@ struct Node<Again<begin, Entries...>, X, Context, flows> {
   using Inside = Chain<typename fuse<typename Context::Fusing, mp::mp_list<Entries...>>::type, X,
                        std::conditional_t<Context::twice, Context, computed_twice<Context>>, flows, begin>;
   using Output = typename Inside::Output;
+  using Walkers = mp::mp_list<Inside>;
   static constexpr ParameterLayout layout = Inside::layout;
   static constexpr bool active = Inside::active, reads_input = active, reads_output = false, recomputes_output = false,
                         reads_weights = active && layout.count > 0;

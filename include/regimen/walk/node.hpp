@@ -36,6 +36,7 @@ namespace regimen::walk {
 ///               Freeze       freezes<Layer>           Sharding     which slices of the units' buffers a rank keeps
 ///               states       arrays that the optimizer keeps per parameter
 ///               Groups       group_of<Layer>(parameter), states_of(group); void: one group
+///               Decays       decays<Layer>(parameter); void: nothing does
 ///               fuses        whether the fusion pass is applied; Roles::Epilogues: what products apply
 ///               alignment    bytes: every parameter begins at a multiple, in each buffer of its unit
 ///               row_alignment   bytes: so does every row of the model's output, if its last layer can write it so
@@ -54,6 +55,7 @@ struct ContextOf {
   using Tied = typename Shared::Tied;
   using Named = typename Shared::Named;
   using Groups = typename Facts::Groups;
+  using Decays = typename Facts::Decays;
   static constexpr std::size_t states = Facts::states, alignment = Facts::alignment;
   using Epilogues = typename Roles::Epilogues;
   using Fusing = Fuses<Facts::fuses, Epilogues, std::conditional_t<Epilogues::any, Freeze, void>>;
@@ -346,9 +348,10 @@ struct Node {
                            .count = parameter.size(),
                            .element = element_type,
                            .trains = trains,
-                           .decays = parameter.decays(),
                            .rows = parameter.rank > 1 ? parameter.extents[0] : 1,
                            .states = Context::states};
+      if constexpr (!std::is_void_v<typename Context::Decays>)
+        out[-1].decays = Context::Decays::template decays<Owner>(parameter);
       if constexpr (!std::is_void_v<typename Context::Groups>) {
         out[-1].group = Context::Groups::template group_of<Owner>(parameter);
         out[-1].states = Context::Groups::states_of(out[-1].group);

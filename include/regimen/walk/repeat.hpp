@@ -59,6 +59,7 @@ template <std::size_t Count, class Block, class X, class Context, bool flows, st
 struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, flows>::Body, Context> {
   using Walker = Iterated<Count, Block, X, Context, flows>;
   using Body = typename Walker::Body;
+  using Walkers = mp::mp_list<Body>;
   using Weighed = Iterations<Count, Body, Context>;
   using typename Weighed::UnitOfIteration;
   using Weighed::holds_units, Weighed::layout, Weighed::resident_of, Weighed::unit;

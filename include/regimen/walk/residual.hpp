@@ -12,6 +12,7 @@ namespace regimen::walk {
 template <class X, class Context, bool flows, class... Layers>
 struct Node<Residual<Layers...>, X, Context, flows> {
   using Branch = Inner<X, Context, flows, Layers...>;
+  using Walkers = mp::mp_list<Branch>;
   using Output = X;
   static constexpr ParameterLayout layout = Branch::layout;
   static constexpr bool active = Branch::active, reads_input = Branch::reads_input, reads_output = false,

@@ -19,6 +19,9 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   template <std::size_t i>
   using At = typename Child<i, mp::mp_list<Entries...>, X, Context, flows>::type;
   using Output = typename At<count - 1>::Output;
+  template <std::size_t... i>
+  static auto walkers(std::index_sequence<i...>) -> mp::mp_list<At<i>...>;
+  using Walkers = decltype(walkers(std::make_index_sequence<count>{}));
   static constexpr bool is_group = group != not_grouped;
   static constexpr bool recomputes_output = computed_again, active = At<count - 1>::active;
 

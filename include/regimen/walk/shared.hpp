@@ -5,10 +5,7 @@
 #pragma once
 
 #include <regimen/layer/children.hpp>
-#include <regimen/walk/again.hpp>
 #include <regimen/walk/fork.hpp>
-#include <regimen/walk/repeat.hpp>
-#include <regimen/walk/residual.hpp>
 #include <regimen/walk/sequential.hpp>
 
 #include <cstddef>
@@ -21,6 +18,7 @@ template <class Name, class... Layers, class X, class Context, bool flows>
 struct Node<Shared<Name, Layers...>, X, Context, flows> {
   using Branch = typename BranchOf<0, branch_element<void, X, Context>, X, Context, flows, Layers...>::type;
   using Output = typename Branch::Output;
+  using Walkers = mp::mp_list<Branch>;
   static constexpr std::size_t index = mp::mp_find<typename Context::Tied, Shared<Name, Layers...>>::value;
   static constexpr ParameterLayout layout{};
   static constexpr bool active = Branch::active, reads_input = Branch::reads_input, reads_output = Branch::reads_output,
@@ -65,13 +63,20 @@ inline constexpr bool is_shared = false;
 template <class Name, class... Layers>
 inline constexpr bool is_shared<Shared<Name, Layers...>> = true;
 
-/// The chains that a walker is made of. Each child of a combinator of a program's own reads the combinator's input.
+/// The walkers that a walker is made of; a layer's has none. Each child of a combinator of a program's own reads the
+/// combinator's input, unless its walker has the member Walkers, a list.
 template <class Walker>
-struct chains_of {
+struct walkers_in {
   using type = mp::mp_list<>;
 };
+template <class Walker>
+  requires requires { typename Walker::Walkers; }
+struct walkers_in<Walker> {
+  using type = typename Walker::Walkers;
+};
 template <Combinator Layer, class X, class Context, bool flows>
-struct chains_of<Node<Layer, X, Context, flows>> {
+  requires(!requires { typename Node<Layer, X, Context, flows>::Walkers; })
+struct walkers_in<Node<Layer, X, Context, flows>> {
  private:
   template <class... Children>
   static auto chains(mp::mp_list<Children...>) -> mp::mp_list<Inner<X, Context, flows, Children>...>;
@@ -79,52 +84,22 @@ struct chains_of<Node<Layer, X, Context, flows>> {
  public:
   using type = decltype(chains(typename children<Layer>::type{}));
 };
-template <class Name, class... Layers, class X, class Context, bool flows>
-struct chains_of<Node<Shared<Name, Layers...>, X, Context, flows>> {
-  using type = mp::mp_list<typename Node<Shared<Name, Layers...>, X, Context, flows>::Branch>;
-};
-template <class... Layers, class X, class Context, bool flows>
-struct chains_of<Node<Residual<Layers...>, X, Context, flows>> {
-  using type = mp::mp_list<typename Node<Residual<Layers...>, X, Context, flows>::Branch>;
-};
-template <std::size_t Count, class Block, class X, class Context, bool flows>
-struct chains_of<Node<Repeat<Count, Block>, X, Context, flows>> {
-  using type = mp::mp_list<typename Node<Repeat<Count, Block>, X, Context, flows>::Body>;
-};
-template <class Join, class... Layers, class X, class Context, bool flows>
-struct chains_of<Node<Fork<Join, Layers...>, X, Context, flows>> {
-  using type = typename Node<Fork<Join, Layers...>, X, Context, flows>::Walkers;
-};
+template <class Walker>
+using walkers_in_t = typename walkers_in<Walker>::type;
 
 /// The walkers of the places of all sets, in the order of the walk: each before those inside of it.
 template <class Walker>
 struct shared_places {
-  using type = mp::mp_list<>;
+  using type = typename shared_places<walkers_in_t<Walker>>::type;
 };
 template <class... Walkers>
 struct shared_places<mp::mp_list<Walkers...>> {
   using type = mp::mp_append<mp::mp_list<>, typename shared_places<Walkers>::type...>;
 };
-template <class Layer, class X, class Context, bool flows>
-  requires Combinator<Layer>
-struct shared_places<Node<Layer, X, Context, flows>> {
-  using Walker = Node<Layer, X, Context, flows>;
-  using Inside = typename shared_places<typename chains_of<Walker>::type>::type;
-  using type = mp::mp_if_c<is_shared<Layer>, mp::mp_push_front<Inside, Walker>, Inside>;
-};
-template <std::size_t begin, class... Entries, class X, class Context, bool flows>
-struct shared_places<Node<Again<begin, Entries...>, X, Context, flows>> {
-  using type = typename shared_places<typename Node<Again<begin, Entries...>, X, Context, flows>::Inside>::type;
-};
-template <class... Entries, class X, class Context, bool flows, std::size_t group, bool computed_again>
-struct shared_places<Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again>> {
- private:
-  using Walked = Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again>;
-  template <std::size_t... i>
-  static auto walkers(std::index_sequence<i...>) -> mp::mp_list<typename Walked::template At<i>...>;
-
- public:
-  using type = typename shared_places<decltype(walkers(std::make_index_sequence<sizeof...(Entries)>{}))>::type;
+template <class Name, class... Layers, class X, class Context, bool flows>
+struct shared_places<Node<Shared<Name, Layers...>, X, Context, flows>> {
+  using Walker = Node<Shared<Name, Layers...>, X, Context, flows>;
+  using type = mp::mp_push_front<typename shared_places<walkers_in_t<Walker>>::type, Walker>;
 };
 
 /// The places of a set among those of all.

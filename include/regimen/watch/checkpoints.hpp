@@ -3,6 +3,7 @@
 
 #include <regimen/core/atomic_file.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/core/file.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/state/parts.hpp>
@@ -18,7 +19,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <span>
@@ -127,10 +127,7 @@ class Checkpoints final {
   }
   static std::vector<std::uint64_t> steps_in(const std::string& folder) {
     std::vector<std::uint64_t> found;
-    std::error_code failed;
-    for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;
-         entry.increment(failed)) {
-      const std::string name = entry->path().filename().string();
+    for (const std::string& name : detail::names_in(folder)) {
       if (!name.starts_with(prefix) || !name.ends_with(suffix)) continue;
       std::uint64_t step = 0;
       const char *const first = name.data() + prefix.size(), *const last = name.data() + name.size() - suffix.size();
@@ -189,9 +186,7 @@ class Checkpoints final {
                 moved + ") are now in " + numbered(k) + "\n");
   }
   void add_to_run_text(const std::string& text) const {
-    const std::string path = folder_ + "/run.txt";
-    std::ifstream file(path, std::ios::binary);
-    const std::string earlier{std::istreambuf_iterator<char>(file), {}};
+    const std::string path = folder_ + "/run.txt", earlier = detail::read_if_there(path).value_or("");
     detail::write_text(path, earlier.empty() ? text : earlier + "\n----\n\n" + text);
   }
   std::string best_text(std::uint64_t step) const { return detail::text_of(best_) + " " + std::to_string(step) + "\n"; }

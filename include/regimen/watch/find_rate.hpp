@@ -3,6 +3,8 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
+#include <regimen/core/printed.hpp>
+#include <regimen/core/refused.hpp>
 #include <regimen/program/groups.hpp>
 #include <regimen/state/patience.hpp>
 #include <regimen/state/trainer_state.hpp>
@@ -126,12 +128,13 @@ class Untouched final {
 template <class Trainer, class Source>
 RateSweep find_rate(Trainer& trainer, const Source& source, const RateOptions& options = {}) {
   if (!(options.from > 0 && is_finite(options.to) && options.to > options.from))
-    throw Error("find_rate", "0 < from < to", std::to_string(options.from) + " and " + std::to_string(options.to));
+    throw Error("find_rate", "0 < from < to",
+                regimen::detail::digits_of(options.from) + " and " + regimen::detail::digits_of(options.to));
   if (train::GroupsOf<typename Trainer::UpdateRule>::has_schedules(trainer.options().optimizer))
     throw Error("find_rate", "groups that follow the Trainer's schedule", "a group with a schedule of its own",
                 "leave out .optimizer.schedules while you look for the rate");
   if (options.steps < 2) throw Error("find_rate, steps", "at least 2", std::to_string(options.steps));
-  if (!(options.stop > 1)) throw Error("find_rate, stop", "more than 1", std::to_string(options.stop));
+  if (!(options.stop > 1)) throw Error("find_rate, stop", "more than 1", regimen::detail::digits_of(options.stop));
   auto& session = train::Inside::session(trainer);
   using Session = typename Trainer::Session;
   const auto inside = session.enter("find_rate");
@@ -165,6 +168,10 @@ RateSweep find_rate(Trainer& trainer, const Source& source, const RateOptions& o
     trainer.fit(source, run, [&](Trainer&, const StepResult& step) { return hear(step); });
   }
   return sweep;
+}
+template <detail::Refused Trainer, class Source>
+RateSweep find_rate(Trainer&, const Source&, const RateOptions& = {}) {
+  return {};
 }
 
 }  // namespace regimen

@@ -1,6 +1,8 @@
 // regimen/watch/metric.hpp — what a metric is, and what it sees of a batch.
 #pragma once
 
+#include <regimen/core/operation/step.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <span>
@@ -15,7 +17,8 @@ namespace regimen {
 ///   targets   as the source writes them: one for each row of classes or tokens; else (samples, target size)
 ///   rows      of all samples: T for each text, 1 for each vector. For a model of several outputs one row for each
 ///             sample, with one output behind the other
-///   weights   of SampleWeighted<...>, whose targets then stand in targets as without it; else empty: each counts as 1
+///   weights   of SampleWeighted<...>, whose targets then stand in targets as without it; else empty. weight(i) is how much target i
+///             counts: |weights[i]|, or 1
 template <class Output, class Label>
 struct MetricBatch final {
   std::span<const Output> outputs;
@@ -23,7 +26,7 @@ struct MetricBatch final {
   std::size_t samples = 0, rows = 0, columns = 0;
   std::span<const float> weights{};
 
-  double weight(std::size_t index) const { return weights.empty() ? 1 : double(weights[index]); }
+  double weight(std::size_t index) const { return weights.empty() ? 1 : op::count_of_weight(double(weights[index])); }
   std::span<const Output> row(std::size_t index) const { return outputs.subspan(index * columns, columns); }
 };
 

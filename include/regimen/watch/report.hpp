@@ -4,6 +4,8 @@
 #include <regimen/core/arena.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
+#include <regimen/core/printed.hpp>
+#include <regimen/core/refused.hpp>
 #include <regimen/train/result.hpp>
 #include <regimen/watch/history.hpp>
 #include <regimen/watch/run_text.hpp>
@@ -13,7 +15,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <initializer_list>
 #include <iterator>
@@ -45,9 +46,7 @@ inline std::string short_text(double number) {
   const bool is_large = std::abs(number) >= 1e4 && std::abs(number) < 1e15;
   if (is_large)
     for (number /= 1000; std::abs(number) >= 1000; ++unit) number /= 1000;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", number);
-  return is_large ? text + std::string(" ") + *unit : text;
+  return printed("%.4g", number) + (is_large ? std::string(" ") + *unit : std::string());
 }
 
 struct Curve final {
@@ -93,11 +92,7 @@ inline std::string chart(const std::string& title, const std::string& across, co
   if (!horizontal.any) return heading + "<p>No numbers.</p>\n</section>\n";
   const auto at_x = [&](double x) { return left + (width - left - right) * horizontal.at(x); };
   const auto at_y = [&](double y) { return height - bottom - (height - top - bottom) * vertical.at(y); };
-  const auto place = [](double x, double y) {
-    char text[64];
-    std::snprintf(text, sizeof text, "%.1f,%.1f", x, y);
-    return std::string(text);
-  };
+  const auto place = [](double x, double y) { return printed("%.1f,%.1f", x, y); };
   std::string svg = heading + "<svg viewBox=\"0 0 760 260\" role=\"img\" aria-label=\"" + escaped(title) + "\">\n";
   const auto words = [&](double x, double y, const char* anchor, const std::string& text) {
     svg += "<text x=\"" + short_text(x) + "\" y=\"" + short_text(y) + "\" text-anchor=\"" + anchor + "\">" +
@@ -257,6 +252,10 @@ std::string report_html(Trainer& trainer, const History& history, const std::str
   page += chart("Samples a second", "step", {speed});
   page += chart("Memory of a step, as planned", "allocations and releases", {memory});
   return page + "<h2>Recipe and plan</h2>\n<pre>" + detail::escaped(run_text(trainer)) + "</pre>\n</body></html>\n";
+}
+template <detail::Refused Trainer>
+std::string report_html(Trainer&, const History&, const std::string& = "A run") {
+  return {};
 }
 
 /// A callback of fit that writes such a file when the run ends:

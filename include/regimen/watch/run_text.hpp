@@ -1,6 +1,8 @@
 // regimen/watch/run_text.hpp — what a rerun needs to know of a run, as text.
 #pragma once
 
+#include <regimen/core/file.hpp>
+#include <regimen/core/refused.hpp>
 #include <regimen/state/patience.hpp>
 #include <regimen/state/trainer_state.hpp>
 #include <regimen/train/fingerprint.hpp>
@@ -10,8 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -22,8 +22,7 @@ namespace regimen {
 namespace detail {
 /// The program and its arguments, as the system has them; each in one line.
 inline std::string command_line() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text = system_text("/proc/self/cmdline");
   while (!text.empty() && text.back() == '\0') text.pop_back();
   for (char& letter : text)
     if (letter == '\0' || letter == '\n') letter = ' ';
@@ -116,6 +115,10 @@ std::string run_text(Trainer& trainer, const std::string& note = {}, std::uint64
   if (session.run.steps != 0 || session.run.epochs != 0) line("fit", detail::text_of_fit(session.run));
   line("hash", std::to_string(train::fingerprint_of<Session>(session.options, session.seed)));
   return text + "\n" + trainer.planned().table();
+}
+template <detail::Refused Trainer>
+std::string run_text(Trainer&, const std::string& = {}, std::uint64_t = train::never) {
+  return {};
 }
 
 }  // namespace regimen

@@ -38,6 +38,8 @@ int main(int, char** argv) {
   while (phase < test::phases && where != test::name_of_phase[phase]) ++phase;
   // Nobody is left to remove it: it lies where the test runs, and the next run begins anew.
   const std::string folder = "mpi_train_failure_" + way + "_" + where + "_" + argv[3], path = folder + "/state";
+  int level = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);  // the deadline is for what comes then
   try {
     comm::Mpi world(std::chrono::seconds(way == "hang" ? 2 : 60));
     if (world.rank() == 0) {

@@ -18,6 +18,9 @@ namespace regimen::op {
 constexpr double bytes_of_weights(View<float> weight, std::size_t count) {
   return weight.is_absent() ? 0 : double(count) * sizeof(float);
 }
+/// How much a target of this weight counts in the divisor of the loss, and in the accuracy: |weight|. Weights of both signs
+/// may have a sum of 0, which divides nothing; 0 is what leaves a target out.
+REGIMEN_HD constexpr double count_of_weight(double weight) { return weight < 0 ? -weight : weight; }
 
 /// Softmax cross-entropy over the columns of each row, fused with its gradient.
 ///   logits (rows,V) S, overwritten by their gradient when WithGradient, left alone otherwise; target (rows) int32
@@ -26,7 +29,7 @@ constexpr double bytes_of_weights(View<float> weight, std::size_t count) {
 ///   and its gradient is exactly 0, whatever its logits (NaN included)
 ///   gradient = (p − q) · scale · scalars.loss_scale           the division by count comes once, later
 ///   leading   elements from row to row of the logits; 0: columns. What lies between two rows is not touched
-///   weight    (rows), absent: 1. A row adds weight times its loss, and its weight to count; its gradient is times weight.
+///   weight    (rows), absent: 1. A row adds weight times its loss, and |weight| to count; its gradient is times weight.
 ///             A row of weight 0 is as an ignored one
 template <bool WithGradient, class S>
 struct CrossEntropy final {
@@ -75,7 +78,7 @@ struct SoftCrossEntropy final {
 /// scalars.correct += rows with a valid target whose logit is the row's largest (the first of equals);
 /// a row with a NaN has no largest logit
 ///   logits (rows,columns) S, `leading` elements from row to row, or 0: columns; target (rows) int32
-///   weight (rows), absent: 1; a row counts as its weight
+///   weight (rows), absent: 1; a row counts as |weight|
 template <class S>
 struct CountCorrect final {
   static constexpr const char* name = "count_correct";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/mapped_file.hpp>
+#include <regimen/core/printed.hpp>  // LocaleC
 #include <regimen/data/tokenizer/bytes.hpp>
 #include <regimen/data/tokenizer/parts.hpp>
 #include <regimen/data/tokenizer/pattern.hpp>
@@ -29,6 +30,7 @@ inline std::string_view text_of(const MappedFile& file, const std::string& path)
 
 inline nlohmann::json parse_json(std::string_view text, const std::string& name) {
   try {
+    const regimen::detail::LocaleC locale;  // the parser takes the first byte alone of a decimal point
     return nlohmann::json::parse(text.begin(), text.end());
   } catch (const nlohmann::json::exception& error) {
     throw Error(name, "JSON", error.what(), "the file is damaged, or cut off");
@@ -96,11 +98,11 @@ class JsonReader final {
     return text.size() <= 80 ? text : text.substr(0, 77) + "...";
   }
   /// A member that is there and not null.
-  static const Json* find(const Json& object, const char* key) {
+  static const Json* find(const Json& object, const std::string& key) {
     const auto found = object.find(key);
     return found == object.end() || found->is_null() ? nullptr : &*found;
   }
-  const Json& need(const Json& object, const char* key) const {
+  const Json& need(const Json& object, const std::string& key) const {
     const Json* const value = find(object, key);
     if (value == nullptr) refuse(key, "a member of this name", "none", "only byte-level BPE is read");
     return *value;
@@ -301,9 +303,9 @@ class JsonReader final {
       const Json& mark = need(piece, "SpecialToken");
       const std::string id = mark.is_object() ? string(need(mark, "id"), "post_processor, single") : "";
       const Json& all = need(object, "special_tokens");
-      if (!all.is_object() || find(all, id.c_str()) == nullptr)
-        refuse("post_processor, special_tokens", "'" + id + "'", "none");
-      const Json& entry = all[id];
+      const Json* const found = all.is_object() ? find(all, id) : nullptr;
+      if (found == nullptr) refuse("post_processor, special_tokens", "'" + id + "'", "none");
+      const Json& entry = *found;
       if (!entry.is_object()) refuse("post_processor, special_tokens", "an object", shown(entry));
       for (const Json& one : array(need(entry, "ids"), "post_processor, special_tokens")) {
         const std::uint64_t token = number(one, "post_processor, special_tokens, ids");

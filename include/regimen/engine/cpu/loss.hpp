@@ -80,7 +80,7 @@ void cross_entropy_of_rows(S* logits, const std::int32_t* targets, Scalars& scal
       const std::size_t target = static_cast<std::uint32_t>(targets[row]);
       const double weight = weights[row];
       const bool ignored = targets[row] == ignore_index || weight == 0, valid = target < columns;
-      if (!ignored) count += weight;
+      if (!ignored) count += op::count_of_weight(weight);
       if (!ignored && valid) {
         loss += weight * cross_entropy(values, columns, target, smoothing, factor * static_cast<S>(weight), writes);
       } else {
@@ -143,7 +143,7 @@ void soft_cross_entropy_of_rows(S* logits, const S* targets, Scalars& scalars, s
         continue;
       }
       loss += weight * soft_cross_entropy(values, target, columns, factor * static_cast<S>(weight), writes);
-      count += weight;
+      count += op::count_of_weight(weight);
     }
     losses[chunk] = loss;
     counts[chunk] = count;
@@ -233,7 +233,7 @@ void compute(const op::PointwiseLoss<Function, WithGradient, S>& o, const Memory
       });
     if (!all_count)
       for (std::size_t i = begin; i < end; ++i)
-        counts[chunk] += detail::counts<Function>(double(target[i])) * weights[i];
+        counts[chunk] += detail::counts<Function>(double(target[i])) * op::count_of_weight(weights[i]);
   });
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
     scalars.loss_sum += losses[chunk];

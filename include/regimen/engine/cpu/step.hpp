@@ -61,7 +61,7 @@ void compute(const op::CountCorrect<S>& o, const Memory& at) {
       nans += is_nan(x[i]) ? 1 : 0;
       if (x[i] > x[largest]) largest = i;
     }
-    const double weight = o.weight.is_absent() ? 1 : static_cast<double>(at(o.weight)[row]);
+    const double weight = o.weight.is_absent() ? 1 : op::count_of_weight(static_cast<double>(at(o.weight)[row]));
     correct += nans == 0 && static_cast<std::size_t>(target[row]) == largest ? weight : 0;
   }
   at(o.scalars)->correct += correct;

@@ -82,7 +82,7 @@ class Engine : public engine::EveryIteration {
             "memory of the GPU", "at most " + std::to_string(unused) + " bytes, which are free",
             std::to_string(needed) + " bytes, as planned" +
                 (needed == plan.peak ? "" : " for the " + std::to_string(ranks->size()) + " ranks that share it"),
-            "choose a smaller batch, Checkpoint<Every<1>> or another GPU\n" + plan.table());
+            "choose a smaller batch, Checkpoint<Every<1>> or another GPU", plan.table());
     }
   }
 

@@ -21,7 +21,6 @@
 #include <deque>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -57,7 +56,6 @@ struct Job {
   std::uint64_t client = 0;
   Frame frame;
   std::vector<std::byte> payload;
-  Extents shape;
   std::size_t reserved = 0;
 };
 
@@ -66,29 +64,50 @@ struct Reply {
   std::vector<std::byte> first, second;
   std::size_t reserved = 0;  // of the memory for answers
   std::size_t samples = 0;
-  std::optional<Extents> opens;  // a shape that is served from now on
 };
 
 /// What the threads of a worker have for each other.
 struct Exchange final {
+  enum class Seat : unsigned char { None, Wanted, Vacated, Kept };
+
   Waker waker;  // the thread that moves bytes
-  std::condition_variable todo, ended;
+  std::condition_variable todo, ended, seated;
   std::mutex mutex;
   // Guarded.
   std::vector<Socket> arrivals;
   std::deque<Job> jobs;
   std::vector<std::pair<std::uint64_t, Reply>> done;
+  Seat seat = Seat::None;  // for somebody who is at the door
   bool stop = false;
 };
 
 /// Reads requests and sends answers. A request waits, unread by more than its keys, until there is memory for its answer;
-/// who stops within a message, or does not read its answer in time, is hung up on.
+/// who stops within a message, or does not read its answer in time, is hung up on. Where all seats are taken, somebody new
+/// gets the seat of who has asked for nothing for the longest time, the deadline at least.
 class Clients final {
  public:
-  Clients(Exchange& exchange, std::size_t memory, comm::Deadline deadline)
-      : exchange_(exchange), memory_(memory), deadline_(deadline) {}
+  /// bytes, size   of a sample, and the number of samples      seats   connections at once
+  Clients(Exchange& exchange, std::size_t bytes, std::uint64_t size, std::size_t memory, std::size_t seats,
+          comm::Deadline deadline)
+      : exchange_(exchange), bytes_(bytes), size_(size), memory_(memory), seats_(seats), deadline_(deadline) {}
 
-  std::size_t count() const { return count_.load(std::memory_order_relaxed); }
+  /// For the thread that lets trainers in, before each arrival: whether there is a seat for it, which it then has.
+  bool take_seat() {
+    if (count_ >= seats_) {
+      std::unique_lock lock(exchange_.mutex);
+      exchange_.seat = Exchange::Seat::Wanted;
+      exchange_.waker.wake();
+      exchange_.seated.wait_for(lock, std::chrono::seconds(1),
+                                [this] { return exchange_.seat != Exchange::Seat::Wanted || exchange_.stop; });
+      const bool is_vacated = exchange_.seat == Exchange::Seat::Vacated;
+      exchange_.seat = Exchange::Seat::None;
+      if (!is_vacated) return false;
+    }
+    ++count_;
+    return true;
+  }
+  /// It did not come after all.
+  void leave_seat() { --count_; }
   /// Samples that have been sent.
   std::uint64_t samples() const { return served_.load(std::memory_order_relaxed); }
 
@@ -98,6 +117,7 @@ class Clients final {
     std::vector<std::uint64_t> numbers;
     for (;;) {
       if (!collect()) return;
+      offer_seat();
       for (auto& [number, client] : clients_)  // an answer to one that has gone had memory
         if (client.is_held) accept(number, client);
       polls.assign(1, {*exchange_.waker, POLLIN, 0});
@@ -144,18 +164,38 @@ class Clients final {
     std::vector<std::byte> payload;
     std::size_t received = 0;  // of the frame and what follows it
     bool is_held = false;      // a whole request, for which there is no memory yet
-    std::optional<Extents> shape;
-    std::uint64_t size = 0;
+    bool has_opened = false;
     std::size_t pending = 0;  // requests without an answer
     std::deque<Reply> replies;
     std::size_t sent = 0;  // of the first reply
     Clock::time_point read_by, write_by;
-    bool goes = false;  // when its replies are sent
+    Clock::time_point idle_since;  // if nothing is pending
+    bool goes = false;             // when its replies are sent
   };
 
   /// Whether a trainer must say something by `read_by`: what it opens, or the rest of a message.
   static bool awaits(const Client& client) {
-    return !client.is_held && (client.received > 0 || (!client.shape && client.pending == 0));
+    return !client.is_held && (client.received > 0 || (!client.has_opened && client.pending == 0));
+  }
+
+  /// Hangs up on who has been idle for the longest time, if somebody is at the door.
+  void offer_seat() {
+    {
+      const std::lock_guard lock(exchange_.mutex);
+      if (exchange_.seat != Exchange::Seat::Wanted) return;
+    }
+    auto longest = clients_.end();
+    for (auto client = clients_.begin(); client != clients_.end(); ++client)
+      if (client->second.pending == 0 && !client->second.is_held &&
+          (longest == clients_.end() || client->second.idle_since < longest->second.idle_since))
+        longest = client;
+    const bool vacates = longest != clients_.end() && Clock::now() >= end_of(deadline_, longest->second.idle_since);
+    if (vacates) forget(longest);
+    {
+      const std::lock_guard lock(exchange_.mutex);
+      exchange_.seat = vacates ? Exchange::Seat::Vacated : Exchange::Seat::Kept;
+    }
+    exchange_.seated.notify_all();
   }
 
   /// What the other threads have for this one; false at the end.
@@ -173,7 +213,7 @@ class Clients final {
       Client& client = clients_[next_client_++];
       client.socket = std::move(socket);
       client.read_by = end_of(deadline_, now);
-      ++count_;
+      client.idle_since = now;
     }
     for (auto& [number, reply] : done) {
       const auto found = clients_.find(number);
@@ -182,12 +222,8 @@ class Clients final {
         continue;
       }
       Client& client = found->second;
-      if (reply.opens) {
-        client.shape = reply.opens;
-        client.size = reply.samples;
-      } else if (reply.frame.kind == Kind::Failed && !client.shape) {
-        client.goes = true;
-      }
+      if (reply.frame.kind == Kind::Opened) client.has_opened = true;
+      if (!client.has_opened) client.goes = true;
       if (client.replies.empty()) client.write_by = end_of(deadline_, now);
       client.replies.push_back(std::move(reply));
     }
@@ -228,12 +264,13 @@ class Clients final {
       if (sent < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
       client.sent += static_cast<std::size_t>(sent);
       if (client.sent < sizeof(Frame) + reply.frame.bytes) continue;
-      if (!reply.opens) served_.fetch_add(reply.samples, std::memory_order_relaxed);
+      served_.fetch_add(reply.samples, std::memory_order_relaxed);
       reserved_ -= reply.reserved;
       client.replies.pop_front();
       client.sent = 0;
       --client.pending;
       client.write_by = end_of(deadline_, now);
+      client.idle_since = now;
     }
     return true;
   }
@@ -256,8 +293,8 @@ class Clients final {
       if (in_frame) {
         const Frame& frame = client.frame;
         const bool opens = frame.kind == Kind::Open && frame.bytes >= sizeof(Extents) &&
-                           frame.bytes <= sizeof(Extents) + most_words && !client.shape && client.pending == 0;
-        const bool asks = frame.kind == Kind::Read && client.shape && frame.bytes > 0 &&
+                           frame.bytes <= sizeof(Extents) + most_words && !client.has_opened && client.pending == 0;
+        const bool asks = frame.kind == Kind::Read && client.has_opened && frame.bytes > 0 &&
                           frame.bytes <= most_bytes_asked && frame.bytes % sizeof(Key) == 0;
         if (!frame.is_whole() || frame.first != frame.bytes || (!opens && !asks)) return false;
         client.payload.resize(frame.bytes);
@@ -275,18 +312,13 @@ class Clients final {
     job.client = number;
     job.frame = client.frame;
     job.reserved = overhead + most_words;
-    if (client.frame.kind == Kind::Open) {  // reads some samples; too large ones are refused
-      std::memcpy(&job.shape, client.payload.data(), sizeof(Extents));
-      job.reserved += (std::min)(job.shape.bytes(), memory_ / 2);
-    }
     if (client.frame.kind == Kind::Read) {
       const std::size_t count = client.payload.size() / sizeof(Key);
-      job.shape = *client.shape;
-      job.reserved += count * (job.shape.bytes() + sizeof(Key));  // both are bounded: see open()
+      job.reserved += count * (bytes_ + sizeof(Key));  // both are bounded: see the constructor of Host
       for (std::size_t i = 0; i < count; ++i) {
         Key key;
         std::memcpy(&key, client.payload.data() + i * sizeof key, sizeof key);
-        if (key.index >= client.size) return false;
+        if (key.index >= size_) return false;
       }
     }
     if (job.reserved > memory_) return false;
@@ -306,7 +338,9 @@ class Clients final {
   }
 
   Exchange& exchange_;
-  const std::size_t memory_;
+  const std::size_t bytes_;
+  const std::uint64_t size_;
+  const std::size_t memory_, seats_;
   const comm::Deadline deadline_;
   std::map<std::uint64_t, Client> clients_;
   std::uint64_t next_client_ = 0;

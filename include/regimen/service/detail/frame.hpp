@@ -13,9 +13,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 #include <limits>
-#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,6 +64,9 @@ inline Frame frame_of(Kind kind, std::uint32_t number, std::span<const std::byte
 
 /// What a trainer may ask at once, and the words that a worker may say.
 inline constexpr std::size_t most_keys = 256, most_words = 4096, most_bytes_asked = most_keys * sizeof(Key);
+/// Limits of what a worker may say of itself. A million samples a second come to the end of most_samples after nine years.
+inline constexpr std::uint64_t most_samples = std::uint64_t{1} << 48, least_memory = std::uint64_t{1} << 16;
+inline constexpr std::uint32_t most_threads = 1024;
 static_assert(sizeof(Key) == 24 && std::has_unique_object_representations_v<Key>);
 
 struct Extents final {
@@ -91,8 +92,28 @@ struct Extents final {
                ? (std::numeric_limits<std::size_t>::max)()
                : static_cast<std::size_t>(all);
   }
+  /// Whether a worker of these samples may serve a trainer's. A bound that is 0 is none: a loader checks ids against its own.
+  bool serve(const Extents& wanted) const {
+    const auto agree = [](std::uint64_t here, std::uint64_t there) { return here == 0 || there == 0 || here == there; };
+    return input == wanted.input && target == wanted.target && input_bytes == wanted.input_bytes &&
+           target_bytes == wanted.target_bytes && agree(bound, wanted.bound) && agree(classes, wanted.classes);
+  }
+  /// "33 inputs of 4 bytes and 1 target of 4 bytes, ids below 1000"
+  std::string words() const {
+    const auto values = [](std::uint64_t count, const char* noun, std::uint64_t bytes) {
+      return regimen::detail::counted(static_cast<std::size_t>(count), noun) + " of " +
+             regimen::detail::counted(static_cast<std::size_t>(bytes), "byte");
+    };
+    return values(input, "input", input_bytes) + " and " + values(target, "target", target_bytes) +
+           (bound == 0 ? "" : ", ids below " + std::to_string(bound)) +
+           (classes == 0 || classes == bound ? "" : ", classes below " + std::to_string(classes));
+  }
   bool operator==(const Extents&) const = default;
 };
+template <class In, class Label>
+Extents extents_of(const SampleShape& shape) {
+  return {shape.input, shape.target, shape.vocabulary_or_classes, shape.classes, sizeof(In), sizeof(Label)};
+}
 
 /// What identifies a pipeline, beside its name. `print` is a sum over the first, the middle and the last sample.
 struct Opened final {
@@ -166,8 +187,6 @@ class Samples {
 
   virtual std::string name() const = 0;
   virtual std::string types() const = 0;
-  /// Whether elements have the bytes that the extents say: buffers are made by those, and written by the types' own.
-  virtual bool fits(const Extents& shape) const = 0;
   /// The number of samples of that shape; the source's Error if it has none such.
   virtual std::size_t size(const SampleShape& shape) const = 0;
   /// Inputs one behind the other, and targets.
@@ -186,9 +205,6 @@ class SamplesOf final : public Samples {
 
   std::string name() const override { return regimen::detail::name_of_source(source_); }
   std::string types() const override { return words_of_types<In, Label>(); }
-  bool fits(const Extents& shape) const override {
-    return shape.input_bytes == sizeof(In) && shape.target_bytes == sizeof(Label);
-  }
   std::size_t size(const SampleShape& shape) const override { return source_.size(shape); }
   void read(std::span<const Key> keys, const SampleShape& shape, std::byte* input, std::byte* target) const override {
     auto* const inputs = reinterpret_cast<In*>(input);
@@ -204,23 +220,20 @@ class SamplesOf final : public Samples {
   const S source_;
 };
 
-/// What identifies a pipeline. A sample that cannot be read counts as none: its error is for whoever asks for it.
+/// What identifies a pipeline; throws what the source throws at one of the three samples.
 [[gnu::cold]] inline Opened identify(const Samples& samples, const Extents& shape) {
   Opened opened;
   const SampleShape extents = shape.sample_shape();
   const std::size_t size = samples.size(extents);
   opened.size = size;
+  if (size > most_samples)
+    throw Error(samples.name(), "at most 2^48 samples, which a data service can number", std::to_string(size));
   std::vector<std::byte> input(shape.bytes_of_input()), target(shape.bytes_of_target());
   for (const std::size_t index : {std::size_t{0}, size / 2, size == 0 ? 0 : size - 1}) {
     if (size == 0) break;
     const Key key{index, 0, 0};
-    std::uint32_t sum = 0;
-    try {
-      samples.read(std::span(&key, 1), extents, input.data(), target.data());
-      sum = crc32c(input) ^ masked_crc32c(target);
-    } catch (const std::bad_alloc&) { throw; } catch (const std::exception&) {
-    }
-    opened.print = opened.print * 31 + sum;
+    samples.read(std::span(&key, 1), extents, input.data(), target.data());
+    opened.print = opened.print * 31 + (crc32c(input) ^ masked_crc32c(target));
   }
   return opened;
 }

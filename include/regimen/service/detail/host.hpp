@@ -42,22 +42,19 @@ namespace service {
 using comm::detail::Address;
 
 /// Serves samples. One thread lets trainers in, one moves bytes, the others compute samples; so a slow or silent trainer
-/// keeps nobody waiting. What a stranger can cost: a connection of the handshake's 64 for 10 s, and 7 KiB.
+/// keeps nobody waiting. What a stranger can cost: a connection of the handshake's 64 for 10 s, and 7 KiB. The extents of
+/// samples are those that the worker was told; a trainer's are compared with them, and used for nothing.
 class Host final {
  public:
-  Host(std::unique_ptr<const Samples> samples, const ServeOptions& options)
+  Host(std::unique_ptr<const Samples> samples, const Extents& shape, const ServeOptions& options)
       : samples_(std::move(samples)),
+        shape_(shape),
         options_(options),
         name_(options.name.empty() ? samples_->name() : options.name),
         secret_(options.secret ? *options.secret : comm::secret_from(comm::detail::look_in_environment)),
         threads_(options.workers == 0 ? static_cast<std::size_t>(processors()) : options.workers),
-        clients_(exchange_, options.memory, options.deadline) {
-    constexpr std::size_t most_threads = 1024;
-    if (threads_ > most_threads)
-      throw Error("serve, workers", "at most " + std::to_string(most_threads) + " threads", std::to_string(threads_));
-    if (options.memory < least_memory)
-      throw Error("serve, memory", std::to_string(least_memory) + " bytes at least", std::to_string(options.memory));
-    comm::detail::checked(options.deadline);
+        opened_(checked()),
+        clients_(exchange_, shape.bytes(), opened_.size, options.memory, options.connections, options.deadline) {
     listen();
     owner_.take();
     try {
@@ -97,6 +94,7 @@ class Host final {
     exchange_.waker.wake();
     exchange_.todo.notify_all();
     exchange_.ended.notify_all();
+    exchange_.seated.notify_all();
   }
   /// Until stop(); rethrows what ended the service.
   void wait() {
@@ -107,8 +105,25 @@ class Host final {
   }
 
  private:
-  static constexpr std::size_t least_memory = std::size_t{1} << 16;
-
+  /// Refuses options that make no sense, and samples that cannot be read or are too large.
+  Opened checked() const {
+    if (threads_ > most_threads)
+      throw Error("serve, workers", "at most " + std::to_string(most_threads) + " threads", std::to_string(threads_));
+    if (options_.memory < least_memory)
+      throw Error("serve, memory", std::to_string(least_memory) + " bytes at least", std::to_string(options_.memory));
+    comm::detail::checked(options_.deadline);
+    if (shape_.input == 0)
+      throw Error("serve, shape", "the extents of a sample, Trainer::sample_shape()", "samples without an input");
+    if (shape_.bytes() > options_.memory / 2)
+      throw Error("the data service, worker of " + name_,
+                  "samples of at most " + std::to_string(options_.memory / 2) + " bytes, half of .memory",
+                  shape_.bytes() + 1 == 0 ? "more than can be counted" : std::to_string(shape_.bytes()),
+                  "serve with more .memory");
+    Opened opened = identify(*samples_, shape_);
+    opened.memory = options_.memory;
+    opened.threads = static_cast<std::uint32_t>(threads_);
+    return opened;
+  }
   void listen() {
     if (options_.listener >= 0) {
       listener_ = Socket(options_.listener);
@@ -167,7 +182,8 @@ class Host final {
       problem = "this worker speaks version " + std::to_string(protocol) +
                 " of the data service, and the trainer version " + std::to_string(hello.fingerprint) +
                 ": build both from one version of the library";
-    else if (clients_.count() >= options_.connections) {
+    const bool has_seat = problem.empty() && clients_.take_seat();
+    if (problem.empty() && !has_seat) {
       problem = "this worker serves " + std::to_string(options_.connections) +
                 " connections, as many as it was told to: end another trainer, or give it more .connections";
       refused = comm::detail::Answer::now;
@@ -179,8 +195,10 @@ class Host final {
         secret_, answer, comm::detail::Sha256().add(problem.data(), problem.size()).finish());
     const auto soon = Clock::now() + std::chrono::seconds(1);  // the socket's buffer has room
     if (!comm::detail::send_all(*arrival.socket, &answer, sizeof answer, soon) ||
-        !comm::detail::send_all(*arrival.socket, problem.data(), problem.size(), soon) || !problem.empty())
+        !comm::detail::send_all(*arrival.socket, problem.data(), problem.size(), soon) || !has_seat) {
+      if (has_seat) clients_.leave_seat();
       return;
+    }
     // A trainer's machine that vanishes says nothing: the system asks now and then whether it is there.
     const int on = 1, idle = 30, between = 10, times = 3;
     ::setsockopt(*arrival.socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
@@ -235,37 +253,27 @@ class Host final {
     if (types != types_)
       throw Error("the data service, worker of " + name_, "a trainer that reads " + types_, types,
                   "serve samples of the model's types");
-    if (!samples_->fits(shape))
-      throw Error("the data service, worker of " + name_, "elements of the sizes that " + types_ + " have here",
-                  std::to_string(shape.input_bytes) + " and " + std::to_string(shape.target_bytes) + " bytes",
-                  "build both from one version of the library");
-    if (shape.bytes() > options_.memory / 2)
-      throw Error("the data service, worker of " + name_,
-                  "samples of at most " + std::to_string(options_.memory / 2) + " bytes, half of .memory",
-                  shape.bytes() + 1 == 0 ? "more than can be counted" : std::to_string(shape.bytes()),
-                  "serve with more .memory");
-    Opened opened = identify(*samples_, shape);
-    opened.memory = options_.memory;
-    opened.threads = static_cast<std::uint32_t>(threads_);
-    say(job, reply, Kind::Opened, packed(opened, name_));
-    reply.opens = shape;
-    reply.samples = static_cast<std::size_t>(opened.size);
+    if (!shape_.serve(shape))
+      throw Error("the data service, worker of " + name_, "a trainer whose samples have " + shape_.words(),
+                  shape.words(), "serve the shape of the model that is trained, built from one version of the library");
+    say(job, reply, Kind::Opened, packed(opened_, name_));
   }
   void read(const Job& job, Reply& reply) const {
     std::vector<Key> keys(job.payload.size() / sizeof(Key));
     std::memcpy(keys.data(), job.payload.data(), job.payload.size());
-    const SampleShape extents = job.shape.sample_shape();
     reply.samples = keys.size();
-    reply.first.resize(keys.size() * job.shape.bytes_of_input());
-    reply.second.resize(keys.size() * job.shape.bytes_of_target());
-    samples_->read(keys, extents, reply.first.data(), reply.second.data());
+    reply.first.resize(keys.size() * shape_.bytes_of_input());
+    reply.second.resize(keys.size() * shape_.bytes_of_target());
+    samples_->read(keys, shape_.sample_shape(), reply.first.data(), reply.second.data());
     reply.frame = frame_of(Kind::Samples, job.frame.number, reply.first, reply.second);
   }
 
   const std::unique_ptr<const Samples> samples_;
+  const Extents shape_;
   const ServeOptions options_;
   const std::string name_, types_ = samples_->types(), secret_;
   const std::size_t threads_;
+  const Opened opened_;
   Owner owner_;
   Socket listener_;
   Exchange exchange_;

@@ -101,9 +101,15 @@ class Line final {
       throw Lost(words_of(frame, Kind::Failed, deadline), "a worker that can serve the model's samples",
                  "serve data that fit the model");
     const std::string answer = words_of(frame, Kind::Opened, deadline);
-    constexpr std::uint32_t most_threads = 1024;
-    if (!unpack(answer, opened, name) || opened.threads == 0 || opened.threads > most_threads || opened.memory == 0)
-      throw Lost("an answer that makes no sense");
+    if (!unpack(answer, opened, name)) throw Lost("an answer that makes no sense");
+    if (opened.size > most_samples)
+      throw Lost(std::to_string(opened.size) + " samples", "a worker of at most 2^48 samples",
+                 "another program listens there; correct the address");
+    if (opened.threads == 0 || opened.threads > most_threads || opened.memory < least_memory)
+      throw Lost(std::to_string(opened.threads) + " threads and " + std::to_string(opened.memory) + " bytes of memory",
+                 "a worker of 1 to " + std::to_string(most_threads) + " threads and at least " +
+                     std::to_string(least_memory) + " bytes",
+                 "another program listens there; correct the address");
   }
   void ask(std::uint32_t number, std::span<const Key> keys, comm::Deadline deadline) {
     const auto bytes = std::as_bytes(keys);
@@ -145,14 +151,22 @@ class Line final {
   }
   /// In a fork: closes its descriptor of the connection, and says nothing on it.
   void leave() { const Socket closed = std::move(socket_); }
+  /// From another thread: the calls on this connection end soon.
+  void cut() {
+    const std::lock_guard lock(mutex_);
+    shut();
+  }
   /// From another thread: all calls end soon, and no other begins.
   void interrupt() {
     const std::lock_guard lock(mutex_);
     is_interrupted_ = true;
-    if (*socket_ >= 0) ::shutdown(*socket_, SHUT_RDWR);
+    shut();
   }
 
  private:
+  void shut() const {
+    if (*socket_ >= 0) ::shutdown(*socket_, SHUT_RDWR);
+  }
   static Lost ended(int code, comm::Deadline deadline) {
     if (code == 0 || code == ECONNRESET || code == EPIPE) return Lost("it hung up");
     return Lost(code == ETIMEDOUT ? "no answer within " + words(deadline) : system_words(code));

@@ -32,7 +32,8 @@ namespace service {
 
 /// Samples from several workers. Each worker has a thread here, which takes parts of batches from one queue. A part that a
 /// worker does not answer returns to the queue; since a sample is a function of its key, whoever answers writes the same
-/// bytes to the same place.
+/// bytes to the same place. Who reads waits for samples, not for workers: one that connects again and again and sends none
+/// uses up the patience, too.
 class Pool final {
  public:
   Pool(const std::vector<std::string>& addresses, const RemoteOptions& options, std::string types,
@@ -126,37 +127,50 @@ class Pool final {
       throw Error("Remote", "size(shape) to be called before read, and samples of that shape", "others",
                   "give it to fit or a Loader, or call size(shape) first");
     Reading job(keys, *shape_, input, target);
+    if (readers_++ == 0 && !is_barren_) heard_ = Clock::now();
     const std::size_t part = part_of(keys.size());
     for (std::size_t first = 0; first < keys.size(); first += part)
       parts_.emplace_back(job, first, (std::min)(part, keys.size() - first));
     todo_.notify_all();
     while (job.left > 0 && !job.error) {
       if (local_ && compute_part(lock, job)) continue;
-      if (up_ > 0 || local_) {
-        changed_.wait(lock);
-      } else {
-        const Clock::time_point until = end_of(options_.patience, alone_since_);
-        if (changed_.wait_until(lock, until) == std::cv_status::timeout && up_ == 0 && Clock::now() >= until)
-          job.error = std::make_exception_ptr(Error(
-              "the data service", "one of its workers within " + words(options_.patience) + " after the last was lost",
-              words_of_workers(), "start one again, and resume from the last saved state"));
+      const Clock::time_point until = end_of(options_.patience, heard_);
+      if (Clock::now() < until) {
+        changed_.wait_until(lock, until);
+        continue;
       }
+      cut_all();
+      is_barren_ = local_ != nullptr;
+      if (!local_)
+        job.error = std::make_exception_ptr(
+            Error("the data service", "a sample within " + words(options_.patience) + " after the last one",
+                  words_of_workers(), "start workers again, and resume from the last saved state"));
+      else  // what they held comes back, and is computed here
+        changed_.wait(lock, [&] { return job.held == 0 || job.error; });
     }
     // Nobody may write to the caller's memory after this.
     std::erase_if(parts_, [&](const Part& one) { return one.job == &job; });
     changed_.wait(lock, [&] { return job.held == 0; });
+    --readers_;
     if (job.error) std::rethrow_exception(job.error);
   }
 
  private:
+  /// A part that a worker was asked for.
+  struct Flight {
+    std::uint32_t number = 0;
+    Part part;
+  };
   struct Worker {
     explicit Worker(const std::string& address) : line(address) {}
     Line line;
     std::thread thread;
     // Guarded.
     bool was_called = false, is_up = false;
+    bool is_cut = false;  // by this trainer, whose patience is over
     std::uint64_t samples = 0;
     std::string reason;
+    std::string blame;           // the reason, if it has sent nothing since
     std::exception_ptr refusal;  // a worker that will not do, however often it is called
     Opened opened;
   };
@@ -169,7 +183,6 @@ class Pool final {
     if (local_) pipeline_ = Pipeline{local_->name(), "this machine", identify(*local_, shape)};
     shape_ = shape;
     owner_.take();
-    alone_since_ = Clock::now();
     for (const auto& worker : workers_) worker->thread = std::thread([this, one = worker.get()] { run(*one); });
   }
 
@@ -191,10 +204,10 @@ class Pool final {
     return std::clamp<std::size_t>(static_cast<std::size_t>(memory / 4) / (shape_->bytes() + 64), 1, most_keys);
   }
 
-  /// Computes a part of the job here, if no worker is connected; false if there is none to be computed.
+  /// Computes a part of the job here, if no worker is connected or none sends samples; false if there is none to be computed.
   bool compute_part(std::unique_lock<std::mutex>& lock, Reading& job) {
     const auto found = std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) {
-      return part.job == &job && (up_ == 0 || has_failed_everywhere(part));
+      return part.job == &job && (up_ == 0 || is_barren_ || has_failed_everywhere(part));
     });
     if (found == parts_.end()) return false;
     const Part part = std::move(*found);
@@ -224,8 +237,17 @@ class Pool final {
     std::string text;
     for (const auto& worker : workers_)
       text += (text.empty() ? "" : "; ") + worker->line.address() + ": " +
-              (worker->reason.empty() ? "no answer so far" : worker->reason);
+              (worker->blame.empty() ? "no answer so far" : worker->blame);
     return text;
+  }
+  /// Hangs up on all workers, none of which has sent a sample in time: they give back what they were asked for.
+  void cut_all() {
+    for (const auto& worker : workers_) {
+      if (!worker->is_up) continue;
+      worker->is_cut = true;
+      if (worker->blame.empty()) worker->blame = "no answer within " + words(options_.patience);
+      worker->line.cut();
+    }
   }
 
   // ---- the thread of a worker ----
@@ -234,13 +256,14 @@ class Pool final {
     constexpr std::chrono::milliseconds shortest{50}, longest{5000};
     std::chrono::milliseconds pause = shortest;
     for (std::uint64_t before = 0;; before = worker.samples) {
+      std::vector<Flight> flights;
       try {
         connect(worker);
-        serve(worker);
+        serve(worker, flights);
         return;  // stopped
       } catch (const Lost& lost) {
-        lose(worker, lost.what(), lost.refusal(worker.line.address()));
-      } catch (const std::exception& other) { lose(worker, other.what(), nullptr); }
+        lose(worker, lost.what(), lost.refusal(worker.line.address()), flights);
+      } catch (const std::exception& other) { lose(worker, other.what(), nullptr, flights); }
       std::unique_lock lock(mutex_);
       if (worker.samples != before) pause = shortest;  // it was of use
       todo_.wait_for(lock, pause, [this] { return stop_; });
@@ -268,19 +291,32 @@ class Pool final {
     settle_failures();
     changed_.notify_all();
   }
-  void lose(Worker& worker, const std::string& reason, const std::exception_ptr& refusal) {
+  /// Parts in flight, which have no answer, return to the queue.
+  void lose(Worker& worker, const std::string& reason, const std::exception_ptr& refusal,
+            std::vector<Flight>& flights) {
     worker.line.hang_up();
     const std::lock_guard lock(mutex_);
     worker.was_called = true;
-    worker.reason = reason;
+    if (!worker.is_cut) worker.blame = reason;
+    worker.reason = worker.blame;
     worker.refusal = refusal;
+    for (Flight& flight : flights) {
+      if (!worker.is_cut && ++flight.part.losses == Part::most_losses)
+        flight.part.give_up("a worker that survives them",
+                            std::to_string(Part::most_losses) + " connections that ended while they were asked for (" +
+                                words_of_workers() + ")",
+                            "see what the workers report; does one of these samples end the program?");
+      give_back(std::move(flight.part));
+    }
+    worker.is_cut = false;
     if (worker.is_up) {
       worker.is_up = false;
-      if (--up_ == 0) alone_since_ = Clock::now();
-      if (!stop_) say(worker, "is lost (" + reason + ")");
+      --up_;
+      if (!stop_) say(worker, "is lost (" + worker.reason + ")");
     }
     settle_failures();
     changed_.notify_all();
+    todo_.notify_all();
   }
   void say(const Worker& worker, const std::string& what) const {
     if (!options_.says) return;
@@ -299,27 +335,6 @@ class Pool final {
     }
   }
 
-  struct Flight {
-    std::uint32_t number = 0;
-    Part part;
-  };
-  /// Parts in flight; those without an answer return to the queue, whatever ends this.
-  struct Flights {
-    Pool& pool;
-    std::vector<Flight> all;
-    ~Flights() {
-      const std::lock_guard lock(pool.mutex_);
-      for (Flight& flight : all) {
-        if (++flight.part.losses == Part::most_losses)
-          flight.part.give_up("a worker that survives them",
-                              std::to_string(Part::most_losses) + " connections that ended while they were asked for",
-                              "see what the workers report; does one of these samples end the program?");
-        pool.give_back(std::move(flight.part));
-      }
-      pool.changed_.notify_all();
-      pool.todo_.notify_all();
-    }
-  };
   /// Guarded.
   void give_back(Part part) {
     --part.job->held;
@@ -327,31 +342,30 @@ class Pool final {
   }
 
   /// Asks and reads answers, until stopped; throws Lost.
-  void serve(Worker& worker) {
+  void serve(Worker& worker, std::vector<Flight>& flights) {
     const std::size_t depth =
         options_.depth != 0 ? options_.depth : std::clamp<std::size_t>(worker.opened.threads + 2, 2, 256);
-    Flights flights{*this, {}};
     std::uint32_t number = 0;
     for (;;) {
-      std::size_t old = flights.all.size();
+      std::size_t old = flights.size();
       {
         std::unique_lock lock(mutex_);
         const auto next = [&] {
           return std::find_if(parts_.begin(), parts_.end(), [&](const Part& p) { return !p.has_failed_at(&worker); });
         };
-        if (flights.all.empty())
+        if (flights.empty())
           todo_.wait_for(lock, std::chrono::seconds(1), [&] { return stop_ || next() != parts_.end(); });
         if (stop_) return;
-        for (auto part = next(); part != parts_.end() && flights.all.size() < depth; part = next()) {
+        for (auto part = next(); part != parts_.end() && flights.size() < depth; part = next()) {
           ++part->job->held;
-          flights.all.push_back({++number, std::move(*part)});
+          flights.push_back({++number, std::move(*part)});
           parts_.erase(part);
         }
       }
-      for (; old < flights.all.size(); ++old)
-        worker.line.ask(flights.all[old].number, flights.all[old].part.keys(), options_.deadline);
-      if (flights.all.empty()) worker.line.expect_open();
-      else answer(worker, flights.all);
+      for (; old < flights.size(); ++old)
+        worker.line.ask(flights[old].number, flights[old].part.keys(), options_.deadline);
+      if (flights.empty()) worker.line.expect_open();
+      else answer(worker, flights);
     }
   }
   void answer(Worker& worker, std::vector<Flight>& flights) {
@@ -367,6 +381,9 @@ class Pool final {
       part.job->left -= part.count;
       --part.job->held;
       worker.samples += part.count;
+      worker.blame.clear();
+      heard_ = Clock::now();
+      is_barren_ = false;
     } else {
       const std::string text = worker.line.words_of(frame, Kind::Failed, options_.deadline);
       const std::lock_guard lock(mutex_);
@@ -394,8 +411,9 @@ class Pool final {
   std::optional<Extents> shape_;  // does not change after the threads have begun
   std::optional<Pipeline> pipeline_;
   std::deque<Part> parts_;
-  std::size_t up_ = 0;
-  Clock::time_point alone_since_{};
+  std::size_t up_ = 0, readers_ = 0;
+  Clock::time_point heard_{};  // when the last sample came, or somebody began to wait
+  bool is_barren_ = false;     // no worker has sent a sample in time: what is needed is computed here until one does
   bool is_settled_ = false, stop_ = false;
 };
 

@@ -16,7 +16,7 @@ struct RemoteOptions {
   std::size_t chunk = 0;                // samples that are asked for at once; 0: few enough that all workers have some
   std::size_t depth = 0;                // such requests in flight to a worker; 0: two more than its threads
   comm::Deadline deadline = std::chrono::seconds(30);  // for one answer; then the worker is given up, and called again
-  comm::Deadline patience = std::chrono::seconds(60);  // without any worker, before an error
+  comm::Deadline patience = std::chrono::seconds(60);  // without any sample that is waited for, before an error
   bool says = true;  // which workers are lost, and when they are back, on standard error
 };
 

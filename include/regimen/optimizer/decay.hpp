@@ -1,0 +1,55 @@
+// regimen/optimizer/decay.hpp — which parameters weight decay takes.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/core/number.hpp>
+
+#include <string>
+
+namespace regimen {
+
+// ---- what decays, the second option of Optimizer<...>. Your own is a struct like these: Layer is the layer that owns the
+// parameter, which has a role, a shape and a name.
+
+/// Weights of products alone: of Linear, attention, convolutions, recurrent layers. The default, and llm.c's.
+struct DecayProducts final {
+  template <class Layer>
+  static constexpr bool decays(const auto& parameter) {
+    return parameter.role == decltype(parameter.role)::matrix;
+  }
+};
+/// And tables: embeddings, positions. All but norms and biases, as nanoGPT and transformers' Trainer have it.
+struct DecayProductsAndTables final {
+  template <class Layer>
+  static constexpr bool decays(const auto& parameter) {
+    using Role = decltype(parameter.role);
+    return parameter.role == Role::matrix || parameter.role == Role::table;
+  }
+};
+/// Every parameter, biases and norms too, as optimizers of PyTorch that are given model.parameters().
+struct DecayAll final {
+  template <class Layer>
+  static constexpr bool decays(const auto&) {
+    return true;
+  }
+};
+
+namespace detail {
+
+/// Throws Error for a weight decay that reaches no parameter. The decay that a rule has by default is nobody's word.
+template <class UpdateRule>
+[[gnu::cold]] void expect_decay_reaches(bool reaches, const std::string& prefix,
+                                        const typename UpdateRule::Options& options) {
+  if constexpr (requires { double(options.weight_decay); }) {
+    if (reaches || options.weight_decay == 0 || options.weight_decay == typename UpdateRule::Options{}.weight_decay)
+      return;
+    throw Error("options." + prefix + "weight_decay", "0, as no parameter that it would reach decays",
+                digits_of(options.weight_decay),
+                "leave it out, or say what decays: Optimizer<..., DecayAll> or DecayProductsAndTables");
+  }
+}
+
+}  // namespace detail
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

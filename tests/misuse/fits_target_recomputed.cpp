@@ -1,0 +1,16 @@
+// A sample that does not fit, unless blocks are recomputed.
+// expect: the plan needs more bytes than its Target has; add Checkpoint<Every<1>>, or name a larger Target
+// names: regimen::rule::Together<regimen::Checkpoint<regimen::Every<1>>>
+#include "../support/model_recipe.hpp"
+
+using namespace regimen;
+
+using Block = Residual<Linear<256>, Gelu, Linear<64>>;
+struct Deep : Model<Input<Vector<8>>, Linear<64>, Repeat<8, Block>, Linear<4>> {};
+#ifndef REGIMEN_MISUSE
+using Train = Trainer<Deep, Target<targets::host<4_MiB + 65'000>>, Batch<1>, Checkpoint<Every<1>>>;
+#else
+using Train = Trainer<Deep, Target<targets::host<4_MiB + 65'000>>, Batch<1>>;
+#endif
+
+int main() { return sizeof(Train) == 0; }
