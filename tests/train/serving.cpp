@@ -30,7 +30,7 @@ struct Positions {
   }
 };
 
-double train(const std::string& path) {
+double train_controller(const std::string& path) {
   Trainer<Net, Batch<50>, Loss<MeanSquaredError>> trainer{
       {.optimizer = {.learning_rate = 3e-3}, .schedule = Schedule::warmup_cosine(20, 200)}};
   const Positions positions;
@@ -140,7 +140,7 @@ TEST_CASE("a model is trained, saved, loaded, and predicts, in threads, too") {
   const std::string path = directory / "net.safetensors";
   // The mean square of a target sin(a) sin(a + 6) is (1 + cos²(6)) / 8 or more, about 0.36: a tenth of it is learnt.
   CHECK(train_by_steps(path) < 0.036);
-  CHECK(train(path) < 0.036);
+  CHECK(train_controller(path) < 0.036);
   std::vector<std::vector<float>> positions(3, std::vector<float>(24));
   std::vector<float> expected, largest;
   for (std::size_t p = 0; p < 3; ++p) {
