@@ -40,3 +40,4 @@ TEST_CASE("a second thread is refused until the first has left, also by an excep
   } catch (int) {}
   CHECK(of_another_thread(one) == OneThread::Admission::entered);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -1,14 +1,14 @@
 #!/bin/bash
 # quoted.sh ROOT: what the documentation quotes stands in the programs that the tests compile, line for line.
-# docs/update_rules.md shows the rule of tests/support/lars.hpp; docs/extending.md, docs/names.md, docs/tune.md and
-# docs/data_service.md name a file before each block.
+# docs/update_rules.md shows the rule of tests/support/lars.hpp; docs/extending.md, docs/inference.md, docs/names.md,
+# docs/tune.md and docs/data_service.md name a file before each block.
 set -eu
 shown() { awk '/^```cpp$/ { inside = 1; next } /^```$/ { if (inside) exit } inside' "$1/docs/update_rules.md"; }
 compiled() { sed -n '/^\/\/ docs: begin$/,/^\/\/ docs: end$/p' "$1/tests/support/lars.hpp" | sed '1d;$d'; }
 diff -u <(compiled "$1") <(shown "$1")
 [ -n "$(shown "$1")" ]
 
-for page in data_service extending names tune; do
+for page in data_service extending inference names tune; do
 awk -v root="$1" -v page="docs/$page.md" '
   function text_of(path,    text, line) {
     while ((getline line < path) > 0) text = text line "\n"

@@ -18,6 +18,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
 using namespace regimen;
@@ -238,5 +240,61 @@ TEST_CASE("the remainder of an epoch is a short batch, or dropped with every ste
   CHECK(steps<5, 2>(23, {.epochs = 3, .remainder = Remainder::Drop, .progress = false}, said) == Samples(6, 10));
   CHECK(steps<5, 3>(23, {.epochs = 2, .remainder = Remainder::Drop, .progress = false}, said) ==
         Samples(2, 15));  // 8 batches: 2 are no step
+}
+
+namespace {
+/// Sample 17 has an infinite input; samples 24 to 31, a whole step, have no valid target.
+struct Spoilt {
+  std::size_t size(const SampleShape&) const { return 40; }
+  void read(std::size_t index, Sample<float, std::int32_t> sample) const {
+    for (std::size_t i = 0; i < sample.input.size(); ++i) sample.input[i] = float((index * 7 + i) % 5) - 2;
+    if (index == 17) sample.input[0] = std::numeric_limits<float>::infinity();
+    sample.target[0] = index / 8 == 3 ? ignore_index : std::int32_t(index % 4);
+  }
+};
+std::size_t occurrences(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+}  // namespace
+
+TEST_CASE("fit counts the steps that a gradient that is not finite has skipped, and says so once") {
+  const FitOptions twice{.epochs = 2, .order = Order::Sequential};
+  const auto fit = [&]<class Train>(std::type_identity<Train>, const FitOptions& run, Fitted& fitted,
+                                    std::string& said) {
+    Train trainer({.optimizer = {.learning_rate = 1e-3}, .threads = 1});
+    std::uint64_t heard = 0;
+    said = support::captured_error([&] {
+      fitted = trainer.fit(Spoilt{}, run, [&](auto&, const StepResult& step) {
+        heard += step.skipped();
+        if (!Train::scales_loss) CHECK(step.skipped() == (step.step % 5 == 3));
+        CHECK(step.applied == (!step.skipped() && step.step % 5 != 4));
+      });
+    });
+    CHECK(fitted.skipped == heard);
+  };
+  Fitted fitted;
+  std::string said;
+  using Plain = Trainer<Net, Batch<8>>;
+  fit(std::type_identity<Plain>{}, twice, fitted, said);
+  CHECK(fitted.skipped == 2);
+  CHECK(occurrences(said, "changed no weight") == 1);
+  CHECK(occurrences(said,
+                    "regimen: step 3 changed no weight, as a gradient was not finite; Debug<Anomaly> finds the layer, "
+                    "Fitted::skipped counts such steps\n") == 1);
+  FitOptions quiet = twice;
+  quiet.progress = false;
+  fit(std::type_identity<Plain>{}, quiet, fitted, said);
+  CHECK(fitted.skipped == 2);
+  CHECK(said.empty());
+  using Scaled = Trainer<Net, Batch<8>, Precision<fp16, fp32>, LossScale<DynamicScale<(std::size_t{1} << 36)>>>;
+  fit(std::type_identity<Scaled>{}, twice, fitted, said);
+  CHECK(fitted.skipped > 2);
+  CHECK(occurrences(said, "changed no weight") == 1);
+  CHECK(
+      said.ends_with("regimen: " + std::to_string(fitted.skipped) +
+                     " of 10 steps changed no weight, as a gradient was not finite; some belong to LossScale<Dynamic>, "
+                     "which tries larger scales\n"));
 }
 // SPDX-License-Identifier: Apache-2.0

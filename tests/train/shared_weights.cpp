@@ -219,3 +219,4 @@ TEST_CASE("Inferences move, in a std::vector, too; weights live as long as one t
   CHECK(::test::says(::test::error_of([&] { (void)models.back().share(); }), "one that was moved away"));
   models.back() = taken.share();
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -124,7 +124,6 @@ TEST_CASE("fit and step are called in many ways") {
   trainer.step(std::array<float, 4>{}, std::span(y));
   CHECK(trainer.steps_done() == 13);
 }
-// SPDX-License-Identifier: Apache-2.0
 
 TEST_CASE("a second thread in a Trainer gets an Error from every member that works; callbacks of fit call them") {
   Train trainer;
@@ -175,3 +174,4 @@ TEST_CASE("a second thread in a Trainer gets an Error from every member that wor
   CHECK(!::test::error_of([&] { trainer.load(directory / "nowhere"); }).empty());
   CHECK(of_another_thread([&] { trainer.step(inputs, labels); }).empty());  // an exception has left, too
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -228,12 +228,18 @@ struct FitLoop final {
     // Without callbacks the results of a step are read while the next step runs, unless that must not follow an
     // anomaly.
     constexpr bool reads_late = sizeof...(Callbacks) == 0 && !Trainer::Recipe::checks_finite;
+    constexpr bool moves_scale = Trainer::Recipe::loss_scaling.growth_interval > 0;
+    std::size_t finished = 0;
     typename Session::Ran* before = nullptr;
     const auto finish = [&](typename Session::Ran& ran) {
       StepResults results;
       session.guarded([&] { results = session.finish(ran); });
       fitted.loss = results.back().loss;
+      finished += results.size();
       for (const StepResult& result : results) {
+        if (result.skipped() && ++fitted.skipped == 1 && !moves_scale)
+          progress.skips("step " + std::to_string(result.step),
+                         "Debug<Anomaly> finds the layer, Fitted::skipped counts such steps");
         input.step(result.milliseconds, result.waited);
         progress.input(input.share());
         progress.step(result.step, result.loss, result.samples * Trainer::target_size, result.milliseconds);
@@ -275,6 +281,9 @@ struct FitLoop final {
     finish_before();
     if (validation != nullptr && patience.validated_at != session.steps_done) validate();
     if (epoch.is_open) tell_metrics(false);
+    if (moves_scale && fitted.skipped > 0)
+      progress.skips(std::to_string(fitted.skipped) + " of " + regimen::detail::counted(finished, "step"),
+                     "some belong to LossScale<Dynamic>, which tries larger scales");
     fitted.steps = session.steps_done;
     fitted.input_share = input.share();
     fitted.workers = loader.workers();

@@ -79,6 +79,13 @@ class Progress {
   /// How long steps have waited for data so far, of all their time.
   void input(double share) { input_share_ = share; }
 
+  /// Says that steps change no weight, so far or in all.
+  [[gnu::cold]] void skips(const std::string& which, const char* why) {
+    if (!shown_) return;
+    clear();
+    write("regimen: " + which + " changed no weight, as a gradient was not finite; " + why + "\n");
+  }
+
   void validation(std::uint64_t step, double loss, double accuracy) {
     has_accuracy_ = is_finite(accuracy);
     if (shown_) draw_validation(step, loss, accuracy);

@@ -47,6 +47,9 @@ struct StepResult {
   double milliseconds = 0, waited = 0;
   std::size_t samples = 0, targets = 0;
   double weight = 0;
+
+  /// Whether a gradient that is not finite is why the step was not applied.
+  constexpr bool skipped() const { return !applied && weight != 0; }
 };
 
 /// The result of an evaluation: means over all valid targets, NaN if there is none; for SumOf over all samples; for
@@ -119,6 +122,9 @@ struct Used {
 ///   validation_loss   of the last evaluation of this call; NaN likewise
 ///   stopped_early     whether patience ended the run
 ///   input_share       of the time of this call's steps, in which they waited for data
+///   skipped           steps of this call that changed no weight, since a gradient was not finite. Where fit shows its
+///                     progress, it says so once: at the first of them, or, under LossScale<Dynamic>, to which some belong, at
+///                     the end
 ///   workers, ahead    threads that read the data, and batches that they kept ready; as chosen, if automatic
 struct Fitted {
   std::uint64_t steps = 0;
@@ -126,6 +132,7 @@ struct Fitted {
   bool stopped_early = false;
   double input_share = 0;
   std::size_t workers = 0, ahead = 0;
+  std::uint64_t skipped = 0;
 };
 
 /// The loss of a micro-batch before its backward: the result of `forward` in a hand-written loop.

@@ -179,8 +179,9 @@ inline constexpr const char* report_style =
 /// What a reader looks for first.
 inline std::string summary(const History& history) {
   double milliseconds = 0, waited = 0, best = no_value;
-  std::uint64_t samples = 0;
+  std::uint64_t samples = 0, skipped = 0;
   for (const StepResult& step : history.steps) {
+    skipped += step.skipped();
     milliseconds += step.milliseconds;
     waited += step.waited;
     samples += step.samples;
@@ -192,6 +193,7 @@ inline std::string summary(const History& history) {
     rows += "<tr><th>" + std::string(what) + "</th><td>" + value + "</td></tr>\n";
   };
   row("steps", std::to_string(history.steps.size()));
+  if (skipped > 0) row("of them skipped, as a gradient was not finite", std::to_string(skipped));
   if (!history.steps.empty()) row("last loss", short_text(history.steps.back().loss));
   if (!history.evaluations.empty()) {
     row("last validation loss", short_text(history.evaluations.back().evaluation.loss));
