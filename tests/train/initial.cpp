@@ -13,6 +13,8 @@
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/named.hpp>
 #include <regimen/layer/norm.hpp>
+#include <regimen/layer/patches.hpp>
+#include <regimen/layer/pool.hpp>
 #include <regimen/layer/recurrent.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
@@ -105,6 +107,9 @@ struct Text final : Model<Input<Tokens<12>>, Embedding<Vocabulary<200>, 64>, Pos
 struct Pictures final
     : Model<Input<Image<8, 8, 6>>, Conv2d<32, 3, Padding<1>>, Relu, Conv2d<64, 3, NoBias>, BatchNorm<>,
             ConvTranspose2d<24, 4>, GroupNorm<4>, LayerScale<Ratio<1, 2>>, Flatten, Linear<150>, Silu, Linear<5>> {};
+struct Patched final : Model<Input<Image<8, 8, 3>>, Patches<2>, Linear<96>, ClassToken,
+                             SelfAttention<Heads<6>, RelativeBias<32, 64>, QueryKeyNorm<>, WithoutProjectionBias>,
+                             LayerScale<Ratio<1, 4>>, TakeFirst, Linear<5>> {};
 template <class... Policies>
 std::map<std::string, Values> text() {
   return drawn<Text, Policies...>();
@@ -185,12 +190,30 @@ TEST_CASE("Init<Default> draws what each layer says, and Init<Gpt2> divides what
   follow(usual, laws);
   // Four branches end: attention, two iterations, and one more. The last matrix of each is of 0.02 / √4.
   for (auto& [name, law] : laws) {
-    const bool ends =
-        name == "2.1.projection.weight" || name == "9.0.0.3.weight" || name == "9.1.0.3.weight" || name == "10.3.weight";
+    const bool ends = name == "2.1.projection.weight" || name == "9.0.0.3.weight" || name == "9.1.0.3.weight" ||
+                      name == "10.3.weight";
     if (name.find("bias") != std::string::npos) law = zero;
     else if (law.kind != Law::same) law = around(ends ? 0.01 : 0.02);
   }
   follow(text<Init<Gpt2>>(), laws);
+}
+
+TEST_CASE("what torch.nn has no counterpart of begins under Init<PyTorch> as under Init<Default>") {
+  std::map<std::string, Law> laws{{"1.weight", by_fan_in(12)},
+                                  {"1.bias", zero},
+                                  {"2.token", around(0.02)},
+                                  {"3.qkv.weight", by_fan_in(96)},
+                                  {"3.qkv.bias", zero},
+                                  {"3.norm.query", one},
+                                  {"3.norm.key", one},
+                                  {"3.attend.table", around(1 / std::sqrt(96.0))},
+                                  {"3.projection.weight", by_fan_in(96)},
+                                  {"4.weight", Law{Law::same, 0.25}},
+                                  {"6.weight", by_fan_in(96)},
+                                  {"6.bias", zero}};
+  follow(drawn<Patched>(), laws);
+  laws["1.bias"] = by_fan_in(12), laws["6.bias"] = by_fan_in(96), laws["3.qkv.weight"] = glorot(96, 3 * 96);
+  follow(drawn<Patched, Init<PyTorch>>(), laws);
 }
 
 TEST_CASE("no two layers, iterations or seeds draw the same weights") {

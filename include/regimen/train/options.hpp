@@ -28,8 +28,7 @@ namespace regimen {
 ///                           comparison reads all weights once
 ///
 /// failure   the constructor throws Error when a number lies outside the range in its header, or a weight_decay reaches no
-///           parameter (optimizer/decay.hpp); a step, when the schedule
-///           makes its rate infinite
+///           parameter (optimizer/decay.hpp); a step, when the schedule makes its rate infinite
 ///
 /// Names of other libraries are members, too, so that an error says how it is written here; nothing can be set to them.
 template <class UpdateRule>
