@@ -176,7 +176,10 @@ class Inference {
   ///
   /// memory    exactly shared_plan().peak bytes. That of the first one is kept until the last one ends
   /// threads   any thread may call share, also while another one predicts; while one loads, share waits
-  Inference share() const { return share(inside("Inference::share").threads); }
+  template <class Where = typename Configuration::device>
+  Inference share() const {
+    return share<Where>(inside("Inference::share").threads);
+  }
   template <class Where = typename Configuration::device>
   Inference share(int threads) const {
     static_assert(sizeof(typename rule::device_shares_weights<Where, engine::BorrowsMemory<Engine>>::must_hold));
