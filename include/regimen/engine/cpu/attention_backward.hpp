@@ -14,7 +14,7 @@ namespace regimen::cpu {
 
 namespace detail {
 
-/// Backward attention of one head: with p = exp(q kᵀ/√D − log_sum), f the dropout factors and δ = row_dot,
+/// Backward attention of one head: with p as op::SoftmaxRow has it, f the dropout factors and δ = row_dot,
 ///   d_v = (p ∘ f)ᵀ d_y,   d_s = p ∘ (f ∘ d_y vᵀ − δ) / √D,   d_q = d_s k,   d_k = d_sᵀ q.
 /// A pass goes over key tiles, inside over the heads that share the keys, and inside over query tiles; every sum is taken
 /// in that order.
@@ -30,7 +30,7 @@ struct AttentionGradient final {
   const T* d_y;
   T* d_queries;
   T* d_kv;
-  const S* log_sum;  // of head h, as row_dot
+  const op::SoftmaxRow<S>* softmax;  // of head h, as row_dot
   S* row_dot;
   const S* bias;  // (H,distances); null: none
   S* d_bias;      // of this head's distances; null: not wanted
@@ -102,7 +102,7 @@ struct AttentionGradient final {
   }
 
   void go_to_head(std::size_t to) {
-    log_sum = log_sum + to * shape.length - h * shape.length;
+    softmax = softmax + to * shape.length - h * shape.length;
     row_dot = row_dot + to * shape.length - h * shape.length;
     h = to;
   }
@@ -206,16 +206,20 @@ struct AttentionGradient final {
                     S scale) const {
     alignas(64) S factor[Tile::keys] = {};
     if (drops) drop.fill(factor, (std::uint64_t{h} * shape.length + t) * shape.keys() + first_key, valid);
-    const Vector<S> log_of = log_sum[t], dot = row_dot[t], scales = scale, score_scale = bias == nullptr ? scale : S(1);
+    const Vector<S> largest = softmax[t].largest, share = softmax[t].factor, dot = row_dot[t], scales = scale,
+                    score_scale = bias == nullptr ? scale : S(1), whole = S(1);
     const auto each = [&](std::size_t j, auto keep) {
-      const Vector<S> zero = S(0), probability = keep(exp_or_zero<S>(load<S>(p_row + j) * score_scale - log_of), zero);
+      const Vector<S> zero = S(0),
+                      probability = keep(exp_or_zero<S>((load<S>(p_row + j) - largest) * score_scale) * share, zero);
       Vector<S> d_probability = load<S>(d_row + j), kept = probability;
       if (drops) {
         kept *= load<S>(factor + j);
         d_probability *= load<S>(factor + j);
       }
       store<S>(keep(kept, zero), p_row + j);
-      store<S>(keep(probability * (d_probability - dot) * scales, zero), d_row + j);
+      // Where p is 1 the difference of d_p to their mean is smaller than their roundings, which it would consist of.
+      const Vector<S> d_score = select(probability == whole, zero, probability * (d_probability - dot) * scales);
+      store<S>(keep(d_score, zero), d_row + j);
     };
     for_each_valid<S>(valid, keys, each, [&](std::size_t j) {
       store<S>(Vector<S>(S(0)), p_row + j);
@@ -274,7 +278,7 @@ void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient
   const T* const y = at(o.y);
   const T* const d_y = at(o.d_y);
   T *const d_q = at(queries.gradient), *const d_kv = at(keys.gradient);
-  const S* const log_sum = at(o.log_sum);
+  const op::SoftmaxRow<S>* const softmax = at(o.softmax);
   S* const row_dot = at(o.row_dot);
   const S* const biases = at.optional(bias.values);
   const std::int32_t* const length_of = at.optional(lengths);
@@ -298,7 +302,7 @@ void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient
       gradient.d_y = d_y;
       gradient.d_queries = d_q;
       gradient.d_kv = d_kv;
-      gradient.log_sum = log_sum + head * o.shape.length;
+      gradient.softmax = softmax + head * o.shape.length;
       gradient.row_dot = row_dot + head * o.shape.length;
       gradient.bias = biases;
       gradient.d_bias = d_biases == nullptr || !work.queries ? nullptr : d_biases + head * o.shape.distances();
