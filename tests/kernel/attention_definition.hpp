@@ -122,7 +122,7 @@ struct Definition {
               d_qkv[at(u, 2) + d] += p[u] * factors[u] * d_y[to + d];
               sizes[at(u, 2) + d] += p[u] * factors[u];
             }
-            const double d_score = p[u] * (d_p - dot) * scale;
+            const double d_score = p[u] == 1 ? 0 : p[u] * (d_p - dot) * scale;  // whatever y was rounded to
             if (!c.bias.empty()) {
               const std::size_t i = (b * s.heads + h) * s.distances() + u + s.length - 1 - t;
               d_bias[i] += p[u] * (d_p - dot), bias_sizes[i] += p[u] * most / scale;

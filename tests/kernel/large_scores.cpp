@@ -193,30 +193,36 @@ Case with_scores(Case c, Values& qkv, Values& d_y, double largest, std::uint32_t
   return c;
 }
 
-template <class Form>
-void is_as_right(const Case& shape, const Form& form) {
+/// Of each form, over 200 seeds: the median of the errors, and what a tenth of them exceeds.
+template <class... Form>
+void is_as_right_at(const Sizes& of_scores, const Case& shape, const Form&... forms) {
   const op::AttentionShape& s = shape.shape;
+  CAPTURE(s.batch, s.length, s.key_length, s.heads, s.key_heads, s.width, s.causal, s.window, shape.bias.size(),
+          shape.lengths, shape.threshold);
   const int threads = regimen::threads();
   set_threads(1);
-  for (const double largest : {3e3, 6e4, 6e5, 6e6, 6e7}) {
-    CAPTURE(s.batch, s.length, s.key_length, s.heads, s.key_heads, s.width, s.causal, s.window, shape.bias.size(),
-            shape.lengths, shape.threshold, largest);
-    Values own, saved;
+  for (const std::size_t of_largest : of_scores) {
+    const auto largest = static_cast<double>(of_largest);
+    Values saved, own[sizeof...(Form)];
     for (std::uint32_t seed = 0; seed < 200; ++seed) {
       Values qkv, d_y;
       const Case c = with_scores(shape, qkv, d_y, largest, seed);
       const Values right = with_saved_probabilities<double>(c, qkv, d_y);
-      own.push_back(error_of(by_operations(c, qkv, d_y, form), right));
       saved.push_back(error_of(with_saved_probabilities<float>(c, qkv, d_y), right));
+      std::size_t form = 0;
+      (own[form++].push_back(error_of(by_operations(c, qkv, d_y, forms), right)), ...);
     }
-    CHECK(share_of(own, 50) <= 1.5 * share_of(saved, 50));
-    CHECK(share_of(own, 90) <= 1.5 * share_of(saved, 90));
-    if (std::getenv("SHOW"))
-      std::printf("%6.0e  median %.2e / %.2e = %.2f   p90 %.2e / %.2e = %.2f\n", largest, share_of(own, 50),
-                  share_of(saved, 50), share_of(own, 50) / share_of(saved, 50), share_of(own, 90), share_of(saved, 90),
-                  share_of(own, 90) / share_of(saved, 90));
+    for (std::size_t form = 0; form < sizeof...(Form); ++form)
+      for (const std::size_t percent : Sizes{50, 90}) {
+        CAPTURE(largest, form, percent);
+        CHECK(share_of(own[form], percent) <= 1.5 * share_of(saved, percent));
+      }
   }
   set_threads(threads);
+}
+template <class... Form>
+void is_as_right(const Case& shape, const Form&... forms) {
+  is_as_right_at({3'000, 60'000, 600'000, 6'000'000, 60'000'000}, shape, forms...);
 }
 Case biased(Case c) {
   c.bias.assign(c.shape.heads * c.shape.distances(), 0.0);
@@ -227,35 +233,34 @@ Case ended(Case c, std::vector<std::int32_t> lengths) {
   return c;
 }
 
-/// batch, length, heads, width, causal, key heads, keys of another text, window
-template <class Form>
-void is_as_right_with_every_mask(const Form& form, bool shares) {
-  is_as_right({{2, 9, 2, 4, false}}, form);
-  is_as_right({{2, 9, 2, 4, true}}, form);
-  is_as_right({{2, 9, 2, 4, true, 0, 0, 4}}, form);
-  is_as_right(biased({{2, 9, 2, 4, true}}), form);
-  is_as_right(biased({{2, 9, 2, 4, false}}), form);
-  is_as_right(biased({{2, 9, 2, 4, true, 0, 0, 4}}), form);
-  is_as_right(ended({{2, 9, 2, 4, false}}, {5, 9}), form);
-  is_as_right(ended(biased({{2, 9, 2, 4, false}}), {5, 9}), form);
-  is_as_right({{2, 5, 2, 4, false, 0, 11}}, form);
-  is_as_right(ended({{2, 5, 2, 4, false, 0, 11}}, {3, 10}), form);
-  is_as_right({{2, 9, 2, 4, true}, 6554}, form);
-  if (!shares) return;
-  is_as_right({{2, 9, 4, 4, true, 2}}, form);
-  is_as_right(biased({{2, 9, 4, 4, true, 2}}), form);
-  is_as_right({{2, 5, 4, 4, false, 1, 11}}, form);
-}
-
 }  // namespace
 
-TEST_CASE("gradients of the CPU's attention are as right as with saved probabilities, whatever the scores") {
-  is_as_right_with_every_mask(on_the_cpu, true);
-  is_as_right({{1, 70, 1, 4, true}}, on_the_cpu);   // two tiles
-  is_as_right({{1, 7, 1, 260, true}}, on_the_cpu);  // a head in pieces
+/// batch, length, heads, width, causal, key heads, keys of another text, window. Composed is the third form.
+TEST_CASE("gradients of attention are as right as with saved probabilities, whatever the scores") {
+  const auto is_in_all = [](const Case& c) { is_as_right(c, on_the_cpu, by_blocks, composed); };
+  is_in_all({{2, 9, 2, 4, false}});
+  is_in_all({{2, 9, 2, 4, true}});
+  is_in_all({{2, 9, 2, 4, true, 0, 0, 4}});
+  is_in_all(biased({{2, 9, 2, 4, true}}));
+  is_in_all(biased({{2, 9, 2, 4, false}}));
+  is_in_all(biased({{2, 9, 2, 4, true, 0, 0, 4}}));
+  is_in_all(ended({{2, 9, 2, 4, false}}, {5, 9}));
+  is_in_all(ended(biased({{2, 9, 2, 4, false}}), {5, 9}));
+  is_in_all({{2, 5, 2, 4, false, 0, 11}});
+  is_in_all(ended({{2, 5, 2, 4, false, 0, 11}}, {3, 10}));
+  is_in_all({{2, 9, 2, 4, true}, 6554});
 }
-TEST_CASE("so are those of blocks") { is_as_right_with_every_mask(by_blocks, true); }
-TEST_CASE("so are those of composed attention, whose products may round otherwise in backward") {
-  is_as_right_with_every_mask(composed, false);
+TEST_CASE("so are those of heads that share keys") {
+  is_as_right({{2, 9, 4, 4, true, 2}}, on_the_cpu, by_blocks);
+  is_as_right(biased({{2, 9, 4, 4, true, 2}}), on_the_cpu, by_blocks);
+  is_as_right({{1, 5, 4, 4, false, 1, 11}}, on_the_cpu, by_blocks);
+}
+/// Rows of two tiles, of 64 keys or of 128, whose mean of d_p is taken from y: where one probability is nearly 1, but is
+/// not 1, that has a rounding of y for each channel. Among few rows that is the largest error, up to scores of 6e3.
+TEST_CASE("so are those of rows in several tiles, and of wide heads") {
+  is_as_right({{1, 66, 1, 2, true}}, on_the_cpu);
+  is_as_right_at({60'000, 60'000'000}, {{1, 3, 1, 4, false, 0, 70}}, on_the_cpu);
+  is_as_right_at({60'000, 60'000'000}, {{1, 3, 1, 4, false, 0, 131}, 6554}, on_the_cpu, by_blocks);
+  is_as_right({{1, 3, 1, 260, true}}, on_the_cpu);
 }
 // SPDX-License-Identifier: Apache-2.0

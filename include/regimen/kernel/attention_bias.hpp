@@ -186,9 +186,9 @@ struct Kernel<op::BiasedAttentionBackward<T>, 3> final {
       if (s.window == 0 || s.length - 1 < i + s.window)
         for (std::size_t t = begin; t < end; ++t) {
           const std::size_t u = t + i - (s.length - 1);
-          sum += AttentionPair<T>(queries(t), keys(u), values(u), gradients(t), softmax[t], row_dot[t], scale,
-                                  drop(t, u), s.width, bias)
-                     .d_score;
+          const AttentionPair<T> pair(queries(t), keys(u), values(u), gradients(t), softmax[t], scale, drop(t, u),
+                                      s.width, bias);
+          sum += pair.d_score(pair.p, pair.d_p, row_dot[t], scale);
         }
       d_bias[place] = sum / scale;
     });

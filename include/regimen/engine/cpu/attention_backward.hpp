@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace regimen::cpu {
 
@@ -192,39 +193,71 @@ struct AttentionGradient final {
         if (bias != nullptr)
           scale_and_add(scores + r * Tile::score_stride, scale,
                         bias + h * shape.distances() + shape.length - 1 + first_key - t, valid);
+        const auto hide = [&](S score) {
+          for (std::size_t j = 0; j < hidden(shape.begin(t), first_key) && j < keys; ++j)
+            scores[r * Tile::score_stride + j] = score, d_scores[r * Tile::score_stride + j] = S(0);
+        };
+        hide(-std::numeric_limits<S>::infinity());
         gradient_row(scores + r * Tile::score_stride, d_scores + r * Tile::score_stride, t, first_key, valid, keys,
                      scale);
-        for (std::size_t j = 0; j < hidden(shape.begin(t), first_key) && j < keys; ++j)
-          scores[r * Tile::score_stride + j] = d_scores[r * Tile::score_stride + j] = S(0);
+        hide(S(0));
         if (d_bias != nullptr)
           add_row(d_bias + shape.length - 1 + first_key - t, d_scores + r * Tile::score_stride, valid);
       }
     }
   }
 
+  /// Whether a tile has all keys that a query sees.
+  bool holds_row(std::size_t t, std::size_t first_key, std::size_t keys) const {
+    const std::size_t end = shape.causal ? t + 1 : end_of_keys;
+    return shape.begin(t) >= first_key && end <= first_key + keys;
+  }
+
+  /// δ is the mean of d_p. Of a row in one tile it is taken from these very d_p, so that it has their roundings: where one
+  /// probability is nearly 1 nothing else is left of their difference.
   void gradient_row(S* p_row, S* d_row, std::size_t t, std::size_t first_key, std::size_t valid, std::size_t keys,
                     S scale) const {
     alignas(64) S factor[Tile::keys] = {};
     if (drops) drop.fill(factor, (std::uint64_t{h} * shape.length + t) * shape.keys() + first_key, valid);
-    const Vector<S> largest = softmax[t].largest, share = softmax[t].factor, dot = row_dot[t], scales = scale,
-                    score_scale = bias == nullptr ? scale : S(1), whole = S(1);
-    const auto each = [&](std::size_t j, auto keep) {
-      const Vector<S> zero = S(0),
-                      probability = keep(exp_or_zero<S>((load<S>(p_row + j) - largest) * score_scale) * share, zero);
-      Vector<S> d_probability = load<S>(d_row + j), kept = probability;
-      if (drops) {
-        kept *= load<S>(factor + j);
-        d_probability *= load<S>(factor + j);
-      }
-      store<S>(keep(kept, zero), p_row + j);
-      // Where p is 1 the difference of d_p to their mean is smaller than their roundings, which it would consist of.
+    const Vector<S> largest = softmax[t].largest, share = softmax[t].factor, scales = scale,
+                    score_scale = bias == nullptr ? scale : S(1), zero = S(0), whole = S(1);
+    const auto rest = [&](std::size_t j) {
+      store<S>(zero, p_row + j);
+      store<S>(zero, d_row + j);
+    };
+    const auto probability_at = [&](std::size_t j, auto keep) {
+      return keep(exp_or_zero<S>((load<S>(p_row + j) - largest) * score_scale) * share, zero);
+    };
+    const auto d_probability_at = [&](std::size_t j) {
+      const Vector<S> d = load<S>(d_row + j);
+      return drops ? d * load<S>(factor + j) : d;
+    };
+    const auto write = [&](std::size_t j, auto keep, Vector<S> probability, Vector<S> d_probability, Vector<S> dot) {
+      // Where p is 1 the difference is smaller than the roundings of which it would consist.
       const Vector<S> d_score = select(probability == whole, zero, probability * (d_probability - dot) * scales);
+      store<S>(keep(drops ? probability * load<S>(factor + j) : probability, zero), p_row + j);
       store<S>(keep(d_score, zero), d_row + j);
     };
-    for_each_valid<S>(valid, keys, each, [&](std::size_t j) {
-      store<S>(Vector<S>(S(0)), p_row + j);
-      store<S>(Vector<S>(S(0)), d_row + j);
-    });
+    if (!holds_row(t, first_key, keys)) {
+      const Vector<S> dot = row_dot[t];
+      return for_each_valid<S>(
+          valid, keys,
+          [&](std::size_t j, auto keep) { write(j, keep, probability_at(j, keep), d_probability_at(j), dot); }, rest);
+    }
+    Vector<S> sums = zero;
+    for_each_valid<S>(
+        valid, keys,
+        [&](std::size_t j, auto keep) {
+          const Vector<S> probability = probability_at(j, keep), d_probability = keep(d_probability_at(j), zero);
+          sums = multiply_add(probability, d_probability, sums);
+          store<S>(probability, p_row + j);
+          store<S>(d_probability, d_row + j);
+        },
+        rest);
+    const Vector<S> dot = sum(sums);
+    for_each_valid<S>(
+        valid, 0, [&](std::size_t j, auto keep) { write(j, keep, load<S>(p_row + j), load<S>(d_row + j), dot); },
+        [](std::size_t) {});
   }
 
   static void add_row(S* to, const S* from, std::size_t count) {
