@@ -522,15 +522,16 @@ void contrastive_losses(std::size_t width) {
   z.all = c.put<S>(all, 1 / std::sqrt(double(width)), 1);
   for (std::size_t k = 0; k < z.count(); ++k)
     reinterpret_cast<S*>(c.here.data() + z.all.offset)[z.length(k)] = S(k / 2 == 3 ? -1 : 1);
-  const View<S> log_sums = c.put<S>(sums_of_rows, 1, 2), x = c.put<S>(views * width, 3, 3);
+  const View<S> rows_of = c.put<S>(2 * sums_of_rows, 1, 2), x = c.put<S>(views * width, 3, 3);
   const View<std::int32_t> target = c.put<std::int32_t>(samples, 1, 4);
   reinterpret_cast<std::int32_t*>(c.here.data() + target.offset)[5] = ignore_index;
   const View<Scalars> scalars = c.scalars();
   const double tolerance = 16 * of_sums(width) + 4 * of_sums(2 * views);
   agree(c, op::NormalizeViews<S>{x, target, z, samples}, z.all, all, tolerance);
-  agree(c, op::NtXent<S>{z, log_sums, scalars, 0.5}, log_sums, sums_of_rows, tolerance);
-  agree(c, op::NtXent<S>{z, log_sums, scalars, 0.5}, sums_of(scalars), 2, tolerance);
-  agree(c, op::NtXentBackward<S>{z, log_sums, x, scalars, samples, 0.5, 1}, x, views * width, 16 * tolerance);
+  const View<op::SoftmaxRow<S>> softmax{rows_of.offset};
+  agree(c, op::NtXent<S>{z, softmax, scalars, 0.5}, rows_of, 2 * sums_of_rows, tolerance);
+  agree(c, op::NtXent<S>{z, softmax, scalars, 0.5}, sums_of(scalars), 2, tolerance);
+  agree(c, op::NtXentBackward<S>{z, softmax, x, scalars, samples, 0.5, 1}, x, views * width, 16 * tolerance);
 }
 
 /// gap   between two rows of logits; targets are dense

@@ -5,6 +5,7 @@
 #include <regimen/core/number.hpp>
 #include <regimen/core/operation/layer.hpp>
 #include <regimen/core/operation/scalars.hpp>
+#include <regimen/core/operation/softmax_row.hpp>
 #include <regimen/core/view.hpp>
 
 #include <cmath>
@@ -56,17 +57,10 @@ struct AttentionShape {
   }
 };
 
-/// The softmax of a row of scores, for backward: p = exp((score − largest) · scale) · factor, where the score is q kᵀ and
-/// scale 1 / √D; with a bias it is q kᵀ · scale + bias, and scale 1. Two numbers: their sum, log Σ exp, would be rounded
-/// to the ulp of a score, and a probability to as many digits as that leaves.
-template <class S>
-struct SoftmaxRow final {
-  S largest, factor;
-};
-
 /// y = softmax(q kᵀ / √D) v per head; causal: position t sees 0..t
 ///   qkv (B,T,H+2K,D): q, k, v side by side per position; y (B,T,H,D)
-///   softmax (B,H,T), which the form may leave out or use otherwise: memory of 2 B H T numbers
+///   softmax (B,H,T): the score is q kᵀ, its scale 1 / √D; with a bias the score is q kᵀ / √D + bias, its scale 1. A form
+///   may leave it unwritten, or keep something else there
 ///   drop.threshold > 0 drops probabilities after normalisation: for query t and key u, element
 ///   (h·T + t)·T + u of the sample
 ///   Never stores (T,T): works on tiles with a running maximum                       Dao et al. 2022, algorithm 1
