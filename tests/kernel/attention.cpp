@@ -35,7 +35,9 @@ void is_its_definition(const Case& c) {
   });
   for (double& value : y) value = number(rounded<T>(value));
   const Definition all(c, qkv, d_y, y);
-  const auto near_d = [&](std::size_t i) { return error * all.sizes[i] + 1.001 * rounding_of<T>(all.d_qkv[i]); };
+  const auto near_d = [&](std::size_t i) {
+    return error * all.sizes[i] + all.slack[i] + 1.001 * rounding_of<T>(all.d_qkv[i]);
+  };
   const auto near = [&](const Arena& arena, View<T> d_qkv, const Arena& expected) {
     const Values own = arena.get(d_qkv, qkv.size());
     CHECK(misses(own, all.d_qkv, near_d) == 0);

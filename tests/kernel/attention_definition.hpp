@@ -72,11 +72,11 @@ struct Case {
   }
 };
 
-/// The definitions of op::Attention and op::AttentionBackward in fp64, with (T,T) matrices. stored_y: what Σ y · d_y is
-/// taken from; empty: the exact y. sizes: what the terms of
-/// each gradient add up to at most, where |d_y · v| <= D.
+/// The definitions of op::Attention and op::AttentionBackward in fp64, with (T,T) matrices. sizes: what the terms of each
+/// gradient add up to at most, where |d_y · v| <= D. slack: how much Σ y · d_y of the y that is stored, if it is given, moves
+/// a gradient; it is taken from that where a tile does not have all keys of a row.
 struct Definition {
-  Values y, log_sum, d_qkv, sizes, d_bias, bias_sizes;
+  Values y, log_sum, d_qkv, sizes, slack, d_bias, bias_sizes, bias_slack;
   Values softmax;  // the largest score and the factor of each row, as op::SoftmaxRow
 
   Definition(const Case& c, const Values& qkv, const Values& d_y, const Values& stored_y)
@@ -84,8 +84,10 @@ struct Definition {
         log_sum(c.rows()),
         d_qkv(qkv.size(), 0.0),
         sizes(qkv.size(), 0.0),
+        slack(qkv.size(), 0.0),
         d_bias(c.shape.batch * c.shape.heads * c.shape.distances(), 0.0),
         bias_sizes(d_bias),
+        bias_slack(d_bias),
         softmax(2 * c.rows()) {
     const op::AttentionShape& s = c.shape;
     const double scale = s.scale<double>(), keep = 65536.0 / (65536.0 - c.threshold),
@@ -98,7 +100,7 @@ struct Definition {
           const std::size_t to = ((b * s.length + t) * s.heads + h) * s.width;
           const std::size_t from = s.begin(t);
           Values p(seen);
-          double total = 0, dot = 0, largest = -INFINITY;
+          double total = 0, dot = 0, off = 0, largest = -INFINITY;
           for (std::size_t u = from; u < seen; ++u) {
             for (std::size_t d = 0; d < s.width; ++d) p[u] += qkv[at(t, 0) + d] * qkv[at(u, 1) + d] * scale;
             if (!c.bias.empty()) p[u] += c.bias[h * s.distances() + u + s.length - 1 - t];
@@ -114,7 +116,10 @@ struct Definition {
             p[u] /= total;
             for (std::size_t d = 0; d < s.width; ++d) y[to + d] += p[u] * factors[u] * qkv[at(u, 2) + d];
           }
-          for (std::size_t d = 0; d < s.width; ++d) dot += (stored_y.empty() ? y : stored_y)[to + d] * d_y[to + d];
+          for (std::size_t d = 0; d < s.width; ++d) {
+            dot += y[to + d] * d_y[to + d];
+            if (!stored_y.empty()) off += (stored_y[to + d] - y[to + d]) * d_y[to + d];
+          }
           for (std::size_t u = from; u < seen; ++u) {
             double d_p = 0;
             for (std::size_t d = 0; d < s.width; ++d) {
@@ -122,16 +127,19 @@ struct Definition {
               d_qkv[at(u, 2) + d] += p[u] * factors[u] * d_y[to + d];
               sizes[at(u, 2) + d] += p[u] * factors[u];
             }
-            const double d_score = p[u] == 1 ? 0 : p[u] * (d_p - dot) * scale;  // whatever y was rounded to
+            const double d_score = p[u] * (d_p - dot) * scale, score_slack = p[u] * std::fabs(off) * scale;
             if (!c.bias.empty()) {
               const std::size_t i = (b * s.heads + h) * s.distances() + u + s.length - 1 - t;
               d_bias[i] += p[u] * (d_p - dot), bias_sizes[i] += p[u] * most / scale;
+              bias_slack[i] += score_slack / scale;
             }
             for (std::size_t d = 0; d < s.width; ++d) {
               d_qkv[at(t, 0) + d] += d_score * qkv[at(u, 1) + d];
               d_qkv[at(u, 1) + d] += d_score * qkv[at(t, 0) + d];
               sizes[at(t, 0) + d] += p[u] * most;
               sizes[at(u, 1) + d] += p[u] * most;
+              slack[at(t, 0) + d] += score_slack * std::fabs(qkv[at(u, 1) + d]);
+              slack[at(u, 1) + d] += score_slack * std::fabs(qkv[at(t, 0) + d]);
             }
           }
         }

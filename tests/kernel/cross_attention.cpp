@@ -69,7 +69,9 @@ void is_its_definition(const Case& c) {
   });
   for (double& value : y) value = number(rounded<T>(value));
   const Definition whole(c, all, d_y, y);
-  const auto near_d = [&](std::size_t i) { return error * whole.sizes[i] + 1.001 * rounding_of<T>(whole.d_qkv[i]); };
+  const auto near_d = [&](std::size_t i) {
+    return error * whole.sizes[i] + whole.slack[i] + 1.001 * rounding_of<T>(whole.d_qkv[i]);
+  };
   by_definition(c.room(), across_backward<T>(c, x, y, d_y, first.softmax), [&](const Arena& arena, const auto& o) {
     CHECK(misses(joined(arena, o.d_q, o.d_kv, x), whole.d_qkv, near_d) == 0);
   });

@@ -48,8 +48,9 @@ void is_its_definition(const Case& c) {
                  [&](std::size_t i) { return error + u * std::fabs(first.log_sum[i]); }) == 0);
   };
   const auto near_d = [&](const Definition& whole, const Values& found) {
-    CHECK(misses(found, whole.d_qkv,
-                 [&](std::size_t i) { return error * whole.sizes[i] + 1.001 * rounding_of<T>(whole.d_qkv[i]); }) == 0);
+    CHECK(misses(found, whole.d_qkv, [&](std::size_t i) {
+            return error * whole.sizes[i] + whole.slack[i] + 1.001 * rounding_of<T>(whole.d_qkv[i]);
+          }) == 0);
   };
   const auto stored = [&] {
     for (double& value : y) value = number(rounded<T>(value));
@@ -104,7 +105,7 @@ void is_its_definition(const Case& c) {
         [&](const Arena& arena, const auto& o) {
           near_d(whole, arena.get(o.whole.backward.d_qkv, qkv.size()));
           CHECK(misses(arena.get(o.whole.d_bias, whole.d_bias.size()), whole.d_bias,
-                       [&](std::size_t i) { return error * whole.bias_sizes[i]; }) == 0);
+                       [&](std::size_t i) { return error * whole.bias_sizes[i] + whole.bias_slack[i]; }) == 0);
         });
   }
 }

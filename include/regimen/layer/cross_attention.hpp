@@ -187,8 +187,9 @@ struct kv_label {
 ///
 /// refuses  what SelfAttention refuses; options about positions (Causal, Rotary, Alibi); Attention<Cudnn>
 /// decodes  incrementally behind an encoder that is a branch of its own (see generate): k and v of its text are the cache
+/// error    as SelfAttention
 /// source   Vaswani et al. 2017, section 3.2; in Attention<Tiled> as Dao et al. 2022, so (T,S) is not stored
-/// cost     saves q, k, v, the heads' output, and B·H·T statistics, with QueryKeyNorm q and k twice, and statistics of
+/// cost     saves q, k, v, the heads' output, and 2·B·H·T statistics, with QueryKeyNorm q and k twice, and statistics of
 ///          each; the named value and its gradient as Read
 template <class Name, class HeadCount, class... Options>
 struct CrossAttention final {

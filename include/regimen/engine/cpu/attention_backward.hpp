@@ -368,7 +368,7 @@ void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient
 
 /// op::AttentionBackward on the CPU. All arithmetic in S = statistic_t<T>; d_qkv is rounded once.
 ///
-/// error   as forward; row_dot is taken from the stored, rounded y
+/// error   as forward; δ is taken from the stored, rounded y, where a query sees keys of several tiles
 /// cost    one pass per head if there are many heads and a head's d_q fits the stack; otherwise two passes, which split
 ///         a head into tiles but compute the scores twice: 7 products per tile instead of 5. Some 700 KiB of stack per
 ///         thread. Heads wider than 256: tiles of fewer rows, packed again for every pair of tiles. Heads that share
