@@ -173,12 +173,13 @@ TEMPLATE_TEST_CASE("a row's gradient is that of the losses of all rows", "", flo
     CAPTURE(c.ranks, c.rows, c.columns);
     const Values all = embeddings_of<S>(c);
     const Pairs<S> pairs{c, all};
-    Values softmax(2 * c.ranks * (c.rows + 3));
+    Values softmax(2 * c.ranks * (c.rows + 3)), log_sums(c.count());
     for (std::size_t k = 0; k < c.count(); ++k) {
       if (!c.exists(k)) continue;
       const double largest = pairs.largest(k);
+      log_sums[k] = pairs.log_sum(k);
       softmax[2 * pairs.z.sum(k)] = number(rounded<S>(largest * c.temperature));
-      softmax[2 * pairs.z.sum(k) + 1] = number(rounded<S>(std::exp(largest - pairs.log_sum(k))));
+      softmax[2 * pairs.z.sum(k) + 1] = number(rounded<S>(std::exp(largest - log_sums[k])));
     }
     const std::size_t samples = c.rows / 2;
     Scalars scalars;
@@ -204,8 +205,8 @@ TEMPLATE_TEST_CASE("a row's gradient is that of the losses of all rows", "", flo
             double along = 0, weights = 0;
             for (std::size_t k = 0; k < c.count(); ++k) {
               if (k == i || !c.exists(k)) continue;
-              const double t = pairs.at(i, k), own = std::exp(t - pairs.log_sum(i)),
-                           other = std::exp(t - pairs.log_sum(k)), weight = own + other - (k == (i ^ 1) ? 2 : 0);
+              const double t = pairs.at(i, k), own = std::exp(t - log_sums[i]), other = std::exp(t - log_sums[k]),
+                           weight = own + other - (k == (i ^ 1) ? 2 : 0);
               weights += own + other + (k == (i ^ 1) ? 2 : 0);
               for (std::size_t n = 0; n < c.columns; ++n) d[n] += weight * all[o.z.row(k) + n];
             }
