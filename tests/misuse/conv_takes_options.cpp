@@ -1,6 +1,6 @@
 // A stride that is only a number.
 // expect: a convolution takes Stride<N>, one padding, Dilation<N>, Groups<N> and NoBias; write each at most once
-// names: regimen::Conv2d<8, 3, 2>
+// names: regimen::in_order::Conv2d<8, 3, 2>
 #include "../support/model_recipe.hpp"
 
 #include <regimen/layer/cast.hpp>
