@@ -1,5 +1,5 @@
 // A number of inputs alone: an input says what its numbers are.
-// compiler: (type/value mismatch at argument|template argument for template type parameter must be a type|expected a type specifier|type name is required)
+// compiler: (type/value mismatch at argument|template argument for template type parameter must be a type|expected a type specifier)
 #include <regimen/regimen.hpp>
 
 using namespace regimen;

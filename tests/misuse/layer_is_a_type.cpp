@@ -1,5 +1,5 @@
 // An object where a type belongs: a model is a list of types, without braces.
-// compiler: (type/value mismatch at argument|template argument for template type parameter must be a type|expected a type specifier|type name is required)
+// compiler: (type/value mismatch at argument|template argument for template type parameter must be a type|expected a type specifier|expected a ">")
 #include <regimen/regimen.hpp>
 
 using namespace regimen;
