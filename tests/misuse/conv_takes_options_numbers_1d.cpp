@@ -1,5 +1,5 @@
 // The same of positions: Conv1d(8, 64, 3).
-// expect: a convolution knows its input's channels; write those of its output alone, Conv2d<64, 3, Stride<2>>
+// expect: a convolution knows its input's channels, and options have names; write Conv2d<64, 3, Stride<2>>
 // names: regimen::Conv1d<8, 64, 3>
 #include <regimen/regimen.hpp>
 
