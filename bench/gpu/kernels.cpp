@@ -101,11 +101,11 @@ void attention(Timing& t, const Sizes& s, std::size_t length) {
   const double seen = double(heads * length) * double(length + 1) / 2;
   kernel::AttentionWeights<T> forward{};
   forward.scores = t.put<S>(all, -4, 4), forward.weights = t.put<T>(all, 0, 1);
-  forward.log_sum = t.put<S>(heads * length, 6, 7), forward.shape = {1, length, heads, 64, true};
+  forward.shape = {1, length, heads, 64, true};
   forward.run = {0, 1, heads};
   report<T>(t, of_scores, forward, seen * sizeof(S) + double(all) * sizeof(T));
   kernel::AttentionWeightsBackward<T> backward{};
-  backward.scores = forward.scores, backward.d_weights = t.put<S>(all, -1, 1), backward.log_sum = forward.log_sum;
+  backward.scores = forward.scores, backward.d_weights = t.put<S>(all, -1, 1);
   backward.weights = forward.weights, backward.d_scores = t.put<T>(all, 0, 1), backward.shape = forward.shape;
   backward.run = forward.run;
   report<T>(t, of_scores, backward, 2 * seen * sizeof(S) + 2 * double(all) * sizeof(T));

@@ -219,8 +219,8 @@ TEST_CASE(
     bad.wait();
   });
   CHECK(words[1] == "it broke");
-  CHECK(says(words[0], "rank 1 failed: an exception"));
-  CHECK(says(words[2], "rank 1 failed: an exception"));
+  CHECK(says(words[0], "rank 1 failed: it broke"));
+  CHECK(says(words[2], "rank 1 failed: it broke"));
 }
 
 TEST_CASE("an exception while collectives run in the background: they end before the memory goes") {

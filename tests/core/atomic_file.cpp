@@ -86,6 +86,16 @@ TEST_CASE("a file that cannot be written is refused with the system's reason") {
   REQUIRE(says(error_of([&] { write(directory / "taken/", {1}); }), "found a folder"));
   REQUIRE(::mkfifo((directory / "pipe").c_str(), 0600) == 0);
   REQUIRE(says(error_of([&] { write(directory / "pipe", {1}); }), "found a pipe or a device"));
+  // The longest name has no room for the temporary's ending; a longer one is refused.
+  for (const std::size_t length : {230u, 247u, 255u}) {
+    const std::string path = directory / std::string(length, 'x');
+    write(path, {1});
+    REQUIRE(test::get(path) == test::Bytes{1});
+    REQUIRE(::unlink(path.c_str()) == 0);
+  }
+  REQUIRE(
+      says(error_of([&] { write(directory / std::string(256, 'x'), {1}); }), "expected a name of at most 255 bytes"));
+  REQUIRE(says(error_of([&] { write(directory / std::string("a\0b", 3), {1}); }), "a path without a NUL"));
   REQUIRE(says(error_of([] { write("", {1}); }), "expected a name, found an empty one"));
   REQUIRE(directory.files() == 2);
 }

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <set>
+#include <unordered_set>
 
 using namespace regimen;
 
@@ -143,6 +145,43 @@ static_assert(epsilon_of<bf16> == 0x1p-7 && epsilon_of<fp16> == 0x1p-10 && epsil
 static_assert(sizeof(bf16) == 2 && sizeof(fp16) == 2 && std::is_trivially_copyable_v<bf16> &&
               std::is_trivially_copyable_v<fp16>);
 static_assert(!std::is_constructible_v<bf16, double> && !std::is_constructible_v<fp16, double>);
+
+// What std::numeric_limits says is what the bits mean.
+template <class T>
+constexpr bool limits_hold() {
+  using L = std::numeric_limits<T>;
+  constexpr auto next = [](T value) { return float(from_bits<T>(static_cast<std::uint16_t>(value.bits + 1))); };
+  constexpr auto before = [](T value) { return float(from_bits<T>(static_cast<std::uint16_t>(value.bits - 1))); };
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  float power = 1;
+  for (int i = 1; i < L::digits; ++i) power /= 2;
+  float least = 1, most = 1;
+  for (int i = L::min_exponent; i < 0; ++i) least /= 2;
+  for (int i = 1; i < L::max_exponent; ++i) most *= 2;
+  return L::is_specialized && float(L::infinity()) == infinity && next(L::max()) == infinity &&
+         float(L::lowest()) == -float(L::max()) && float(L::denorm_min()) == next(T(0.0f)) &&
+         next(T(1.0f)) - 1 == float(L::epsilon()) && float(L::epsilon()) == power && float(L::round_error()) == 0.5f &&
+         float(L::min()) == least / 2 && before(L::min()) < float(L::min()) && float(L::max()) == most * (2 - power) &&
+         float(L::quiet_NaN()) != float(L::quiet_NaN()) && float(L::signaling_NaN()) != float(L::signaling_NaN()) &&
+         L::signaling_NaN().bits != L::quiet_NaN().bits;
+}
+static_assert(limits_hold<fp16>() && limits_hold<bf16>());
+static_assert(float(std::numeric_limits<fp16>::max()) == 65504 && float(std::numeric_limits<fp16>::min()) == 0x1p-14f &&
+              float(std::numeric_limits<bf16>::min()) == std::numeric_limits<float>::min());
+// Decimal digits: the largest and the smallest power of ten, what survives reading and writing, what tells all apart.
+static_assert(std::numeric_limits<fp16>::max_exponent10 == 4 && std::numeric_limits<fp16>::min_exponent10 == -4 &&
+              std::numeric_limits<fp16>::digits10 == 3 && std::numeric_limits<fp16>::max_digits10 == 5);
+static_assert(std::numeric_limits<bf16>::max_exponent10 == 38 && std::numeric_limits<bf16>::min_exponent10 == -37 &&
+              std::numeric_limits<bf16>::digits10 == 2 && std::numeric_limits<bf16>::max_digits10 == 4);
+
+TEMPLATE_TEST_CASE("equal 16-bit numbers have one hash, others hardly ever", "", bf16, fp16) {
+  CHECK(std::hash<TestType>{}(TestType(0.0f)) == std::hash<TestType>{}(TestType(-0.0f)));
+  std::set<std::size_t> hashes;
+  for (unsigned bits = 0; bits < 0x7C00; ++bits)
+    hashes.insert(std::hash<TestType>{}(from_bits<TestType>(static_cast<std::uint16_t>(bits))));
+  CHECK(hashes.size() == 0x7C00);
+  CHECK(std::unordered_set<TestType>{TestType(1.0f), TestType(1.0f), TestType(2.0f)}.size() == 2);
+}
 
 // π in fp32: sign 0, exponent 128, mantissa 4788187.
 constexpr std::uint32_t pi = std::bit_cast<std::uint32_t>(3.14159274f);

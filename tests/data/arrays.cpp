@@ -100,6 +100,9 @@ TEST_CASE("arrays of other kinds are refused by name") {
   };
   CHECK(refusal(with_header(begin + "(3,4)}")).empty());
   CHECK(refusal(with_header("{\"shape\" : (12 , ) ,'fortran_order':False,'descr':'<f4'}")).empty());
+  CHECK(refusal(with_header(begin + "(3L, 4L), }")).empty());  // of numpy for Python 2, which numpy reads as well
+  CHECK(data::Npy<float>(path).at({1}).size() == 4);
+  CHECK(says(refusal(with_header(begin + "(3LL, 4), }")), "expected ')', found 'L, 4"));
   CHECK(says(refusal(with_header(begin + "(3, 4)}", 4)), "expected version 1.0, 2.0 or 3.0, found 4.0"));
   CHECK(says(refusal(with_header(begin + "(3, 5), }")), "expected 15 elements, as its header says, found 48 bytes"));
   CHECK(

@@ -3,11 +3,13 @@
 #include <regimen/data/image_folder.hpp>
 #include <regimen/data/mix.hpp>
 
+#include "../support/captured.hpp"
 #include "../support/catch.hpp"
 #include "../support/data.hpp"
 #include "../temporary.hpp"
 
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <vector>
 
@@ -156,6 +158,16 @@ TEST_CASE("JPEG files are decoded as Pillow decodes them") {
     INFO(name);
     CHECK(difference(recorded(std::string(name) + ".jpg"), recorded(std::string(name) + "_jpg.png")) <= 3);
   }
+  auto inks = test::get(support::recorded("images/cmyk.jpg").string());
+  for (std::size_t at = 2; at + 4 < inks.size();
+       at += 2u + inks[at + 2] * 256u + inks[at + 3])  // from marker to marker
+    if (inks[at + 1] == 0xEE) {
+      inks.erase(inks.begin() + std::ptrdiff_t(at), inks.begin() + std::ptrdiff_t(at + 2 + inks[at + 3]));
+      break;
+    }
+  CHECK(inks.size() ==
+        std::filesystem::file_size(support::recorded("images/cmyk.jpg")) - 16);  // without Adobe's marker
+  CHECK(difference(data::decode(inks, "inks.jpg"), recorded("cmyk.jpg")) == 0);
   CHECK(difference(recorded("gray.jpg", {.channels = 1}), recorded("gray_jpg.png", {.channels = 1})) <= 1);
   CHECK(difference(recorded("gray.jpg"), recorded("gray_jpg.png")) <= 1);
   CHECK(difference(recorded("baseline.jpg", {.height = 18, .width = 26}), recorded("baseline_half.png")) <= 3);
@@ -203,6 +215,33 @@ TEST_CASE("JPEG files that are written are near the image") {
   const data::Image gray = data::to_gray(smooth);
   CHECK(difference(data::decode(data::encode_jpeg(gray, 95), "a", {.channels = 1}), gray) <= 4);
   CHECK(data::decode(data::encode_jpeg(data::Image(1, 1, 3)), "a").extents() == "1 x 1 x 3");
+}
+
+TEST_CASE("stray bytes before the end of a JPEG are passed over, counted and said once, or refused") {
+  const auto whole = data::encode_jpeg(drawn(37, 53));
+  const auto with_stray = [&](std::ptrdiff_t from_end) {
+    auto bytes = whole;
+    bytes.insert(bytes.end() - from_end, 65, std::uint8_t{7});
+    return bytes;
+  };
+  const auto before = data::images_with_stray_bytes();
+  data::Image read;
+  const std::string first = support::captured_error([&] { read = data::decode(with_stray(2), "cat\n.jpg"); });
+  CHECK(difference(read, data::decode(whole, "cat.jpg")) == 0);
+  CHECK(test::says(first, "regimen: cat\\n.jpg: stray bytes before the end of a JPEG") == (before == 0));
+  CHECK(data::images_with_stray_bytes() == before + 1);
+  CHECK(data::decode(whole, "cat.jpg", {.strict = true}).height() == 37);
+  CHECK(support::captured_error([&] { data::decode(with_stray(2), "cat.jpg"); }).empty());  // the first was named
+  CHECK(data::images_with_stray_bytes() == before + 2);
+  refuses([&] { data::decode(with_stray(2), "cat.jpg", {.strict = true}); },
+          "cat.jpg: expected a whole JPEG image, found Corrupt JPEG data: ");
+  refuses([&] { data::decode(with_stray(static_cast<std::ptrdiff_t>(whole.size()) - 2), "cat.jpg"); },
+          "extraneous bytes before marker 0xe0");  // of the first marker: here the rest may be anything
+  auto revision = whole;
+  REQUIRE(std::string(revision.begin() + 6, revision.begin() + 10) == "JFIF");
+  revision[11] = 0;
+  CHECK(difference(data::decode(revision, "cat.jpg"), data::decode(whole, "cat.jpg")) == 0);
+  refuses([&] { data::decode(revision, "cat.jpg", {.strict = true}); }, "unknown JFIF revision number 0.01");
 }
 
 TEST_CASE("damaged JPEG files are refused with their name") {

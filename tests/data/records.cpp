@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -86,6 +87,37 @@ TEST_CASE("records come back in the order of files and of writing, from a patter
   }
   write(directory / "a[1].tfrec", {"brackets"});  // a file of that name is meant before a pattern
   CHECK(all(data::Records(directory / "a[1].tfrec")) == std::vector<std::string>{"brackets"});
+}
+
+TEST_CASE("what exists under the very name comes before a pattern") {
+  const test::Directory directory;
+  const auto put = [&](const std::string& name) {
+    std::filesystem::create_directories(std::filesystem::path(directory / name).parent_path());
+    test::put(directory / name, std::string_view("x"));
+  };
+  for (const char* const name :
+       {"runs[2]/right.bin", "runs2/wrong.bin", "a*b/right.bin", "aab/wrong.bin", "x[1]/y[1]/right.bin",
+        "x[1]/y1/wrong.bin", "x1/y1/wrong.bin", "z[1].bin", "z1.bin", "back\\[1]/right.bin"})
+    put(name);
+  using Names = std::vector<std::string>;
+  const auto found = [&](const std::string& pattern) {
+    Names names = data::Paths(directory / pattern).files();
+    for (std::string& name : names) name = name.substr(directory.path().size() + 1);
+    return names;
+  };
+  CHECK(found("runs[2]/right.bin") == Names{"runs[2]/right.bin"});
+  CHECK(found("runs[2]/*.bin") == Names{"runs[2]/right.bin"});
+  CHECK(found("runs[2]/r[i]ght.bin") == Names{"runs[2]/right.bin"});
+  CHECK(found("runs[23]/*.bin") == Names{"runs2/wrong.bin"});
+  CHECK(found("runs\\[2\\]/*.bin") == Names{"runs[2]/right.bin"});
+  CHECK(found("runs*/*.bin") == Names{"runs2/wrong.bin", "runs[2]/right.bin"});
+  CHECK(found("a*b/*") == Names{"a*b/right.bin"});
+  CHECK(found("x[1]/y[1]/*") == Names{"x[1]/y[1]/right.bin"});
+  CHECK(found("z[1].bin") == Names{"z[1].bin"});
+  CHECK(found("[z]1.bin") == Names{"z1.bin"});
+  CHECK(found("back\\[1]/*") == Names{"back\\[1]/right.bin"});
+  CHECK(found("runs[2]/none.bin") == Names{"runs[2]/none.bin"});  // a name, which whoever opens it does not find
+  refuses([&] { found("runs[2]/*.txt"); }, "runs[2]/*.txt: expected files that match it, found none");
 }
 
 TEST_CASE("a writer that does not commit leaves what was there, and one that has takes no more") {

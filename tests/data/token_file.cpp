@@ -74,6 +74,40 @@ TEST_CASE("a raw file that begins with zeros is opened as raw when told so") {
   REQUIRE(TokenFile(path, TokenFile::Raw).length() == 600);
 }
 
+TEST_CASE("bare tokens of 32 bits are read when told so, and are not taken for twice as many of 16") {
+  const test::Directory directory;
+  const std::string path = directory / "wide.bin";
+  const auto put = [&](std::size_t count, std::uint32_t below) {
+    Bytes bytes;
+    for (std::uint32_t i = 0; i < count; ++i)
+      for (std::size_t k = 0; k < 4; ++k)
+        bytes.push_back(static_cast<std::uint8_t>(47318 * (i + 1) % below >> 8 * k & 0xFF));
+    test::put(path, bytes);
+  };
+  for (const std::uint32_t vocabulary : {100'000u, 60'000u, 500'000u, 300u}) {
+    put(4000, vocabulary);
+    test::refuses([&] { TokenFile{path}; },
+                  "wide.bin: expected tokens of 16 bits, found numbers of which every second is small");
+    const TokenFile file(path, TokenFile::Raw32);
+    REQUIRE(file.length() == 4000);
+    for (std::uint32_t i = 0; i < 4000; ++i)
+      REQUIRE(file[i] == static_cast<std::int32_t>(47318 * (i + 1) % vocabulary));
+    CHECK(file.size({.input = 3, .target = 3}) == 3997);
+    CHECK(TokenFile(path, TokenFile::Raw).length() == 8000);
+  }
+  test::put(path, Bytes(18));
+  test::refuses([&] { TokenFile(path, TokenFile::Raw32); }, "expected bytes in fours, four a token, found 18");
+  // Small numbers alone, few of them, and text that is what it seems are no tokens of 32 bits.
+  put(4000, 8);
+  CHECK(TokenFile(path).length() == 8000);
+  put(15, 100'000);
+  CHECK(TokenFile(path).length() == 30);
+  std::vector<std::uint16_t> text(4000);
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::uint16_t>(i * 7919 % 65);
+  test::put(path, raw(text));
+  CHECK(TokenFile(path).length() == 4000);
+}
+
 TEST_CASE("a truncated token file is refused, or shorter by whole tokens where nothing tells") {
   const test::Directory directory;
   const std::string path = directory / "cut.bin";

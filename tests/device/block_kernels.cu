@@ -460,22 +460,21 @@ void softmax(std::size_t length, bool causal) {
   const double tolerance = 256 * 0x1p-24 + neighbour<T>;  // scores up to 12, exp of them, sums of some tens of terms
   kernel::AttentionWeights<T> o{};
   o.scores = c.put<S>(all, 12, 1), o.weights = c.put<T>(all, 0, 2);
-  o.log_sum = c.put<S>(3 * length, 0, 3), o.shape = {1, length, 3, 9, causal}, o.run = {0, 1, 3};
+  o.shape = {1, length, 3, 9, causal}, o.run = {0, 1, 3};
   o.drop = {6554, 9, View<op::Random>{c.put<std::uint64_t>(3, 1000, 4).offset}};
   agree(c, o, o.weights, all, tolerance);
-  agree(c, o, o.log_sum, 3 * length, 256 * 0x1p-24);
   kernel::AttentionWeightsBackward<T> b{};
-  b.scores = o.scores, b.d_weights = c.put<S>(all, 1, 5), b.log_sum = o.log_sum, b.weights = o.weights;
+  b.scores = o.scores, b.d_weights = c.put<S>(all, 1, 5), b.weights = o.weights;
   b.d_scores = c.put<T>(all, 0, 6), b.shape = o.shape, b.run = o.run, b.drop = o.drop;
   agree(c, b, b.d_scores, all, tolerance);
   agree(c, b, b.weights, all, tolerance);
   // With a number for each distance.
   const std::size_t distances = o.shape.distances();
-  kernel::AttentionWeights<T, true> more{o.scores, o.weights, o.log_sum, o.shape, o.drop, o.run};
+  kernel::AttentionWeights<T, true> more{o.scores, o.weights, o.shape, o.drop, o.run};
   more.bias = c.put<S>(3 * distances, 1, 7);
   agree(c, more, o.weights, all, tolerance);
-  kernel::AttentionWeightsBackward<T, true> more_back{b.scores,   b.d_weights, b.log_sum, b.weights,
-                                                      b.d_scores, b.shape,     b.drop,    b.run};
+  kernel::AttentionWeightsBackward<T, true> more_back{b.scores, b.d_weights, b.weights, b.d_scores,
+                                                      b.shape,  b.drop,      b.run};
   more_back.bias = more.bias;
   agree(c, more_back, b.d_scores, all, tolerance);
   kernel::AttentionBiasBackward<T> of_bias{b.d_scores, c.put<S>(3 * distances, 0, 8), o.shape, o.run};
@@ -529,15 +528,16 @@ void contrastive_losses(std::size_t width) {
   z.all = c.put<S>(all, 1 / std::sqrt(double(width)), 1);
   for (std::size_t k = 0; k < z.count(); ++k)
     reinterpret_cast<S*>(c.here.data() + z.all.offset)[z.length(k)] = S(k / 2 == 3 ? -1 : 1);
-  const View<S> log_sums = c.put<S>(sums_of_rows, 1, 2), x = c.put<S>(views * width, 3, 3);
+  const View<S> rows_of = c.put<S>(2 * sums_of_rows, 1, 2), x = c.put<S>(views * width, 3, 3);
   const View<std::int32_t> target = c.put<std::int32_t>(samples, 1, 4);
   reinterpret_cast<std::int32_t*>(c.here.data() + target.offset)[5] = ignore_index;
   const View<Scalars> scalars = c.scalars();
   const double tolerance = 16 * of_sums(width) + 4 * of_sums(2 * views);
   agree(c, op::NormalizeViews<S>{x, target, z, samples}, z.all, all, tolerance);
-  agree(c, op::NtXent<S>{z, log_sums, scalars, 0.5}, log_sums, sums_of_rows, tolerance);
-  agree(c, op::NtXent<S>{z, log_sums, scalars, 0.5}, sums_of(scalars), 2, tolerance);
-  agree(c, op::NtXentBackward<S>{z, log_sums, x, scalars, samples, 0.5, 1}, x, views * width, 16 * tolerance);
+  const View<op::SoftmaxRow<S>> softmax{rows_of.offset};
+  agree(c, op::NtXent<S>{z, softmax, scalars, 0.5}, rows_of, 2 * sums_of_rows, tolerance);
+  agree(c, op::NtXent<S>{z, softmax, scalars, 0.5}, sums_of(scalars), 2, tolerance);
+  agree(c, op::NtXentBackward<S>{z, softmax, x, scalars, samples, 0.5, 1}, x, views * width, 16 * tolerance);
 }
 
 /// gap   between two rows of logits; targets are dense
@@ -684,25 +684,25 @@ void attends() {
   back.shape = {1, rows, 3, columns / 3, true};
   back.qkv = c.put<T>(3 * count, 1, 1), back.y = c.put<T>(count, 0, 2), back.d_y = c.put<T>(count, 1, 3),
   back.d_qkv = c.put<T>(3 * count, 0, 4);
-  back.log_sum = c.put<statistic_t<T>>(3 * rows, 0, 5), back.row_dot = c.put<statistic_t<T>>(3 * rows, 0, 6);
+  const auto softmax = c.put<statistic_t<T>>(6 * rows, 1, 5);
+  back.softmax = {softmax.offset}, back.row_dot = c.put<statistic_t<T>>(3 * rows, 0, 6);
   back.drop = {6554, 9, View<op::Random>{c.put<std::uint64_t>(3, 1000, 7).offset}};
-  agree(c, op::Attention<T>{back.qkv, back.y, back.log_sum, back.shape, back.drop}, back.y, count, tolerance);
-  agree(c, op::Attention<T>{back.qkv, back.y, back.log_sum, back.shape, back.drop}, back.log_sum, 3 * rows,
-        256 * 0x1p-24);
+  agree(c, op::Attention<T>{back.qkv, back.y, back.softmax, back.shape, back.drop}, back.y, count, tolerance);
+  agree(c, op::Attention<T>{back.qkv, back.y, back.softmax, back.shape, back.drop}, softmax, 6 * rows, 256 * 0x1p-24);
   agree(c, back, back.d_qkv, 3 * count, tolerance);
   // (1,37,5,25): three heads share one key head, whose gradients have three times as many terms.
   op::AttentionBackward<T> shared = back;
   shared.shape = {1, rows, 3, columns / 5, true, 1};
   const std::size_t shared_count = rows * 3 * (columns / 5);
-  agree(c, op::Attention<T>{shared.qkv, shared.y, shared.log_sum, shared.shape, shared.drop}, shared.y, shared_count,
+  agree(c, op::Attention<T>{shared.qkv, shared.y, shared.softmax, shared.shape, shared.drop}, shared.y, shared_count,
         tolerance);
-  agree(c, op::Attention<T>{shared.qkv, shared.y, shared.log_sum, shared.shape, shared.drop}, shared.log_sum, 3 * rows,
+  agree(c, op::Attention<T>{shared.qkv, shared.y, shared.softmax, shared.shape, shared.drop}, softmax, 6 * rows,
         256 * 0x1p-24);
   agree(c, op::SharedAttentionBackward<T>{shared}, shared.d_qkv, rows * 5 * (columns / 5), 3 * tolerance);
   shared.shape.window = 9;
-  const op::WindowAttention<T> slides{{shared.qkv, shared.y, shared.log_sum, shared.shape, shared.drop}};
+  const op::WindowAttention<T> slides{{shared.qkv, shared.y, shared.softmax, shared.shape, shared.drop}};
   agree(c, slides, shared.y, shared_count, tolerance);
-  agree(c, slides, shared.log_sum, 3 * rows, 256 * 0x1p-24);
+  agree(c, slides, softmax, 6 * rows, 256 * 0x1p-24);
   agree(c, op::WindowAttentionBackward<T>{shared}, shared.d_qkv, rows * 5 * (columns / 5), 3 * tolerance);
   // The same, within the window, with a number for each head and distance.
   const auto bias = c.put<statistic_t<T>>(3 * rows, 1, 10), d_bias = c.put<statistic_t<T>>(3 * rows, 0, 11);
@@ -719,25 +719,25 @@ void attends() {
   op::CrossAttentionBackward<T> across{};
   across.q = shared.qkv, across.kv = shared.qkv + 29 * 3 * (columns / 5), across.y = shared.y, across.d_y = shared.d_y;
   across.d_q = shared.d_qkv, across.d_kv = shared.d_qkv + 29 * 3 * (columns / 5);
-  across.log_sum = shared.log_sum, across.row_dot = shared.row_dot, across.drop = shared.drop;
+  across.softmax = shared.softmax, across.row_dot = shared.row_dot, across.drop = shared.drop;
   across.shape = {1, 29, 3, columns / 5, false, 1, rows};
-  agree(c, op::CrossAttention<T>{across.q, across.kv, across.y, across.log_sum, across.shape, across.drop}, across.y,
+  agree(c, op::CrossAttention<T>{across.q, across.kv, across.y, across.softmax, across.shape, across.drop}, across.y,
         29 * 3 * (columns / 5), tolerance);
-  agree(c, op::CrossAttention<T>{across.q, across.kv, across.y, across.log_sum, across.shape, across.drop},
-        across.log_sum, 3 * 29, 256 * 0x1p-24);
+  agree(c, op::CrossAttention<T>{across.q, across.kv, across.y, across.softmax, across.shape, across.drop}, softmax,
+        6 * 29, 256 * 0x1p-24);
   agree(c, across, across.d_q, 29 * 3 * (columns / 5), tolerance);
   agree(c, across, across.d_kv, rows * 2 * (columns / 5), 3 * tolerance);
   // The same to keys that end, and of a text among its own positions, with and without a number for each distance.
   const auto ends = c.put<std::int32_t>(1, 0, 12);
   reinterpret_cast<std::int32_t*>(c.here.data() + ends.offset)[0] = 23;
-  const op::CrossAttention<T> whole{across.q, across.kv, across.y, across.log_sum, across.shape, across.drop};
+  const op::CrossAttention<T> whole{across.q, across.kv, across.y, across.softmax, across.shape, across.drop};
   agree(c, op::WithinLengths<op::CrossAttention<T>>{whole, ends}, across.y, 29 * 3 * (columns / 5), tolerance);
   const op::WithinLengths<op::CrossAttentionBackward<T>> ended{across, ends};
   agree(c, ended, across.d_q, 29 * 3 * (columns / 5), tolerance);
   agree(c, ended, across.d_kv, rows * 2 * (columns / 5), 3 * tolerance);
   op::AttentionBackward<T> among = shared;
   among.shape = {1, rows, 3, columns / 5, false, 1};
-  const op::Attention<T> all{among.qkv, among.y, among.log_sum, among.shape, among.drop};
+  const op::Attention<T> all{among.qkv, among.y, among.softmax, among.shape, among.drop};
   const auto apart = c.put<statistic_t<T>>(6 * rows, 1, 13), d_apart = c.put<statistic_t<T>>(6 * rows, 0, 14);
   agree(c, op::WithinLengths<op::Attention<T>>{all, ends}, among.y, shared_count, tolerance);
   agree(c, op::WithinLengths<op::SharedAttentionBackward<T>>{{among}, ends}, among.d_qkv, rows * 5 * (columns / 5),

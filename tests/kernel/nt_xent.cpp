@@ -63,7 +63,20 @@ struct Pairs {
       if (k != i && c.exists(k)) sum += std::exp(at(i, k));
     return std::log(sum);
   }
+  double largest(std::size_t i) const {
+    double most = -INFINITY;
+    for (std::size_t k = 0; k < c.count(); ++k)
+      if (k != i && c.exists(k)) most = std::fmax(most, at(i, k));
+    return most;
+  }
 };
+/// log Σ exp t of each row, of the two numbers that an operation has given; 0 of a row that does not exist.
+Values log_sums_of(const Case& c, const Values& softmax) {
+  Values all(softmax.size() / 2);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = softmax[2 * i + 1] == 0 ? softmax[2 * i] : softmax[2 * i] / c.temperature - std::log(softmax[2 * i + 1]);
+  return all;
+}
 /// Roundings of a similarity, of the logarithm of a sum of exponentials, and of one of them divided by it. Vectors are
 /// of length 1, so t is at most 1 / temperature.
 double roundings(const Case& c) {
@@ -112,18 +125,18 @@ TEMPLATE_TEST_CASE("each row finds its other view among all rows", "", float, do
   const double u = sizeof(S) == 8 ? 0x1p-53 : 0x1p-24;
   for (const Case& c : cases) {
     CAPTURE(c.ranks, c.rows, c.columns);
-    const Values all = embeddings_of<S>(c), before = values<S>(c.ranks * (c.rows + 3), 1, 3);
+    const Values all = embeddings_of<S>(c), before = values<S>(2 * c.ranks * (c.rows + 3), 1, 3);
     const Pairs<S> pairs{c, all};
     Scalars scalars;
     scalars.loss_sum = 3, scalars.count = 5, scalars.correct = 7;
     by_definition(
         bytes,
         [&](Arena& arena) {
-          return op::NtXent<S>{c.embeddings<S>(arena.put<S>(all)), arena.put<S>(before), arena.scalars(scalars),
-                               c.temperature};
+          return op::NtXent<S>{
+              c.embeddings<S>(arena.put<S>(all)), {arena.put<S>(before).offset}, arena.scalars(scalars), c.temperature};
         },
         [&](Arena& arena, const op::NtXent<S>& o) {
-          Values log_sums = before;
+          Values log_sums(before.size() / 2);
           double loss = 3, count = 5, correct = 7;
           for (std::size_t row = 0; row < c.rows; ++row) {
             const std::size_t i = o.z.own(row);
@@ -141,8 +154,14 @@ TEMPLATE_TEST_CASE("each row finds its other view among all rows", "", float, do
           // Of one column all similarities are 1 or -1, and equal ones are near.
           if (c.columns > 1) CHECK(found.correct == correct);
           CHECK(std::fabs(found.loss_sum - loss) <= (count * roundings(c) + 8) * u);
-          CHECK(misses(arena.get(o.log_sums, log_sums.size()), log_sums,
-                       [&](std::size_t i) { return i >= (c.ranks - 1) * (c.rows + 3) ? roundings(c) * u : 0.0; }) == 0);
+          const Values found_rows = arena.get(View<S>{o.softmax.offset}, before.size());
+          const std::size_t first = o.z.sum(o.z.own(0)), end = first + c.rows;
+          for (std::size_t i = 0; i < before.size(); ++i)
+            if (i / 2 < first || i / 2 >= end) CHECK(found_rows[i] == before[i]);  // of another rank, or of a gap
+          Values found_sums = log_sums_of(c, found_rows);
+          for (std::size_t i = 0; i < found_sums.size(); ++i)
+            if (i < first || i >= end) found_sums[i] = log_sums[i] = 0;
+          CHECK(misses(found_sums, log_sums, [&](std::size_t) { return roundings(c) * u; }) == 0);
         });
   }
 }
@@ -154,9 +173,14 @@ TEMPLATE_TEST_CASE("a row's gradient is that of the losses of all rows", "", flo
     CAPTURE(c.ranks, c.rows, c.columns);
     const Values all = embeddings_of<S>(c);
     const Pairs<S> pairs{c, all};
-    Values log_sums(c.ranks * (c.rows + 3));
-    for (std::size_t k = 0; k < c.count(); ++k)
-      log_sums[pairs.z.sum(k)] = c.exists(k) ? number(rounded<S>(pairs.log_sum(k))) : 0;
+    Values softmax(2 * c.ranks * (c.rows + 3)), log_sums(c.count());
+    for (std::size_t k = 0; k < c.count(); ++k) {
+      if (!c.exists(k)) continue;
+      const double largest = pairs.largest(k);
+      log_sums[k] = pairs.log_sum(k);
+      softmax[2 * pairs.z.sum(k)] = number(rounded<S>(largest * c.temperature));
+      softmax[2 * pairs.z.sum(k) + 1] = number(rounded<S>(std::exp(largest - log_sums[k])));
+    }
     const std::size_t samples = c.rows / 2;
     Scalars scalars;
     scalars.loss_scale = 4;
@@ -164,7 +188,7 @@ TEMPLATE_TEST_CASE("a row's gradient is that of the losses of all rows", "", flo
         bytes,
         [&](Arena& arena) {
           return op::NtXentBackward<S>{c.embeddings<S>(arena.put<S>(all)),
-                                       arena.put<S>(log_sums),
+                                       {arena.put<S>(softmax).offset},
                                        arena.put<S>(values<S>(c.rows * c.columns, 1, 4)),
                                        arena.scalars(scalars),
                                        samples,
@@ -181,8 +205,8 @@ TEMPLATE_TEST_CASE("a row's gradient is that of the losses of all rows", "", flo
             double along = 0, weights = 0;
             for (std::size_t k = 0; k < c.count(); ++k) {
               if (k == i || !c.exists(k)) continue;
-              const double t = pairs.at(i, k), own = std::exp(t - log_sums[o.z.sum(i)]),
-                           other = std::exp(t - log_sums[o.z.sum(k)]), weight = own + other - (k == (i ^ 1) ? 2 : 0);
+              const double t = pairs.at(i, k), own = std::exp(t - log_sums[i]), other = std::exp(t - log_sums[k]),
+                           weight = own + other - (k == (i ^ 1) ? 2 : 0);
               weights += own + other + (k == (i ^ 1) ? 2 : 0);
               for (std::size_t n = 0; n < c.columns; ++n) d[n] += weight * all[o.z.row(k) + n];
             }

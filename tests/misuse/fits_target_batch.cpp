@@ -1,8 +1,9 @@
 // A batch that is too large for the target, of a model without blocks to recompute: only a smaller one helps. The error names the
 // largest that fits.
 // expect: the plan needs more bytes than its Target has; lower the batch, or name a larger Target
-// names: 20971520, regimen::rule::Exceeds<
-// names: regimen::rule::Either<regimen::Batch<334>>
+// names: 20971520
+// names: regimen::rule::Exceeds<
+// names: regimen::Batch<334>
 // names: regimen::Owner<
 #include "../support/model_recipe.hpp"
 

@@ -1,6 +1,7 @@
 // A batch that is too large even where blocks are recomputed, and without recomputation too large at one sample.
-// expect: the plan needs more bytes than its Target has; add Checkpoint<Every<1>>, and lower Batch<N>
-// names: regimen::rule::Together<regimen::Batch<1>, regimen::Checkpoint<regimen::Every<1>>>
+// expect: the plan needs more bytes than its Target has; add Checkpoint<Every<1>>, and lower the batch
+// names: regimen::Batch<1>
+// names: regimen::Checkpoint<regimen::Every<1>>
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

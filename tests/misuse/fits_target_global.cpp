@@ -1,7 +1,8 @@
 // The same with a batch that is given for all ranks.
 // expect: the plan needs more bytes than its Target has; lower the batch, or name a larger Target
-// names: 20971520, regimen::rule::Exceeds<
-// names: regimen::rule::Either<regimen::GlobalBatch<334>>
+// names: 20971520
+// names: regimen::rule::Exceeds<
+// names: regimen::GlobalBatch<334>
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

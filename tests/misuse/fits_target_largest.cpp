@@ -1,6 +1,7 @@
 // Not even one sample fits, though the weights do, and there are no blocks to recompute.
 // expect: one sample alone needs more bytes than the Target has; name a larger Target, or a smaller model
-// names: 262144, regimen::rule::Exceeds<
+// names: 262144
+// names: regimen::rule::Exceeds<
 // names: regimen::rule::SampleAlone
 #include "../support/model_recipe.hpp"
 

@@ -1,6 +1,6 @@
 // A sample that does not fit, unless blocks are recomputed.
 // expect: the plan needs more bytes than its Target has; add Checkpoint<Every<1>>, or name a larger Target
-// names: regimen::rule::Together<regimen::Checkpoint<regimen::Every<1>>>
+// names: regimen::Checkpoint<regimen::Every<1>>
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

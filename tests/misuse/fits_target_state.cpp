@@ -1,6 +1,7 @@
 // Weights, gradients and optimizer state are larger than the target: no batch and no schedule help.
 // expect: weights and optimizer state alone exceed the Target; name a larger one, or Shard<ZeRO3> over ranks
-// names: 67108864, regimen::rule::Exceeds<
+// names: 67108864
+// names: regimen::rule::Exceeds<
 // names: regimen::rule::StateAlone<
 // names: regimen::Owner<regimen::Linear<4096>
 #include "../support/model_recipe.hpp"

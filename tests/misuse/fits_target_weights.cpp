@@ -1,7 +1,8 @@
 // An Inference's weights are larger than the target, and in 16 bits they would fit.
 // expect: the weights alone exceed the Target; write Precision<bf16>, or name a larger Target
-// names: 3145728, regimen::rule::Exceeds<
-// names: regimen::rule::WeightsAlone<21
+// names: 3145728
+// names: regimen::rule::Exceeds<
+// names: 2125952
 #include <regimen/train/inference.hpp>
 
 #include <regimen/layer/activation.hpp>

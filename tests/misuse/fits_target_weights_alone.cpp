@@ -1,7 +1,8 @@
 // An Inference's weights are larger than the target, in 16 bits, too.
 // expect: the weights alone exceed the Target; name a larger Target, or a smaller model
-// names: 1048576, regimen::rule::Exceeds<
-// names: regimen::rule::WeightsAlone<0>
+// names: 1048576
+// names: regimen::rule::Exceeds<
+// names: regimen::rule::WeightsAlone<0
 #include <regimen/train/inference.hpp>
 
 #include <regimen/layer/activation.hpp>

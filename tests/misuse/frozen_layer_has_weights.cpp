@@ -1,5 +1,5 @@
 // Freezes an activation, which has no weights.
-// expect: Freeze<\.\.\.> names a layer without weights, so nothing would be frozen; leave it out
+// expect: Freeze<\.\.\.> names a layer without weights that would train; leave it out
 // names: regimen::Relu
 #include "../support/model_recipe.hpp"
 

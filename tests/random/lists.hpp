@@ -306,6 +306,15 @@ struct OfSet {
                                      Fork<Multiply, One<Layers...>, One<Layers...>>>,
                          form>;
 };
+/// Statistics stay half of the time, where there are some.
+template <class Layer>
+using has_statistics = mp::mp_bool<requires { Layer::takes_pieces; }>;
+template <bool keeps>
+struct Held {
+  template <class... Layers>
+  using of = mp::mp_if_c<keeps && mp::mp_any_of<detail::layers_in<mp::mp_list<Layers...>>, has_statistics>::value,
+                         Frozen<KeepStatistics, Layers...>, Frozen<Layers...>>;
+};
 struct AnySequential {
   template <class At>
   static constexpr bool fits = At::level < deepest;
@@ -321,6 +330,11 @@ struct AnySequential {
     requires(At::below(9, 4) == 0)
   struct drawn<At, false> {
     using type = Around<At, Checkpointed, 1 + At::below(0, 3), At::keeps, false>;
+  };
+  template <class At>
+    requires(At::below(9, 8) == 1)
+  struct drawn<At, false> {
+    using type = Around<At, Held<At::below(10, 2) == 0>::template of, 1 + At::below(0, 3), At::keeps, false>;
   };
   template <class At>
   using make = typename drawn<At, At::below(3, 3) == 0>::type;

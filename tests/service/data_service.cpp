@@ -1049,7 +1049,7 @@ TEST_CASE("a sample that ends every worker that computes it ends the run, too") 
     static_cast<void>(self.until_asked(socket, asked, Pictures{}));
   });
   const Remote remote({ends.address()}, options());
-  Loader<float, std::int32_t, Remote> loader(remote, shape, {.batch = 4, .order = Order::Sequential});
+  Loader<float, std::int32_t, Remote> loader(remote, shape, {.batch = 4, .order = Order::Sequential, .workers = 0});
   const std::string text = error_of([&] { loader.next(); });
   INFO(text);
   CHECK(says(text, {"1 sample, the first of index ", "8 connections that ended", ends.address() + ": it hung up",

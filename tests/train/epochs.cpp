@@ -96,6 +96,11 @@ TEST_CASE("epochs end wherever batches end, and where data are left out") {
   CHECK(whole.epochs[1].targets == 160);
   CHECK(whole.epochs[3].steps == 0);
   CHECK(whole.epochs[3].loss != whole.epochs[3].loss);
+  // 5 batches an epoch; a step that an epoch ends goes on in the next one: 5 steps, not 3 times 2.
+  std::vector<std::size_t> samples;
+  for (const StepResult& step : heard<5, 3>(23, {.epochs = 3, .progress = false}).steps)
+    samples.push_back(step.samples);
+  CHECK(samples == std::vector<std::size_t>{15, 13, 15, 13, 13});
   // 8 batches, and 2 of them are no step.
   CHECK(heard<5, 3>(23, {.epochs = 2, .remainder = Remainder::Drop, .progress = false}).text() ==
         "b0 s1 s2 e0 b1 e1 f2");

@@ -13,6 +13,8 @@
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/named.hpp>
 #include <regimen/layer/norm.hpp>
+#include <regimen/layer/patches.hpp>
+#include <regimen/layer/pool.hpp>
 #include <regimen/layer/recurrent.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
@@ -105,6 +107,9 @@ struct Text final : Model<Input<Tokens<12>>, Embedding<Vocabulary<200>, 64>, Pos
 struct Pictures final
     : Model<Input<Image<8, 8, 6>>, Conv2d<32, 3, Padding<1>>, Relu, Conv2d<64, 3, NoBias>, BatchNorm<>,
             ConvTranspose2d<24, 4>, GroupNorm<4>, LayerScale<Ratio<1, 2>>, Flatten, Linear<150>, Silu, Linear<5>> {};
+struct Patched final : Model<Input<Image<8, 8, 3>>, Patches<2>, Linear<96>, ClassToken,
+                             SelfAttention<Heads<6>, RelativeBias<32, 64>, QueryKeyNorm<>, WithoutProjectionBias>,
+                             LayerScale<Ratio<1, 4>>, TakeFirst, Linear<5>> {};
 template <class... Policies>
 std::map<std::string, Values> text() {
   return drawn<Text, Policies...>();
@@ -140,7 +145,7 @@ TEST_CASE("Init<PyTorch> draws what torch.nn draws") {
                                   {"12.weight", one},
                                   {"14.weight", unit},
                                   {"14.bias", unit}};
-  for (const std::string block : {"9.0.", "9.1.", "10."}) {
+  for (const std::string block : {"9.0.0.", "9.1.0.", "10."}) {
     laws[block + "0.weight"] = one, laws[block + "0.bias"] = zero;
     laws[block + "1.weight"] = laws[block + "1.bias"] = feed;
     laws[block + "3.weight"] = laws[block + "3.bias"] = back;
@@ -172,11 +177,11 @@ TEST_CASE("Init<Default> draws what each layer says, and Init<Gpt2> divides what
   std::map<std::string, Law> laws{{"0.weight", around(0.02)},  {"1.weight", around(0.02)},     {"4.weight", feed},
                                   {"6.weight", by_fan_in(40)}, {"8.kv.weight", by_fan_in(40)}, {"12.weight", one},
                                   {"14.weight", unit}};
-  for (const std::string name : {"2.0.", "9.0.0.", "9.1.0.", "10.0."}) laws[name + "weight"] = one;
+  for (const std::string name : {"2.0.", "9.0.0.0.", "9.1.0.0.", "10.0."}) laws[name + "weight"] = one;
   for (const std::string name : {"2.1.qkv.", "2.1.projection.", "7.q.", "7.kv.", "7.projection.", "8.q.",
-                                 "8.projection.", "9.0.1.", "9.1.1.", "10.1."})
+                                 "8.projection.", "9.0.0.1.", "9.1.0.1.", "10.1."})
     laws[name + "weight"] = feed;
-  for (const std::string name : {"9.0.3.", "9.1.3.", "10.3."}) laws[name + "weight"] = back;
+  for (const std::string name : {"9.0.0.3.", "9.1.0.3.", "10.3."}) laws[name + "weight"] = back;
   for (const std::string name : {"weight_ih", "weight_hh", "bias_ih", "bias_hh"})
     laws["11." + name] = cell, laws["13." + name] = unit;
   const auto usual = text<>();
@@ -185,18 +190,36 @@ TEST_CASE("Init<Default> draws what each layer says, and Init<Gpt2> divides what
   follow(usual, laws);
   // Four branches end: attention, two iterations, and one more. The last matrix of each is of 0.02 / √4.
   for (auto& [name, law] : laws) {
-    const bool ends =
-        name == "2.1.projection.weight" || name == "9.0.3.weight" || name == "9.1.3.weight" || name == "10.3.weight";
+    const bool ends = name == "2.1.projection.weight" || name == "9.0.0.3.weight" || name == "9.1.0.3.weight" ||
+                      name == "10.3.weight";
     if (name.find("bias") != std::string::npos) law = zero;
     else if (law.kind != Law::same) law = around(ends ? 0.01 : 0.02);
   }
   follow(text<Init<Gpt2>>(), laws);
 }
 
+TEST_CASE("what torch.nn has no counterpart of begins under Init<PyTorch> as under Init<Default>") {
+  std::map<std::string, Law> laws{{"1.weight", by_fan_in(12)},
+                                  {"1.bias", zero},
+                                  {"2.token", around(0.02)},
+                                  {"3.qkv.weight", by_fan_in(96)},
+                                  {"3.qkv.bias", zero},
+                                  {"3.norm.query", one},
+                                  {"3.norm.key", one},
+                                  {"3.attend.table", around(1 / std::sqrt(96.0))},
+                                  {"3.projection.weight", by_fan_in(96)},
+                                  {"4.weight", Law{Law::same, 0.25}},
+                                  {"6.weight", by_fan_in(96)},
+                                  {"6.bias", zero}};
+  follow(drawn<Patched>(), laws);
+  laws["1.bias"] = by_fan_in(12), laws["6.bias"] = by_fan_in(96), laws["3.qkv.weight"] = glorot(96, 3 * 96);
+  follow(drawn<Patched, Init<PyTorch>>(), laws);
+}
+
 TEST_CASE("no two layers, iterations or seeds draw the same weights") {
   const auto all = text<>(), other = drawn<Text>(7);
-  const std::vector<std::string> like{"9.0.1.weight", "9.1.1.weight", "10.1.weight"},
-      back{"9.0.3.weight", "9.1.3.weight", "10.3.weight"},
+  const std::vector<std::string> like{"9.0.0.1.weight", "9.1.0.1.weight", "10.1.weight"},
+      back{"9.0.0.3.weight", "9.1.0.3.weight", "10.3.weight"},
       square{"2.1.projection.weight", "7.q.weight", "8.q.weight", "7.projection.weight", "8.projection.weight"};
   for (const auto& names : {like, back, square})
     for (std::size_t i = 0; i < names.size(); ++i)

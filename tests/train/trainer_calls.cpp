@@ -107,7 +107,7 @@ TEST_CASE("fit and step are called in many ways") {
   trainer.fit(data, data, {.steps = 4, .validate_every = 1, .progress = false});
   trainer.fit(data, {.steps = 5, .progress = false}, [](auto&, const StepResult&) {});
   trainer.fit(data, {6});
-  trainer.fit(data, data, {7, 0, 0});
+  trainer.fit(data, data, {7});
   CHECK_THROWS_AS(trainer.fit(data, {.progress = false}), Error);  // nothing ends the run
   CHECK_THROWS_AS(trainer.fit(data), Error);
   CHECK(trainer.steps_done() == 7);

@@ -4,12 +4,15 @@
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/optimizer/adamw.hpp>
+#include <regimen/optimizer/decay.hpp>
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/verdict/compose.hpp>
 
 #include <array>
 #include <cstdint>
 #include <ratio>
+#include <string_view>
+#include <type_traits>
 
 using namespace regimen;
 
@@ -213,6 +216,23 @@ static_assert(updates<Descent<1, 1, 1>> && updates<Descent<3, 3, 3>> && updates<
 static_assert(!updates<Descent<2, 1, 2>> && !updates<Descent<2, 2, 1>> && !updates<Descent<1, 2, 1>> &&
               !updates<Descent<0, 0, 2>>);
 static_assert(!updates<Unnamed> && !updates<Idle>);
+
+// ---- what decays
+// --------------------------------------------------------------------------------------------------------------
+struct OfLinear {
+  template <class Layer>
+  static constexpr bool decays(const Parameter& parameter) {
+    return parameter.rank > 1 && std::string_view(Layer::name) == "linear";
+  }
+};
+struct OfNothing {};
+template <class... Decays>
+inline constexpr bool decays = Compatible<Optimizer<AdamW, Decays...>>;
+static_assert(decays<> && decays<DecayProducts> && decays<DecayProductsAndTables> && decays<DecayAll> &&
+              decays<OfLinear>);
+static_assert(!decays<OfNothing> && !decays<AdamW> && !decays<Ratio<1, 10>> && !decays<int> &&
+              !Compatible<Optimizer<DecayAll, AdamW>> && Compatible<Optimizer<Sgd, DecayAll>, Freeze<Linear<4>>>);
+static_assert(std::is_same_v<Configured<Optimizer<AdamW, DecayProducts>>, Configured<>>);
 
 // ---- a loss that couples samples, and a batch in pieces
 // ------------------------------------------------------------------------

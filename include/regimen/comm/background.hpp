@@ -28,8 +28,9 @@ namespace regimen::comm {
 /// failure  if a collective throws, its wait(), all later waits and all later starts throw the same; later collectives
 ///          never run; the results of earlier ones stay valid
 /// end      the destructor waits for collectives that were started, and does not throw.
-///          During stack unwinding C leaves:
-///          then the wait is short, and collectives that have not begun never begin. Declare a Background after the
+///          During stack unwinding C leaves if a collective has not ended:
+///          then the wait is short, and collectives that have not begun never begin. If all have ended, C stays: who
+///          catches the exception leaves, with its words, as launch does; so does the destructor of C. Declare a Background after the
 ///          memory that its collectives use
 template <Collectives C>
 class Background final : public detail::Waiter {
@@ -38,11 +39,14 @@ class Background final : public detail::Waiter {
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
   ~Background() {
-    if (std::uncaught_exceptions() > exceptions_) leave("an exception");
+    bool unfinished = false;
     {
       const std::lock_guard lock(mutex_);
+      unfinished = started_ > done_ && !failure_;
       stop_ = true;
     }
+    // The words of an exception cannot be had here. Who catches it has them, and is the first to leave if nobody must now.
+    if (unfinished && std::uncaught_exceptions() > exceptions_) leave("an exception");
     changed_.notify_all();
     worker_.join();
   }

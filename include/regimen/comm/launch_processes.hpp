@@ -160,8 +160,8 @@ void launch_processes(std::size_t ranks, const F& f, comm::Deadline deadline = c
         comm::Tcp communicator(options);
         try {
           f(communicator);
-        } catch (const std::exception& error) {
-          communicator.leave(error.what());
+        } catch (...) {
+          communicator.leave(detail::words_of(std::current_exception()));
           throw;
         }
       } catch (...) { return detail::words_of(std::current_exception()); }

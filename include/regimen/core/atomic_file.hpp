@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstddef>
 #include <cstdio>
 #include <span>
@@ -35,7 +36,7 @@ namespace regimen::detail {
   throw Error(path, "a file behind at most 40 symbolic links", "more links, or a cycle");
 }
 
-/// Bytes go to `path.tmp-<process>` in the same directory; commit() syncs them, renames them over `path`, and syncs the
+/// Bytes go to `path.tmp-<process>` in the same directory (the name is cut where the whole would be too long for the system); commit() syncs them, renames them over `path`, and syncs the
 /// directory. Without commit() the destructor removes them and `path` is as it was. Linux and other POSIX systems.
 ///
 /// links     a symbolic link stays one: the file that it leads to is replaced
@@ -53,7 +54,7 @@ class AtomicFile final {
       : path_(path), target_(behind_links(path)) {
     struct ::stat there{};
     if (path.empty()) throw Error("a file", "a name", "an empty one");
-    expect_path(path);
+    expect_name(path);
     if (::stat(target_.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
       throw Error(path_, "a file, or a name that is free", S_ISDIR(there.st_mode) ? "a folder" : "a pipe or a device",
                   "give the path of a file");
@@ -135,8 +136,24 @@ class AtomicFile final {
     if (is_marked(file) && ::flock(*file, LOCK_EX | LOCK_NB) == 0) ::unlink(temporary.c_str());
   }
 
+  /// Throws unless the system can have a file of this name, so that a long run need not end to find out.
+  [[gnu::cold]] static void expect_name(const std::string& path) {
+    expect_path(path);
+    const std::size_t length = name_of_file(path).size();
+    if (length > most_of_name || path.size() > most_of_path)
+      throw Error(path,
+                  "a name of at most " + std::to_string(most_of_name) + " bytes, in a path of at most " +
+                      std::to_string(most_of_path),
+                  std::to_string(length) + " in " + std::to_string(path.size()), "give a shorter name");
+  }
+
  private:
   static constexpr ::mode_t mark = S_ISVTX;
+  static constexpr std::size_t suffix = 24;  // room for ".tmp-<process>-<number>"
+  static constexpr std::size_t most_of_name = NAME_MAX, most_of_path = PATH_MAX - 1 - suffix;
+
+  /// What a temporary's name begins with.
+  std::string stem() const { return name_of_file(target_).substr(0, most_of_name - suffix); }
 
   [[gnu::cold]] static bool is_number(std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -149,7 +166,7 @@ class AtomicFile final {
 
   /// Creates a new file, and locks it where the file system has locks.
   [[gnu::cold]] void create(::mode_t mode) {
-    const std::string first = target_ + ".tmp-" + std::to_string(::getpid());
+    const std::string first = directory_of(target_) + stem() + ".tmp-" + std::to_string(::getpid());
     for (int number = 0; number < 1000; ++number) {
       temporary_ = number == 0 ? first : first + "-" + std::to_string(number);
       file_ = Descriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode | mark));
@@ -185,7 +202,7 @@ class AtomicFile final {
 
   /// Removes what writers of the same path left behind when they were killed.
   [[gnu::cold]] void remove_stale() const {
-    const std::string directory = directory_of(target_), name = name_of_file(target_);
+    const std::string directory = directory_of(target_), name = stem();
     for (const std::string& found : names_to_tidy(directory))
       if (found.starts_with(name) && ends_temporary(std::string_view(found).substr(name.size())))
         remove_if_stale(directory + found);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>  // std::hash
 #include <type_traits>
 
 namespace regimen {
@@ -116,6 +117,37 @@ REGIMEN_HD constexpr Number from_bits(std::uint16_t bits) {
   return number;
 }
 
+namespace detail {
+
+/// std::numeric_limits of the 16-bit formats.
+template <class T, int Exponent>
+struct limits_of_half {
+  static constexpr int mantissa = 15 - Exponent, bias = (1 << (Exponent - 1)) - 1;
+  static constexpr std::uint16_t infinite = ((1u << Exponent) - 1) << mantissa;
+  static constexpr bool is_specialized = true, is_signed = true, is_integer = false, is_exact = false, is_iec559 = true,
+                        is_bounded = true, is_modulo = false, has_infinity = true, has_quiet_NaN = true,
+                        has_signaling_NaN = true, has_denorm_loss = false, traps = false, tinyness_before = false;
+  static constexpr std::float_denorm_style has_denorm = std::denorm_present;
+  static constexpr std::float_round_style round_style = std::round_to_nearest;
+  static constexpr int radix = 2, digits = mantissa + 1, min_exponent = 2 - bias, max_exponent = bias + 1;
+  // log10(2) is 0.30103
+  static constexpr int digits10 = mantissa * 30103 / 100000, max_digits10 = digits * 30103 / 100000 + 2,
+                       min_exponent10 = (min_exponent - 1) * 30103 / 100000,
+                       max_exponent10 = max_exponent * 30103 / 100000;
+
+  REGIMEN_HD static constexpr T(min)() { return from_bits<T>(std::uint16_t{1u << mantissa}); }
+  REGIMEN_HD static constexpr T(max)() { return from_bits<T>(std::uint16_t{infinite - 1}); }
+  REGIMEN_HD static constexpr T lowest() { return from_bits<T>(std::uint16_t{0x8000u | (infinite - 1)}); }
+  REGIMEN_HD static constexpr T epsilon() { return from_bits<T>(std::uint16_t{(bias - mantissa) << mantissa}); }
+  REGIMEN_HD static constexpr T round_error() { return from_bits<T>(std::uint16_t{(bias - 1) << mantissa}); }
+  REGIMEN_HD static constexpr T infinity() { return from_bits<T>(infinite); }
+  REGIMEN_HD static constexpr T quiet_NaN() { return from_bits<T>(std::uint16_t{infinite | 1u << (mantissa - 1)}); }
+  REGIMEN_HD static constexpr T signaling_NaN() { return from_bits<T>(std::uint16_t{infinite | 1u}); }
+  REGIMEN_HD static constexpr T denorm_min() { return from_bits<T>(std::uint16_t{1}); }
+};
+
+}  // namespace detail
+
 template <class T>
 concept Number =
     std::is_same_v<T, fp64> || std::is_same_v<T, fp32> || std::is_same_v<T, bf16> || std::is_same_v<T, fp16>;
@@ -164,4 +196,18 @@ inline constexpr const char* name_of = std::is_same_v<T, fp64>   ? "fp64"
                                                                  : "int32";
 
 }  // namespace regimen
+
+template <>
+struct std::numeric_limits<regimen::bf16> : regimen::detail::limits_of_half<regimen::bf16, 8> {};
+template <>
+struct std::numeric_limits<regimen::fp16> : regimen::detail::limits_of_half<regimen::fp16, 5> {};
+/// Numbers that compare equal have one hash: that of their value in fp32.
+template <>
+struct std::hash<regimen::bf16> {
+  std::size_t operator()(regimen::bf16 value) const noexcept { return std::hash<float>{}(float(value)); }
+};
+template <>
+struct std::hash<regimen::fp16> {
+  std::size_t operator()(regimen::fp16 value) const noexcept { return std::hash<float>{}(float(value)); }
+};
 // SPDX-License-Identifier: Apache-2.0

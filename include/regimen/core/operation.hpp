@@ -21,6 +21,7 @@
 #include <regimen/core/operation/rotary.hpp>
 #include <regimen/core/operation/scalars.hpp>
 #include <regimen/core/operation/sinusoids.hpp>
+#include <regimen/core/operation/softmax_row.hpp>
 #include <regimen/core/operation/step.hpp>
 #include <regimen/core/operation/windows.hpp>
 // SPDX-License-Identifier: Apache-2.0

@@ -16,6 +16,8 @@ namespace regimen {
 ///   Schedule::warmup_stable_decay(warmup, decay_from, steps, floor)     linear decay from decay_from to steps
 ///   Schedule::steps(every, factor)                    multiplied by factor after every `every` steps
 ///
+/// `steps` are those of the optimizer. For a run of epochs: Accumulate (policy/accumulate.hpp) says how many they have.
+///
 /// Ranges, which a Trainer checks: warmup and decay_from <= steps; floor and factor >= 0; every >= 1.
 ///
 /// Warm-up: step s (from 0) of `warmup` has the share (s + 1) / (warmup + 1).

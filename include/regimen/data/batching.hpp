@@ -17,7 +17,8 @@ namespace regimen {
 ///   Wrap    fills the batch from the next epoch    every batch full but the very last, each sample once an epoch
 ///
 /// Order::Random has no remainder: an epoch has ⌈size / batch⌉ full batches, with Drop ⌊size / batch⌋. With Order::Runs
-/// and Wrap a batch may hold the end of one run and the beginning of another.
+/// and Wrap a batch may hold the end of one run and the beginning of another. A batch here is a micro-batch: steps of
+/// several (Accumulate<N>) go on from one epoch to the next.
 enum class Remainder { Short, Drop, Wrap };
 
 namespace data {

@@ -3,10 +3,10 @@
 
 #include <regimen/core/atomic_file.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/core/file.hpp>
 #include <regimen/data/report.hpp>
 
 #include <glob.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -41,8 +41,9 @@ struct ReaderOptions final {
 };
 
 /// The files of a dataset: a path, a pattern of the shell ("flowers-*.tfrec", whose files come sorted by their bytes), or
-/// a list of these. A file that has the name of the pattern, alone, is what the pattern means. A list may name a file
-/// twice, to read it twice.
+/// a list of these. What exists under the very name comes first: the file that has the name of the pattern, and the folder
+/// "runs[2]" of "runs[2]/*.bin", even beside a folder "runs2"; elsewhere a backslash makes a plain letter of * ? [. A list
+/// may name a file twice, to read it twice.
 ///
 /// failure  Error if a pattern or a list gives no file, or if a pattern matches a file that the list has besides
 class Paths final {
@@ -70,12 +71,18 @@ class Paths final {
   /// Whether it is a pattern.
   bool add(const std::string& pattern) {
     regimen::detail::expect_path(pattern);
-    if (pattern.find_first_of("*?[") == std::string::npos || ::access(pattern.c_str(), F_OK) == 0) {
+    const std::size_t named = length_of_folder(pattern);
+    if (pattern.find_first_of("*?[", named) == std::string::npos || regimen::detail::exists(pattern)) {
       files_.push_back(pattern);
       return false;
     }
+    std::string plain;
+    for (const char letter : pattern.substr(0, named)) {
+      if (letter == '*' || letter == '?' || letter == '[' || letter == '\\') plain += '\\';
+      plain += letter;
+    }
     ::glob_t found{};
-    const int code = ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
+    const int code = ::glob((plain + pattern.substr(named)).c_str(), GLOB_NOSORT, nullptr, &found);
     const std::size_t begin = files_.size();
     if (code == 0) files_.insert(files_.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
     ::globfree(&found);
@@ -84,6 +91,14 @@ class Paths final {
                   "check the pattern; write it in quotes in a shell");
     std::sort(files_.begin() + static_cast<std::ptrdiff_t>(begin), files_.end());
     return true;
+  }
+
+  /// The longest beginning of a pattern that is the name of a folder, with its slash.
+  static std::size_t length_of_folder(const std::string& pattern) {
+    std::size_t length = 0;
+    for (std::size_t at = 0; (at = pattern.find('/', at)) != std::string::npos; length = ++at)
+      if (!regimen::detail::exists(pattern.substr(0, at + 1))) break;
+    return length;
   }
 
   std::vector<std::string> files_;

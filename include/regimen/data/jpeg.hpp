@@ -2,10 +2,12 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/say.hpp>
 #include <regimen/data/image.hpp>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,6 +19,8 @@
 #include <cstdio>  // jpeglib.h names FILE
 
 #include <jpeglib.h>
+// its numbers of warnings
+#include <jerror.h>
 #endif
 
 namespace regimen::data {
@@ -28,11 +32,23 @@ namespace regimen::data {
 ///                       neither side becomes less. 0: at its size. Other formats are always decoded at their size
 ///   most_pixels         more are refused before memory is allocated
 ///   blend, background   what alpha is blended with; without `blend` alpha is dropped
+///   strict              refuses a JPEG with stray bytes before its end, whose image is whole, and one of a revision of JFIF
+///                       that does not exist. Without it such images are
+///                       read as other libraries read them; the first is named on standard error, and
+///                       images_with_stray_bytes() counts them
 struct Decode final {
   std::size_t channels = 3, height = 0, width = 0, most_pixels = std::size_t{1} << 27;
   bool blend = false;
   std::array<std::uint8_t, 3> background{255, 255, 255};
+  bool strict = false;
 };
+
+namespace detail {
+inline std::atomic<std::uint64_t> stray_images{0};
+}  // namespace detail
+
+/// How many of the images that this process has decoded had stray bytes before their end.
+inline std::uint64_t images_with_stray_bytes() { return detail::stray_images; }
 
 namespace detail {
 
@@ -58,15 +74,24 @@ struct JpegErrors {
   ::jpeg_error_mgr base;  // first: libjpeg has a pointer to it
   std::jmp_buf back;
   char words[JMSG_LENGTH_MAX];
+  bool strict;
+  bool has_stray_bytes;  // before the end of the image
 
   void join(auto& info) {
     info.err = ::jpeg_std_error(&base);
     base.error_exit = [](::j_common_ptr of) { fail(of); };
-    // Level −1 means corrupt data, of which libjpeg would make gray pixels; others are remarks.
+    // Level −1 means corrupt data, of which libjpeg would make gray pixels; others are remarks. So are two of this level,
+    // which old cameras and programs write: bytes between the last pixel and the marker of the end, a revision of JFIF.
     base.emit_message = [](::j_common_ptr of, int level) {
-      if (level < 0) fail(of);
+      if (level >= 0) return;
+      auto* const errors = reinterpret_cast<JpegErrors*>(of->err);
+      if (of->err->msg_code == JWRN_JFIF_MAJOR && !errors->strict) return;
+      if (of->err->msg_code != JWRN_EXTRANEOUS_DATA || of->err->msg_parm.i[1] != JPEG_EOI || errors->strict) fail(of);
+      errors->has_stray_bytes = true;
     };
     words[0] = '\0';
+    strict = false;
+    has_stray_bytes = false;
   }
   [[noreturn]] static void fail(::j_common_ptr of) {
     auto* const errors = reinterpret_cast<JpegErrors*>(of->err);
@@ -78,7 +103,10 @@ struct JpegErrors {
 /// Each function returns false after an error.
 class JpegReader final {
  public:
-  JpegReader() { errors_.join(info_); }
+  explicit JpegReader(bool strict = false) {
+    errors_.join(info_);
+    errors_.strict = strict;
+  }
   JpegReader(const JpegReader&) = delete;
   JpegReader& operator=(const JpegReader&) = delete;
   ~JpegReader() { ::jpeg_destroy_decompress(&info_); }
@@ -134,9 +162,8 @@ class JpegReader final {
   std::size_t width() const { return info_.output_width; }
   /// Whether pixels are cyan, magenta, yellow and black.
   bool four_inks() const { return info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK; }
-  /// Adobe writes 255 for no ink.
-  bool inverted() const { return info_.saw_Adobe_marker != 0; }
   const char* words() const { return errors_.words; }
+  bool has_stray_bytes() const { return errors_.has_stray_bytes; }
 
  private:
   static bool at_least(std::size_t size, std::size_t part, std::size_t wanted) {
@@ -147,6 +174,14 @@ class JpegReader final {
   ::jpeg_progress_mgr scans_{};
   JpegErrors errors_{};
 };
+
+/// Says the first, counts all.
+[[gnu::cold]] inline void note_stray_bytes(const std::string& where) {
+  if (stray_images++ == 0)
+    regimen::detail::say("regimen: " + regimen::detail::printable(where) +
+                         ": stray bytes before the end of a JPEG, whose image is whole; others are only counted "
+                         "(Decode{.strict = true} refuses them)\n");
+}
 
 /// Writes into a buffer that is large enough for any image of its size.
 class JpegWriter final {
@@ -193,15 +228,14 @@ class JpegWriter final {
   JpegErrors errors_{};
 };
 
-/// An image of inks as red, green and blue.
-inline Image from_inks(const Image& inks, bool inverted) {
+/// An image of inks as red, green and blue. 255 stands for no ink, as Adobe writes it; also in files without Adobe's marker,
+/// of which Pillow and torchvision read the same.
+inline Image from_inks(const Image& inks) {
   Image result(inks.height(), inks.width(), 3);
   const std::uint8_t* from = inks.pixels().data();
   for (std::size_t i = 0; i < result.pixels().size(); i += 3, from += 4)
-    for (std::size_t c = 0; c < 3; ++c) {
-      const unsigned ink = inverted ? from[c] : 255u - from[c], black = inverted ? from[3] : 255u - from[3];
-      result.pixels()[i + c] = static_cast<std::uint8_t>((ink * black + 127) / 255);
-    }
+    for (std::size_t c = 0; c < 3; ++c)
+      result.pixels()[i + c] = static_cast<std::uint8_t>((unsigned{from[c]} * from[3] + 127) / 255);
   return result;
 }
 
@@ -230,14 +264,14 @@ inline std::array<std::size_t, 2> jpeg_extents(std::span<const std::uint8_t> byt
 /// The image of a JPEG file's bytes: baseline and progressive, gray, YCbCr, RGB and CMYK. `where` names it in errors.
 /// Colours are as the file says them, without colour profiles; orientation in Exif is not applied.
 ///
-/// failure  Error for anything that libjpeg warns of or refuses: no such format, corrupt or missing data; and for more
-///          pixels than decode.most_pixels, or more than 200 scans
+/// failure  Error for what libjpeg refuses, and warns of: no such format, corrupt or missing data, but for stray bytes before
+///          the end, see Decode; and for more pixels than decode.most_pixels, or more than 200 scans
 /// source   ITU-T T.81; libjpeg-turbo's libjpeg.txt
 [[gnu::noinline]] inline Image decode_jpeg(std::span<const std::uint8_t> bytes, const std::string& where,
                                            const Decode& decode = {}) {
   detail::expect_decode(where, decode);
 #if defined(REGIMEN_HAS_JPEG)
-  detail::JpegReader reader;
+  detail::JpegReader reader(decode.strict);
   const auto expect = [&](bool well) {
     if (!well) throw detail::no_jpeg(where, reader.words());
   };
@@ -246,8 +280,9 @@ inline std::array<std::size_t, 2> jpeg_extents(std::span<const std::uint8_t> byt
   expect(reader.choose(decode));
   Image image(reader.height(), reader.width(), reader.four_inks() ? 4 : decode.channels);
   expect(reader.read_pixels(image.pixels().data()));
+  if (reader.has_stray_bytes()) detail::note_stray_bytes(where);
   if (!reader.four_inks()) return image;
-  image = detail::from_inks(image, reader.inverted());
+  image = detail::from_inks(image);
   return decode.channels == 1 ? to_gray(image) : image;
 #else
   throw detail::no_jpeg(where, bytes.size());

@@ -126,6 +126,7 @@ class NpyDictionary final {
       const auto [end, code] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), extent);
       if (code != std::errc{}) refuse("an extent", "'" + std::string(rest_.substr(0, 24)) + "'");
       rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+      if (rest_.starts_with('L')) rest_.remove_prefix(1);  // Python 2 wrote its long integers so: (3L, 4L)
       result.push_back(extent);
       if (!accept(',')) {
         expect(')');

@@ -16,10 +16,12 @@ namespace regimen {
 
 /// Tokens in a `.bin` file, mapped and cut into windows like Text. The first bytes distinguish the layouts:
 ///
-///   nanoGPT   uint16 little-endian, nothing else
+///   nanoGPT   uint16 little-endian, nothing else. Where every second is small, as in tokens of 32 bits, and the others are
+///             not, an Error asks for Raw or Raw32
+///   Raw32     uint32 little-endian, nothing else: numpy's tofile() of a vocabulary above 65,536. Never chosen by itself
 ///   llm.c     256 int32 (magic 20240520, version 1, number of tokens, zeros), then the tokens as uint16, little-endian
 ///   llm.c     the same with magic 20240801 and version 7, its Llama 3 files: the tokens as uint32. Those above 2^31 - 1
-///             are read as 2^31 - 1, which no vocabulary has
+///             are read as 2^31 - 1, which no vocabulary has; so are those of Raw32
 ///
 /// TokenWriter (data/token_writer.hpp) writes them.
 /// If bytes 12 to 1023 are zero, the file counts as an llm.c file, even with a damaged magic; open a raw file that
@@ -32,7 +34,7 @@ namespace regimen {
 /// cost     no memory beyond the page cache
 class TokenFile final {
  public:
-  enum Layout { Detect, Raw };
+  enum Layout { Detect, Raw, Raw32 };
   struct Split;
 
   explicit TokenFile(const std::string& path, Layout layout = Detect) {
@@ -41,9 +43,13 @@ class TokenFile final {
     if (bytes.empty()) throw Error(path, "tokens", "an empty file", "write it again with the program that prepared it");
     if (layout == Detect && has_header(bytes)) content->offset = check_header(path, bytes);
     if (content->offset > 0) content->width = header_word(bytes, 0) == wide_magic ? 4 : 2;
+    else if (layout == Raw32) content->width = 4;
+    else if (layout == Detect && looks_wide(bytes))
+      throw Error(path, "tokens of 16 bits", "numbers of which every second is small, and the others are not",
+                  "open it with TokenFile::Raw32 if its tokens have 32 bits, else with TokenFile::Raw");
     if ((bytes.size() - content->offset) % content->width != 0) {
-      throw Error(path, "an even number of bytes, two a token", std::to_string(bytes.size()),
-                  "the file is cut off, or no file of tokens");
+      throw Error(path, content->width == 2 ? "an even number of bytes, two a token" : "bytes in fours, four a token",
+                  std::to_string(bytes.size()), "the file is cut off, or no file of tokens");
     }
     windows_.end = (bytes.size() - content->offset) / content->width;
     content_ = std::move(content);
@@ -117,10 +123,24 @@ class TokenFile final {
     return std::all_of(rest.begin(), rest.end(), [](std::byte byte) { return byte == std::byte{0}; });
   }
 
+  /// Whether these are tokens of 32 bits, read as twice as many of 16: the upper halves of ids below 2^19 are below 8. Of
+  /// the first 4096 pairs; fewer than 16 say nothing, and neither do files in which all numbers are small. Text that is
+  /// what it seems has 16 such ids in every second place with a chance of one in 10^30 for a vocabulary of 1,000.
+  static bool looks_wide(std::span<const std::byte> bytes) {
+    const std::size_t pairs = (std::min)(bytes.size() / 4, std::size_t{4096});
+    if (bytes.size() % 4 != 0 || pairs < 16) return false;
+    std::size_t large = 0;
+    for (std::size_t i = 0; i < pairs; ++i) {
+      if (narrow(bytes.data(), 2 * i + 1) >= 8) return false;
+      large += narrow(bytes.data(), 2 * i) >= 8;
+    }
+    return large >= pairs / 2;
+  }
+
   static std::size_t check_header(const std::string& path, std::span<const std::byte> bytes) {
     const std::string where = path + ", header";
     const std::string cure =
-        "the file is damaged, or cut off, or in another format (TokenFile::Raw reads bare uint16 tokens)";
+        "the file is damaged, or cut off, or in another format (TokenFile::Raw reads bare uint16 tokens, Raw32 uint32)";
     if (bytes.size() < header_bytes) throw Error(where, "1024 bytes", std::to_string(bytes.size()), cure);
     const bool is_wide = header_word(bytes, 0) == wide_magic;
     if (!is_wide && header_word(bytes, 0) != magic)

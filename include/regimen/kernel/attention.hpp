@@ -97,41 +97,58 @@ REGIMEN_HD void add_tile(const Block& block, const Sums& sums, const Weights& we
   }
 }
 
-/// Scores as they are.
-struct AddNothing final {
+/// The score of a query and a key, of their product: the product itself, by whose differences `rest` multiplies.
+struct Unbiased final {
   template <class S>
-  REGIMEN_HD S operator()(S score, std::size_t) const {
-    return score;
+  REGIMEN_HD S score(S product, S) const {
+    return product;
+  }
+  template <class S>
+  REGIMEN_HD static S rest(S scale) {
+    return scale;
   }
 };
+/// The same with a bias. By fma, so that backward has forward's bits, whatever else a compiler contracts.
+template <class S>
+struct Biased final {
+  S bias;
+  REGIMEN_HD S score(S product, S scale) const { return std::fma(product, scale, bias); }
+  REGIMEN_HD static S rest(S) { return S(1); }
+};
+/// Of every key.
+struct NoBias final {
+  REGIMEN_HD Unbiased operator()(std::size_t) const { return {}; }
+};
 
-/// One query against `seen` keys, with a running maximum. log_sum may be null.   add   what key j adds to a score
+/// One query against `seen` keys, with a running maximum. softmax may be null.   bias(j)   of the score of key j
 REGIMEN_HD_UNCHECKED
-template <class S, class Block, class T, class Add = AddNothing>
+template <class S, class Block, class T, class Bias = NoBias>
 REGIMEN_HD void attend(const Block& block, const T* query, const HeadRows<const T>& keys,
                        const HeadRows<const T>& values, std::size_t seen, std::size_t width, bool is_scaled, T* y,
-                       S* log_sum, const DropFactor<S>& drop, std::size_t position, const Add& add = {}) {
+                       op::SoftmaxRow<S>* softmax, const DropFactor<S>& drop, std::size_t position,
+                       const Bias& bias = {}) {
   using Tile = AttentionTile<S>;
   const auto sums = block.template shared<S>(0, Tile::largest_width);
   const auto p = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::size),
              kept = block.template shared<S>((Tile::largest_width + Tile::size) * sizeof(S), Tile::size);
   const auto masks = block.template shared<unsigned>(Tile::shared_bytes(1, 2), Tile::masks);
-  const S scale = is_scaled ? S(1) / std::sqrt(static_cast<S>(width)) : S(1);  // outside it costs registers
+  const S scale = is_scaled ? S(1) / std::sqrt(static_cast<S>(width)) : S(1),  // outside it costs registers
+      rest = decltype(bias(0))::rest(scale);
   const std::uint64_t row = drop.element(position, 0);
   S largest = -std::numeric_limits<S>::infinity(), total = S(0);
   for (std::size_t first = 0; first < seen; first += Tile::size) {
     const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
     for (std::size_t j = block.thread(); j < count; j += block.threads())
-      p[j] = add(dot<S>(query, keys(first + j), width) * scale, first + j);
+      p[j] = bias(first + j).score(dot<S>(query, keys(first + j), width), scale);
     block.sync();
     S peak = largest;
     for (std::size_t j = 0; j < count; ++j) peak = static_cast<S>(p[j]) > peak ? static_cast<S>(p[j]) : peak;
     for (std::size_t j = block.thread(); j < count; j += block.threads())
-      kept[j] = exp_or_zero(static_cast<S>(p[j]) - peak);
+      kept[j] = exp_or_zero((static_cast<S>(p[j]) - peak) * rest);
     block.sync();
     S sum = S(0);
     for (std::size_t j = 0; j < count; ++j) sum += static_cast<S>(kept[j]);
-    const S before = first == 0 ? S(0) : exp_or_zero(largest - peak);
+    const S before = first == 0 ? S(0) : exp_or_zero((largest - peak) * rest);
     total = total * before + sum;
     largest = peak;
     if (drop.threshold > 0) {
@@ -148,7 +165,7 @@ REGIMEN_HD void attend(const Block& block, const T* query, const HeadRows<const 
   const S factor = S(1) / total;
   for (std::size_t d = block.thread(); d < width; d += block.threads())
     y[d] = static_cast<T>(static_cast<S>(sums[d]) * factor);
-  if (log_sum != nullptr && block.thread() == 0) *log_sum = largest + std::log(total);
+  if (softmax != nullptr && block.thread() == 0) *softmax = {largest, factor};
 }
 
 }  // namespace detail
@@ -180,7 +197,7 @@ struct Kernel<op::Attention<T>> final {
       const std::size_t head = row / s.length, t = row % s.length;
       detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1),
                         Rows::of_qkv(qkv, s, head, 2), s.causal ? t + 1 : s.length, s.width, s.is_scaled,
-                        detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.log_sum) + row,
+                        detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.softmax) + row,
                         detail::DropFactor<S>(o.drop, at, s, head), t);
     }
   }
@@ -210,7 +227,7 @@ struct Kernel<op::WindowAttention<T>> final {
       drop.first += begin;
       detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1).from(begin),
                         Rows::of_qkv(qkv, s, head, 2).from(begin), t + 1 - begin, s.width, s.is_scaled,
-                        detail::HeadRows<T>::of_y(at(o.attention.y), s, head)(t), at(o.attention.log_sum) + row, drop,
+                        detail::HeadRows<T>::of_y(at(o.attention.y), s, head)(t), at(o.attention.softmax) + row, drop,
                         t);
     }
   }
@@ -239,7 +256,7 @@ struct Kernel<op::CrossAttention<T>> final {
       const std::size_t head = row / s.length, t = row % s.length;
       detail::attend<S>(block, Rows::of_y(at(o.q), s, head)(t), Rows::of_kv(at(o.kv), s, head, 1),
                         Rows::of_kv(at(o.kv), s, head, 2), s.key_length, s.width, s.is_scaled,
-                        detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.log_sum) + row,
+                        detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.softmax) + row,
                         detail::CrossDropFactor<S>(o.drop, at, s, head), t);
     }
   }
@@ -263,20 +280,20 @@ struct Kernel<op::AttendKept<T>> final {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    with_bias(block, [](std::size_t) { return detail::AddNothing{}; });
+    with_bias(block, [](std::size_t) { return detail::NoBias{}; });
   }
-  /// add_of(head) is what its keys add to scores.
+  /// bias_of(head) is the bias of its keys.
   REGIMEN_HD_UNCHECKED
-  template <class Block, class AddOf>
-  REGIMEN_HD void with_bias(const Block& block, const AddOf& add_of) const {
+  template <class Block, class BiasOf>
+  REGIMEN_HD void with_bias(const Block& block, const BiasOf& bias_of) const {
     using Rows = detail::HeadRows<const T>;
     const op::AttentionShape& s = o.shape;
     for (std::size_t head = block.index(); head < s.batch * s.heads; head += block.blocks()) {
       const std::size_t kept = head / s.group() * o.window * s.width;
       detail::attend<S>(block, Rows::of_qkv(at(o.qkv), s, head, 0)(0), Rows{at(o.keys) + kept, s.width},
                         Rows{at(o.values) + kept, s.width}, o.seen, s.width, s.is_scaled,
-                        detail::HeadRows<T>::of_y(at(o.y), s, head)(0), static_cast<S*>(nullptr),
-                        detail::DropFactor<S>({}, at, s, head), 0, add_of(head));
+                        detail::HeadRows<T>::of_y(at(o.y), s, head)(0), static_cast<op::SoftmaxRow<S>*>(nullptr),
+                        detail::DropFactor<S>({}, at, s, head), 0, bias_of(head));
     }
   }
 };

@@ -14,12 +14,12 @@
 
 namespace regimen::kernel {
 
-/// With p = exp(q kᵀ/√D − log_sum), f the dropout factors and δ = row_dot:
+/// With p as op::SoftmaxRow has it, f the dropout factors and δ = row_dot:
 ///   d_v = (p ∘ f)ᵀ d_y,   d_s = p ∘ (f ∘ d_y vᵀ − δ) / √D,   d_q = d_s k,   d_k = d_sᵀ q.
 /// Three launches: δ, a thread a row; d_q, a block for each query; d_k and d_v, a block for each key, which adds over the
 /// heads that share it. All arithmetic in S, d_qkv is rounded once.
 ///
-/// error   as forward; δ is taken from the stored, rounded y
+/// error   as forward; δ is taken from the stored, rounded y, where a query sees more than 128 keys
 /// cost    scores and d_y vᵀ are computed twice: 7 products instead of 5, from the second-level cache as forward. With
 ///         dropout one counter for eight keys, and one for each query, whose weights of one key are rows apart
 template <class T>
@@ -49,14 +49,18 @@ struct Kernel<op::AttentionBackward<T>, 0> final {
 template <class T>
 struct AttentionPair final {
   using S = statistic_t<T>;
-  S kept, d_score;  // p ∘ f, d_s
+  S p, kept, d_p;  // p, p ∘ f, f ∘ d_y vᵀ
 
-  REGIMEN_HD AttentionPair(const T* query, const T* key, const T* value, const T* d_y, S log_sum, S row_dot, S scale,
-                           S factor, std::size_t width) {
-    const S p = detail::exp_or_zero(detail::dot<S>(query, key, width) * scale - log_sum);
+  template <class Bias>
+  REGIMEN_HD AttentionPair(const T* query, const T* key, const T* value, const T* d_y, const op::SoftmaxRow<S>& softmax,
+                           S scale, S factor, std::size_t width, const Bias& bias) {
+    const S score = bias.score(detail::dot<S>(query, key, width), scale);
+    p = detail::exp_or_zero((score - softmax.largest) * Bias::rest(scale)) * softmax.factor;
     kept = p * factor;
-    d_score = p * (detail::dot<S>(d_y, value, width) * factor - row_dot) * scale;
+    d_p = detail::dot<S>(d_y, value, width) * factor;
   }
+  /// d_s. Where p is 1 the difference of d_p to their mean is smaller than the roundings of which it would consist.
+  REGIMEN_HD static S d_score(S p, S d_p, S row_dot, S scale) { return p == S(1) ? S(0) : p * (d_p - row_dot) * scale; }
 };
 
 /// Whose keys there are: a head's own, those of several heads, those within a window, those of another text, or those
@@ -78,7 +82,7 @@ struct AttentionBackwardLaunch {
   // Left to itself, the compiler spills for more blocks.
   static constexpr unsigned resident = shares ? 2 : 0;
   static constexpr std::size_t shared_bytes =
-      pass == 1 ? Tile::shared_bytes_with_masks(1, 1) : Tile::shared_bytes(2, 2);
+      pass == 1 ? Tile::shared_bytes_with_masks(1, 2) : Tile::shared_bytes(2, 2);
   std::conditional_t<crosses, op::CrossAttentionBackward<T>, op::AttentionBackward<T>> o;
   Memory at;
   struct Nothing {};
@@ -123,13 +127,13 @@ struct AttentionBackwardLaunch {
                            : Gradients::of_kv(at(o.d_kv), o.shape, head, of_three);
     else return Gradients::template of_qkv<shares>(at(o.d_qkv), o.shape, head, of_three);
   }
-  /// log_sum less what the pair adds to its score: the probability is exp(q k · scale − that).
-  REGIMEN_HD S less_bias(S log_sum, std::size_t head, std::size_t t, std::size_t u) const {
+  /// Of the score of a pair.
+  REGIMEN_HD auto bias_of(std::size_t head, std::size_t t, std::size_t u) const {
     if constexpr (is_biased) {
       const op::AttentionShape& s = o.shape;
-      return log_sum - at(bias)[head % s.heads * s.distances() + s.length - 1 + u - t];
+      return detail::Biased<S>{at(bias)[head % s.heads * s.distances() + s.length - 1 + u - t]};
     } else {
-      return log_sum;
+      return detail::Unbiased{};
     }
   }
   struct Zeros {
@@ -145,20 +149,25 @@ struct AttentionBackwardLaunch {
       gradient[d] = static_cast<T>(static_cast<S>(sums[d]));
   }
 
+  /// Where a tile has all keys of the query, δ is taken from these very d_p and written for the next launches: so it has
+  /// their roundings, and where one p is nearly 1 nothing else is left of their difference.
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void of_query(const Block& block, std::size_t head, std::size_t t, S scale,
                            const detail::DropFactor<S>& drop) const {
     const op::AttentionShape& s = o.shape;
     const auto sums = block.template shared<S>(0, Tile::largest_width),
-               d_scores = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::size);
-    const auto masks = block.template shared<unsigned>(Tile::shared_bytes(1, 1), Tile::masks);
+               d_scores = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::size),
+               p = block.template shared<S>((Tile::largest_width + Tile::size) * sizeof(S), Tile::size);
+    const auto masks = block.template shared<unsigned>(Tile::shared_bytes(1, 2), Tile::masks);
     const Rows keys = part(head, 1), values = part(head, 2);
     const T *const query = part(head, 0)(t), *const d_y = Rows::of_y(at(o.d_y), s, head)(t);
     const std::size_t row = head * s.length + t, seen = s.causal ? t + 1 : end_of_keys(head);
-    const S log_sum = at(o.log_sum)[row], row_dot = at(o.row_dot)[row];
+    const op::SoftmaxRow<S> softmax = at(o.softmax)[row];
     const std::uint64_t row_element = drop.element(t, 0);
     const std::size_t begin = slides ? s.begin(t) : 0;
+    const bool is_one_tile = seen - begin <= Tile::size;
+    S row_dot = is_one_tile ? S(0) : at(o.row_dot)[row];
     for (std::size_t first = begin; first < seen; first += Tile::size) {
       const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
       if (drop.threshold > 0) {
@@ -168,10 +177,19 @@ struct AttentionBackwardLaunch {
       const unsigned before_first = static_cast<unsigned>((row_element + first) % 8);
       for (std::size_t j = block.thread(); j < count; j += block.threads()) {
         const S factor = drop.threshold > 0 ? drop.factor_in(masks, before_first + static_cast<unsigned>(j)) : S(1);
-        d_scores[j] = AttentionPair<T>(query, keys(first + j), values(first + j), d_y,
-                                       less_bias(log_sum, head, t, first + j), row_dot, scale, factor, s.width)
-                          .d_score;
+        const AttentionPair<T> pair(query, keys(first + j), values(first + j), d_y, softmax, scale, factor, s.width,
+                                    bias_of(head, t, first + j));
+        p[j] = pair.p;
+        d_scores[j] = pair.d_p;
       }
+      if (is_one_tile) {
+        block.sync();
+        for (std::size_t j = 0; j < count; ++j) row_dot += static_cast<S>(p[j]) * static_cast<S>(d_scores[j]);
+        if (block.thread() == 0) at(o.row_dot)[row] = row_dot;
+        block.sync();
+      }
+      for (std::size_t j = block.thread(); j < count; j += block.threads())
+        d_scores[j] = AttentionPair<T>::d_score(static_cast<S>(p[j]), static_cast<S>(d_scores[j]), row_dot, scale);
       block.sync();
       detail::add_tile<S>(block, sums, d_scores, keys, first, count, s.width, first == begin);
       block.sync();
@@ -210,7 +228,8 @@ struct AttentionBackwardLaunch {
                kept = block.template shared<S>(numbers + Tile::size * sizeof(S), Tile::size);
     const Rows queries = part(head, 0), gradients = Rows::of_y(at(o.d_y), s, head);
     const T *const key = part(head, 1)(u), *const value = part(head, 2)(u);
-    const S *const log_sum = at(o.log_sum) + head * s.length, *const row_dot = at(o.row_dot) + head * s.length;
+    const op::SoftmaxRow<S>* const softmax = at(o.softmax) + head * s.length;
+    const S* const row_dot = at(o.row_dot) + head * s.length;
     const std::size_t begin = s.causal ? u : 0;           // the first query that sees key u
     const bool ends = is_biased ? s.window > 0 : slides;  // before the last query
     const std::size_t end = ends && u + s.window < s.length ? u + s.window : s.length;
@@ -218,9 +237,9 @@ struct AttentionBackwardLaunch {
       const std::size_t count = end - first < Tile::size ? end - first : Tile::size;
       for (std::size_t j = block.thread(); j < count; j += block.threads()) {
         const std::size_t t = first + j;
-        const AttentionPair<T> pair(queries(t), key, value, gradients(t), less_bias(log_sum[t], head, t, u), row_dot[t],
-                                    scale, drop(t, u), s.width);
-        d_scores[j] = pair.d_score;
+        const AttentionPair<T> pair(queries(t), key, value, gradients(t), softmax[t], scale, drop(t, u), s.width,
+                                    bias_of(head, t, u));
+        d_scores[j] = pair.d_score(pair.p, pair.d_p, row_dot[t], scale);
         kept[j] = pair.kept;
       }
       block.sync();

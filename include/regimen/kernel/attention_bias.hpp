@@ -73,11 +73,11 @@ struct Kernel<op::BucketBiasBackward<S, G>> final {
 
 namespace detail {
 
-/// Adds to the score of key j of those that a query sees.
+/// Of the keys that a query sees.
 template <class S>
-struct AddBias final {
+struct BiasOfKeys final {
   const S* of_keys;
-  REGIMEN_HD S operator()(S score, std::size_t j) const { return score + of_keys[j]; }
+  REGIMEN_HD Biased<S> operator()(std::size_t j) const { return {of_keys[j]}; }
 };
 
 }  // namespace detail
@@ -104,11 +104,11 @@ struct Kernel<op::BiasedAttention<T>> final {
       const std::size_t head = row / s.length, t = row % s.length, begin = s.begin(t);
       detail::DropFactor<S> drop(o.attention.drop, at, s, head);
       drop.first += begin;
-      const detail::AddBias<S> add{at(o.bias) + head % s.heads * s.distances() + s.length - 1 + begin - t};
+      const detail::BiasOfKeys<S> bias{at(o.bias) + head % s.heads * s.distances() + s.length - 1 + begin - t};
       detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1).from(begin),
                         Rows::of_qkv(qkv, s, head, 2).from(begin), (s.causal ? t + 1 : s.length) - begin, s.width,
                         s.is_scaled, detail::HeadRows<T>::of_y(at(o.attention.y), s, head)(t),
-                        at(o.attention.log_sum) + row, drop, t, add);
+                        at(o.attention.softmax) + row, drop, t, bias);
     }
   }
 };
@@ -129,7 +129,7 @@ struct Kernel<op::BiasedAttendKept<T>> final {
   REGIMEN_HD void operator()(const Block& block) const {
     const Alone alone{o.kept, at};
     alone.with_bias(block, [&](std::size_t head) {
-      return detail::AddBias<S>{at(o.bias) + (head % o.kept.shape.heads + 1) * o.kept.window - o.kept.seen};
+      return detail::BiasOfKeys<S>{at(o.bias) + (head % o.kept.shape.heads + 1) * o.kept.window - o.kept.seen};
     });
   }
 };
@@ -175,8 +175,9 @@ struct Kernel<op::BiasedAttentionBackward<T>, 3> final {
       const std::size_t head = place / distances, i = place % distances;
       const Rows queries = Rows::of_qkv(at(b.qkv), s, head, 0), keys = Rows::of_qkv(at(b.qkv), s, head, 1),
                  values = Rows::of_qkv(at(b.qkv), s, head, 2), gradients = Rows::of_y(at(b.d_y), s, head);
-      const S *const log_sum = at(b.log_sum) + head * s.length, *const row_dot = at(b.row_dot) + head * s.length;
-      const S added = at(o.bias)[head % s.heads * distances + i];
+      const op::SoftmaxRow<S>* const softmax = at(b.softmax) + head * s.length;
+      const S* const row_dot = at(b.row_dot) + head * s.length;
+      const detail::Biased<S> bias{at(o.bias)[head % s.heads * distances + i]};
       const detail::DropFactor<S> drop(b.drop, at, s, head);
       // Of positions u = t + i − (T − 1) from 0 to the last key.
       const std::size_t begin = i < s.length ? s.length - 1 - i : 0, all = keys_of(head / s.heads) + s.length - 1,
@@ -185,9 +186,9 @@ struct Kernel<op::BiasedAttentionBackward<T>, 3> final {
       if (s.window == 0 || s.length - 1 < i + s.window)
         for (std::size_t t = begin; t < end; ++t) {
           const std::size_t u = t + i - (s.length - 1);
-          sum += AttentionPair<T>(queries(t), keys(u), values(u), gradients(t), log_sum[t] - added, row_dot[t], scale,
-                                  drop(t, u), s.width)
-                     .d_score;
+          const AttentionPair<T> pair(queries(t), keys(u), values(u), gradients(t), softmax[t], scale, drop(t, u),
+                                      s.width, bias);
+          sum += pair.d_score(pair.p, pair.d_p, row_dot[t], scale);
         }
       d_bias[place] = sum / scale;
     });

@@ -156,7 +156,7 @@ struct Kernel<op::BatchNorm<T, B>, 0> final {
   }
 };
 
-/// Those of the batch; the running ones move.
+/// Those of the batch, and the running ones move; or the running ones, for backward.
 template <class T, class B>
 struct Kernel<op::BatchNorm<T, B>, 1> final {
   using S = statistic_t<T>;
@@ -164,13 +164,21 @@ struct Kernel<op::BatchNorm<T, B>, 1> final {
   op::BatchNorm<T, B> o;
   Memory at;
 
-  constexpr unsigned blocks() const { return o.uses_running ? 0 : blocks_for(o.columns, threads); }
+  constexpr unsigned blocks() const {
+    return o.uses_running && o.mean.is_absent() ? 0 : blocks_for(o.columns, threads);
+  }
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
     const S* const of_ranks = at.optional(o.of_ranks);
     const S momentum = static_cast<S>(o.momentum);
     for_pieces(block, o.columns, [&](std::size_t column) {
+      if (o.uses_running) {
+        at(o.mean)[column] = static_cast<S>(at(o.running_mean)[column]);
+        at(o.rstd)[column] =
+            S(1) / std::sqrt(static_cast<S>(at(o.running_variance)[column]) + static_cast<S>(o.epsilon));
+        return;
+      }
       const op::Moments<S> all = of_ranks == nullptr
                                      ? op::moments_of_chunks(at.template scratch_of<const S>(), o.chunks(), column)
                                      : op::moments_of_ranks(of_ranks, o.ranks, o.columns, column);
@@ -229,9 +237,7 @@ struct Kernel<op::BatchNormBackward<T, G>, 0> final {
   Memory at;
 
   static constexpr std::size_t scratch(const op::BatchNormBackward<T, G>& operation) { return operation.bytes(); }
-  constexpr unsigned blocks() const {
-    return o.of_ranks.is_absent() ? blocks_for(o.chunks().count() * o.columns, threads) : 0;
-  }
+  constexpr unsigned blocks() const { return o.sums_rows() ? blocks_for(o.chunks().count() * o.columns, threads) : 0; }
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
@@ -247,7 +253,9 @@ struct Kernel<op::BatchNormBackward<T, G>, 1> final {
   op::BatchNormBackward<T, G> o;
   Memory at;
 
-  constexpr unsigned blocks() const { return blocks_for(2 * o.columns, threads); }
+  constexpr unsigned blocks() const {
+    return o.sums_rows() || !o.of_ranks.is_absent() ? blocks_for(2 * o.columns, threads) : 0;
+  }
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
@@ -292,7 +300,12 @@ struct Kernel<op::BatchNormBackward<T, G>, 2> final {
     const S* const mean_dn = mean_d + o.columns;
     for_pieces(block, o.rows * o.columns, [&](std::size_t i) {
       const std::size_t column = i % o.columns;
-      const S rstd = at(o.rstd)[column], normal = (static_cast<S>(x[i]) - at(o.mean)[column]) * rstd,
+      const S rstd = at(o.rstd)[column];
+      if (o.uses_running) {
+        d_x[i] = static_cast<T>(static_cast<S>(d_y[i]) * (static_cast<S>(gain[column]) * rstd));
+        return;
+      }
+      const S normal = (static_cast<S>(x[i]) - at(o.mean)[column]) * rstd,
               centered = static_cast<S>(d_y[i]) - mean_d[column] - normal * mean_dn[column];
       d_x[i] = static_cast<T>(centered * (static_cast<S>(gain[column]) * rstd));
     });

@@ -21,7 +21,7 @@ struct HeadRun {
   std::size_t first = 0, step = 1, count = 0;
 };
 
-/// weights = softmax(scores / √D) with dropout, zero at what a query does not see; log_sum as op::Attention
+/// weights = softmax(scores / √D) with dropout, zero at what a query does not see
 ///   scores, weights (count,T,T), which may be the same memory if S is T
 ///   more   whether there may be a window, keys of another text, then (count,T,S), and what follows here: it would cost
 ///          the others registers
@@ -32,7 +32,6 @@ struct AttentionWeights final {
   using S = statistic_t<T>;
   View<S> scores;
   View<T> weights;
-  View<S> log_sum;
   op::AttentionShape shape;
   op::Drop drop{};
   HeadRun run{};
@@ -40,15 +39,16 @@ struct AttentionWeights final {
   View<std::int32_t> lengths{};
 };
 
-/// With p = exp(scores / √D − log_sum), f the dropout factors and δ = Σ p · f · d_weights of a row:
+/// With p = softmax(scores / √D), f the dropout factors and δ = Σ p · f · d_weights of a row:
 ///   weights = p · f,   d_scores = p · (f · d_weights − δ) / √D, zero at what a query does not see
 ///   scores, d_weights, weights, d_scores (count,T,T); weights may be scores, and d_scores d_weights, if S is T
 ///   more, bias, lengths   as above
+/// The softmax is that of these scores, not forward's: a library's product of another number of heads may round others.
 template <class T, bool more = false>
 struct AttentionWeightsBackward final {
   static constexpr const char* name = "attention_weights_backward";
   using S = statistic_t<T>;
-  View<S> scores, d_weights, log_sum;
+  View<S> scores, d_weights;
   View<T> weights, d_scores;
   op::AttentionShape shape;
   op::Drop drop{};
@@ -79,9 +79,14 @@ struct ScoreRow final {
   REGIMEN_HD ScoreRow(const op::AttentionShape& s, const HeadRun& run, std::size_t row)
       : head(run.first + row / s.length * run.step), query(row % s.length), seen(s.causal ? query + 1 : s.length) {}
   REGIMEN_HD bool sees(std::size_t u) const { return u < seen; }
+  /// As Unbiased and Biased have them.
   template <class S>
-  REGIMEN_HD S score(S scaled, std::size_t) const {
-    return scaled;
+  REGIMEN_HD S score(S product, S, std::size_t) const {
+    return product;
+  }
+  template <class S>
+  REGIMEN_HD S rest(S scale) const {
+    return scale;
   }
 };
 /// The same of keys from `begin` on, with a bias.
@@ -102,7 +107,10 @@ struct BiasedScoreRow final {
     if (bias != nullptr) bias += head % o.shape.heads * o.shape.distances() + o.shape.length - 1 - query;
   }
   REGIMEN_HD bool sees(std::size_t u) const { return u >= begin && u < seen; }
-  REGIMEN_HD S score(S scaled, std::size_t u) const { return bias == nullptr || u >= seen ? scaled : scaled + bias[u]; }
+  REGIMEN_HD S score(S product, S scale, std::size_t u) const {
+    return bias == nullptr || u >= seen ? product : std::fma(product, scale, bias[u]);
+  }
+  REGIMEN_HD S rest(S scale) const { return bias == nullptr ? scale : S(1); }
 };
 template <bool more, class Operation>
 REGIMEN_HD auto score_row(const Operation& o, [[maybe_unused]] const Memory& at, std::size_t row) {
@@ -120,6 +128,25 @@ REGIMEN_HD DropFactor<S> drop_of_row(const op::Drop& drop, const Memory& at, con
   if constexpr (more)
     if (s.crosses()) return CrossDropFactor<S>(drop, at, s, head);
   return DropFactor<S>(drop, at, s, head);
+}
+
+/// The softmax of a row.   scores(run)   of a run of `part`
+REGIMEN_HD_UNCHECKED
+template <unsigned n, class S, class Team, class Part, class Row, class Scores>
+REGIMEN_HD op::SoftmaxRow<S> softmax_of(const Team& team, Part& part, const Row& at_row, S scale,
+                                        const Scores& scores) {
+  S most = -std::numeric_limits<S>::infinity(), total = S(0);
+  part.for_each([&](std::size_t u, auto& run) {
+    for (unsigned k = 0; k < n; ++k)
+      if (at_row.sees(u + k)) most = kernel::Largest{}(most, scores(run).at[k]);
+  });
+  most = team.template combined<kernel::Largest>(most);
+  part.for_each([&](std::size_t u, auto& run) {
+    for (unsigned k = 0; k < n; ++k)
+      total += at_row.sees(u + k) ? exp_or_zero((scores(run).at[k] - most) * at_row.rest(scale)) : S(0);
+  });
+  total = team.template combined<Sum>(total);
+  return {most, S(1) / total};
 }
 
 /// Zero for the runs of which the query sees nothing.
@@ -155,37 +182,28 @@ struct Kernel<AttentionWeights<T, more>> final {
   REGIMEN_HD void operator()(const Block& block) const {
     const std::size_t length = detail::columns_of<more>(o.shape);
     const S scale = o.shape.template scale<S>();
-    constexpr S lowest = -std::numeric_limits<S>::infinity();
     rows().for_each(block, [&]<unsigned n, bool held>(const auto& team, std::size_t row) {
       const auto at_row = detail::score_row<more>(o, at, row);
       const S* const scores = at(o.scores) + row * length;
       T* const weights = at(o.weights) + row * length;
-      auto scaled = part_of_row<n, held>(team, at_row.seen, [&](std::size_t u) {
+      auto part = part_of_row<n, held>(team, at_row.seen, [&](std::size_t u) {
         auto s = detail::read<n>(scores + u);
-        for (unsigned k = 0; k < n; ++k) s.at[k] = at_row.sees(u + k) ? at_row.score(s.at[k] * scale, u + k) : lowest;
+        for (unsigned k = 0; k < n; ++k) s.at[k] = at_row.score(s.at[k], scale, u + k);
         return s;
       });
-      S most = lowest, total = S(0);
-      scaled.for_each([&](std::size_t, const Pack<S, n>& s) {
-        for (unsigned k = 0; k < n; ++k) most = Largest{}(most, s.at[k]);
-      });
-      most = team.template combined<Largest>(most);
-      scaled.for_each([&](std::size_t u, const Pack<S, n>& s) {
-        for (unsigned k = 0; k < n; ++k) total += at_row.sees(u + k) ? detail::exp_or_zero(s.at[k] - most) : S(0);
-      });
-      total = team.template combined<Sum>(total);
-      const S factor = S(1) / total;
+      const auto softmax = detail::softmax_of<n>(team, part, at_row, scale, [](const auto& run) { return run; });
       const detail::DropFactor<S> drop = detail::drop_of_row<more, S>(o.drop, at, o.shape, at_row.head);
-      scaled.for_each([&](std::size_t u, const Pack<S, n>& s) {
+      part.for_each([&](std::size_t u, const Pack<S, n>& s) {
         const unsigned kept = drop.template kept<n>(at_row.query, u);
         Pack<T, n> w;
         for (unsigned k = 0; k < n; ++k)
-          w.at[k] = static_cast<T>(
-              at_row.sees(u + k) ? detail::exp_or_zero(s.at[k] - most) * factor * drop.factor(kept >> k & 1u) : S(0));
+          w.at[k] = static_cast<T>(at_row.sees(u + k)
+                                       ? detail::exp_or_zero((s.at[k] - softmax.largest) * at_row.rest(scale)) *
+                                             softmax.factor * drop.factor(kept >> k & 1u)
+                                       : S(0));
         detail::write(w, weights + u);
       });
       detail::write_unseen<n>(team, at_row.seen, length, weights);
-      if (team.thread() == 0) at(o.log_sum)[at_row.head * o.shape.length + at_row.query] = most + std::log(total);
     });
   }
 
@@ -195,8 +213,8 @@ struct Kernel<AttentionWeights<T, more>> final {
   }
 };
 
-/// A warp or a block for each row. Rows of up to 4096 keys are read, and their random numbers drawn, once; others
-/// twice.
+/// A warp or a block for each row. Rows of up to 4096 keys are read, and their random numbers drawn, once; others four
+/// times.
 template <class T, bool more>
 struct Kernel<AttentionWeightsBackward<T, more>> final {
   using S = statistic_t<T>;
@@ -216,23 +234,30 @@ struct Kernel<AttentionWeightsBackward<T, more>> final {
       const auto at_row = detail::score_row<more>(o, at, row);
       const S *const scores = at(o.scores) + row * length, *const d_weights = at(o.d_weights) + row * length;
       T *const weights = at(o.weights) + row * length, *const d_scores = at(o.d_scores) + row * length;
-      const S log_sum = at(o.log_sum)[at_row.head * o.shape.length + at_row.query];
       const detail::DropFactor<S> drop = detail::drop_of_row<more, S>(o.drop, at, o.shape, at_row.head);
       auto part = part_of_row<n, held>(team, at_row.seen, [&](std::size_t u) {
         Run<n> run{detail::read<n>(scores + u), detail::read<n>(d_weights + u), drop.template kept<n>(at_row.query, u)};
         for (unsigned k = 0; k < n; ++k) {
-          const bool is_seen = at_row.sees(u + k);
-          run.p.at[k] = is_seen ? detail::exp_or_zero(at_row.score(run.p.at[k] * scale, u + k) - log_sum) : S(0);
-          run.d.at[k] = is_seen ? drop.factor(run.kept >> k & 1u) * run.d.at[k] : S(0);
+          run.p.at[k] = at_row.score(run.p.at[k], scale, u + k);
+          run.d.at[k] = at_row.sees(u + k) ? drop.factor(run.kept >> k & 1u) * run.d.at[k] : S(0);
         }
         return run;
       });
+      const auto softmax = detail::softmax_of<n>(team, part, at_row, scale, [](const Run<n>& run) { return run.p; });
+      const auto weigh = [&](std::size_t u, Run<n>& run) {
+        for (unsigned k = 0; k < n; ++k)
+          run.p.at[k] = at_row.sees(u + k)
+                            ? detail::exp_or_zero((run.p.at[k] - softmax.largest) * at_row.rest(scale)) * softmax.factor
+                            : S(0);
+      };
       S dot = S(0);
-      part.for_each([&](std::size_t, const Run<n>& run) {
+      part.for_each([&](std::size_t u, Run<n>& run) {
+        weigh(u, run);
         for (unsigned k = 0; k < n; ++k) dot += run.p.at[k] * run.d.at[k];
       });
       dot = team.template combined<Sum>(dot);
-      part.for_each([&](std::size_t u, const Run<n>& run) {
+      part.for_each([&](std::size_t u, Run<n>& run) {
+        if constexpr (!held) weigh(u, run);
         Pack<T, n> w, d;
         for (unsigned k = 0; k < n; ++k) {
           w.at[k] = static_cast<T>(run.p.at[k] * drop.factor(run.kept >> k & 1u));
@@ -247,7 +272,7 @@ struct Kernel<AttentionWeightsBackward<T, more>> final {
   }
 
  private:
-  /// p, and the dropout factors · d_weights.
+  /// Scores, then p, and the dropout factors · d_weights.
   template <unsigned n>
   struct Run {
     Pack<S, n> p, d;

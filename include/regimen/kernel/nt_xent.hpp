@@ -15,13 +15,13 @@ namespace regimen::kernel {
 
 namespace detail {
 
-/// The row that a row is compared with, by one thread.
+/// The product of a row and one that it is compared with, by one thread; the same the other way round.
 REGIMEN_HD_UNCHECKED
 template <class S>
-REGIMEN_HD S similarity(const S* a, const S* b, std::size_t columns, S share) {
+REGIMEN_HD S similarity(const S* a, const S* b, std::size_t columns) {
   S sum = S(0);
   for (std::size_t c = 0; c < columns; ++c) sum += a[c] * b[c];
-  return sum * share;
+  return sum;
 }
 
 }  // namespace detail
@@ -57,7 +57,7 @@ struct Kernel<op::NormalizeViews<S>> final {
   }
 };
 
-/// The logarithm of a row's sum, its loss, and whether its other view is the nearest row.
+/// The softmax of a row, its loss, and whether its other view is the nearest row.
 ///
 /// cost   all rows once for each row of this rank, by threads that read a row each: from the caches
 template <class S>
@@ -86,21 +86,21 @@ struct Kernel<op::NtXent<S>, 0> final {
       if (exists)
         for (std::size_t k = block.thread(); k < o.z.count(); k += block.threads()) {
           if (k == i || !o.z.exists(all[o.z.length(k)])) continue;
-          const S t = detail::similarity(own, all + o.z.row(k), o.z.columns, share);
+          const S t = detail::similarity(own, all + o.z.row(k), o.z.columns);
           if (k == (i ^ 1)) wanted = t;
           else others = Largest{}(others, t);
           const S next = Largest{}(most, t);
-          sum = (most == none ? S(0) : sum * std::exp(most - next)) + std::exp(t - next);
+          sum = (most == none ? S(0) : sum * std::exp((most - next) * share)) + std::exp((t - next) * share);
           most = next;
         }
       const S largest = combined<Largest>(block, most);
-      sum = combined<Sum>(block, most == none ? S(0) : sum * std::exp(most - largest));
+      sum = combined<Sum>(block, most == none ? S(0) : sum * std::exp((most - largest) * share));
       wanted = combined<Sum>(block, wanted);
       others = combined<Largest>(block, others);
       if (block.thread() == 0) {
-        const double log_sum = static_cast<double>(largest) + std::log(static_cast<double>(sum));
-        at(o.log_sums)[o.z.sum(i)] = exists ? static_cast<S>(log_sum) : S(0);
-        losses[row] = exists ? log_sum - static_cast<double>(wanted) : 0.0;
+        const double behind = (static_cast<double>(largest) - static_cast<double>(wanted)) / o.temperature;
+        at(o.softmax)[o.z.sum(i)] = exists ? op::SoftmaxRow<S>{largest, S(1) / sum} : op::SoftmaxRow<S>{S(0), S(0)};
+        losses[row] = exists ? std::log(static_cast<double>(sum)) + behind : 0.0;
         losses[o.z.rows + row] = exists && wanted >= others ? 1.0 : 0.0;
       }
     }
@@ -153,7 +153,8 @@ struct Kernel<op::NtXentBackward<S>> final {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    const S *const all = at(o.z.all), *const log_sums = at(o.log_sums);
+    const S* const all = at(o.z.all);
+    const op::SoftmaxRow<S>* const softmax = at(o.softmax);
     auto weights = block.template shared<S>(combined_bytes<S>, block.threads());
     const S share = static_cast<S>(1 / o.temperature);
     const double factor = o.scale * at(o.scalars)->loss_scale / o.temperature;
@@ -167,8 +168,10 @@ struct Kernel<op::NtXentBackward<S>> final {
         const std::size_t k = first + block.thread();
         S weight = S(0);
         if (k < o.z.count() && k != i && o.z.exists(all[o.z.length(k)])) {
-          const S t = detail::similarity(own, all + o.z.row(k), o.z.columns, share);
-          weight = std::exp(t - log_sums[o.z.sum(i)]) + std::exp(t - log_sums[o.z.sum(k)]) - S(k == (i ^ 1) ? 2 : 0);
+          const S t = detail::similarity(own, all + o.z.row(k), o.z.columns);
+          const op::SoftmaxRow<S> of_i = softmax[o.z.sum(i)], of_k = softmax[o.z.sum(k)];
+          weight = std::exp((t - of_i.largest) * share) * of_i.factor +
+                   std::exp((t - of_k.largest) * share) * of_k.factor - S(k == (i ^ 1) ? 2 : 0);
         }
         weights[block.thread()] = weight;
         block.sync();

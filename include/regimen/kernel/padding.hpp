@@ -63,13 +63,13 @@ struct AttentionWithinLengths {
       const std::size_t head = row / s.length, t = row % s.length,
                         seen = op::seen_keys(lengths[head / s.heads], s.keys());
       const std::conditional_t<crosses, detail::CrossDropFactor<S>, detail::DropFactor<S>> drop(a.drop, at, s, head);
-      const auto run = [&](const auto& add) {
+      const auto run = [&](const auto& bias) {
         detail::attend<S>(block, part(head, 0)(t), part(head, 1), part(head, 2), seen, s.width, s.is_scaled,
-                          detail::HeadRows<T>::of_y(at(a.y), s, head)(t), at(a.log_sum) + row, drop, t, add);
+                          detail::HeadRows<T>::of_y(at(a.y), s, head)(t), at(a.softmax) + row, drop, t, bias);
       };
       if constexpr (is_biased)
-        run(detail::AddBias<S>{at(o.whole.bias) + head % s.heads * s.distances() + s.length - 1 - t});
-      else run(detail::AddNothing{});
+        run(detail::BiasOfKeys<S>{at(o.whole.bias) + head % s.heads * s.distances() + s.length - 1 - t});
+      else run(detail::NoBias{});
     }
   }
 

@@ -95,7 +95,7 @@ struct AttendByDistance final {
     static constexpr std::size_t distances = Layout::template shape<X>(1, causal).distances();
     using OfRows = PerSample<S, Layout::heads * X::rows>;
     using OfDistances = Fixed<S, Layout::heads * distances>;
-    using Saved = Tensors<OfRows>;  // each row's log-sum-exp
+    using Saved = Tensors<PerSample<S, 2 * Layout::heads * X::rows>>;  // each row's softmax
     using ForwardScratch = Tensors<OfDistances>;
     /// y · d_y, the bias, and the gradient of each sample's.
     using BackwardScratch =
@@ -107,7 +107,7 @@ struct AttendByDistance final {
       Bias::template write<T, Layout::heads>(engine, call, {call.scratch[0]}, X::rows, causal);
       engine.run(op::BiasedAttention<T>{.attention = {.qkv = {call.x},
                                                       .y = {call.y},
-                                                      .log_sum = {call.saved[0]},
+                                                      .softmax = {call.saved[0]},
                                                       .shape = Layout::template shape<X>(engine.batch, causal),
                                                       .drop = drop_of<Rate>(engine, call.path)},
                                         .bias = {call.scratch[0]}});
@@ -121,7 +121,7 @@ struct AttendByDistance final {
                                                              .y = {call.y},
                                                              .d_y = {call.d_y},
                                                              .d_qkv = {call.d_x},
-                                                             .log_sum = {call.saved[0]},
+                                                             .softmax = {call.saved[0]},
                                                              .row_dot = {call.scratch[0]},
                                                              .shape = Layout::template shape<X>(engine.batch, causal),
                                                              .drop = drop_of<Rate>(engine, call.path)},

@@ -113,14 +113,14 @@ struct Attend final {
     using T = typename X::Element;
     using S = statistic_t<T>;
     using Output = typename Layout::template Output<X>;
-    using Saved = Tensors<PerSample<S, Layout::heads * X::rows>>;            // each row's log-sum-exp
+    using Saved = Tensors<PerSample<S, 2 * Layout::heads * X::rows>>;        // each row's softmax
     using BackwardScratch = Tensors<PerSample<S, Layout::heads * X::rows>>;  // y · d_y
     static constexpr Reads backward_reads(bool) { return Reads::input_and_output; }
 
     static constexpr void forward(auto& engine, const auto& call) {
       run_attention<Layout>(engine, op::Attention<T>{.qkv = {call.x},
                                                      .y = {call.y},
-                                                     .log_sum = {call.saved[0]},
+                                                     .softmax = {call.saved[0]},
                                                      .shape = Layout::template shape<X>(engine.batch, causal),
                                                      .drop = drop_of<Rate>(engine, call.path)});
     }
@@ -129,7 +129,7 @@ struct Attend final {
                                        .y = {call.y},
                                        .d_y = {call.d_y},
                                        .d_qkv = {call.d_x},
-                                       .log_sum = {call.saved[0]},
+                                       .softmax = {call.saved[0]},
                                        .row_dot = {call.scratch[0]},
                                        .shape = Layout::template shape<X>(engine.batch, causal),
                                        .drop = drop_of<Rate>(engine, call.path)};

@@ -77,7 +77,8 @@ struct batch_norm_options<AfterBias, Rest...> : batch_norm_options<Rest...> {
 ///           counts as much, one without samples with what it had; with OverRanks it changes nothing. So does a step of
 ///           SimulateWorld<N>, with the mean of its N; OverRanks among these is refused: they are computed one after the
 ///           other
-/// frozen    Freeze<BatchNorm<>> keeps weight and bias; the running statistics still move
+/// frozen    Freeze<BatchNorm<>> and Frozen<BatchNorm<>> keep weight and bias; the running statistics still move, and the
+///           batch's normalise. In a Frozen<KeepStatistics, ...> they stay, and normalise: d_x = gain · rstd · d_y
 /// source    Ioffe, Szegedy 2015, algorithms 1 and 2; running statistics as PyTorch's
 /// error     of mean and variance: n + chunks roundings of an fp32 sum, n the rows of a chunk, rows / 128 or 8; and one
 ///           for each rank. Rows are counted in the type of statistics, in fp32 to 8 digits
@@ -116,8 +117,8 @@ struct BatchNorm final {
                                      .gain = {call.parameters[0]},
                                      .bias = {call.parameters[1]},
                                      .y = {call.y},
-                                     .mean = {call.saved[0]},
-                                     .rstd = {call.saved[1]},
+                                     .mean = {engine.training ? call.saved[0] : View<S>::absent},
+                                     .rstd = {engine.training ? call.saved[1] : View<S>::absent},
                                      .running_mean = {call.buffers[0]},
                                      .running_variance = {call.buffers[1]},
                                      .rows = rows,
@@ -125,8 +126,9 @@ struct BatchNorm final {
                                      .epsilon = Chosen::epsilon::value,
                                      .momentum = Chosen::momentum::value,
                                      .moves = call.moves,
-                                     .uses_running = !engine.training};
-      run(engine, norm, engine.training, op::BatchMoments<T>{.x = norm.x, .y = {}, .rows = rows, .columns = columns});
+                                     .uses_running = call.uses_buffers};
+      run(engine, norm, !call.uses_buffers,
+          op::BatchMoments<T>{.x = norm.x, .y = {}, .rows = rows, .columns = columns});
     }
     static constexpr void backward(auto& engine, const auto& call) {
       const std::size_t rows = engine.batch * X::rows;
@@ -140,8 +142,9 @@ struct BatchNorm final {
                                                                   .d_bias = {call.gradients[1]},
                                                                   .rows = rows,
                                                                   .columns = columns,
-                                                                  .add = call.add};
-      run(engine, norm, call.wants_d_x(),
+                                                                  .add = call.add,
+                                                                  .uses_running = call.uses_buffers};
+      run(engine, norm, call.wants_d_x() && !call.uses_buffers,
           op::BatchSums<T>{.x = norm.x,
                            .d_y = norm.d_y,
                            .mean = norm.mean,

@@ -59,6 +59,16 @@ struct children<Checkpointed<Layers...>> : ChildrenInSequence<0, Layers...> {
   template <class... Others>
   using with = Checkpointed<Others...>;
 };
+template <class... Layers>
+struct children<Frozen<Layers...>> : ChildrenInSequence<0, Layers...> {
+  template <class... Others>
+  using with = Frozen<Others...>;
+};
+template <class... Layers>
+struct children<Frozen<KeepStatistics, Layers...>> : ChildrenInSequence<0, Layers...> {
+  template <class... Others>
+  using with = Frozen<KeepStatistics, Others...>;
+};
 template <class T, class... Layers>
 struct children<As<T, Layers...>> : ChildrenInSequence<0, Layers...> {
   template <class... Others>
@@ -108,6 +118,15 @@ using last_child = boost::mp11::mp_back<typename children<Layer>::type>;
 /// Made of several layers, or a part of such a one: Selective and Freeze cannot name it.
 template <class Layer>
 inline constexpr bool is_composite = Combinator<Layer>;
+
+template <class Layer>
+inline constexpr bool is_frozen = false;
+template <class... Layers>
+inline constexpr bool is_frozen<Frozen<Layers...>> = true;
+template <class Layer>
+inline constexpr bool keeps_statistics = false;
+template <class... Layers>
+inline constexpr bool keeps_statistics<Frozen<KeepStatistics, Layers...>> = true;
 
 /// A list of layers and all that they are made of, combinators included, each before its children.
 template <class Layer>

@@ -37,7 +37,7 @@ struct ConvOptions {
   std::size_t height = 1, width = 1, stride = 1, padding = 0, dilation = 1, groups = 1;
   bool bias = true;
   std::array<unsigned, 5> given{};
-  bool known = true;
+  bool known = true, numbers = false;  // numbers: an option is a bare one
 
   constexpr void take(WindowOption window) { height = window.height, width = window.width, known &= window.depth == 0; }
   template <class Number>
@@ -53,6 +53,11 @@ struct ConvOptions {
   constexpr void add(DilationOption size) { dilation = static_cast<std::size_t>(size), ++given[2]; }
   constexpr void add(GroupsOption count) { groups = static_cast<std::size_t>(count), ++given[3]; }
   constexpr void add(LinearOption) { bias = false, ++given[4]; }
+  template <class Number>
+    requires std::is_integral_v<Number>
+  constexpr void add(Number) {
+    known = false, numbers = true;
+  }
   constexpr void add(auto) { known = false; }
 
   constexpr bool are_sound() const {

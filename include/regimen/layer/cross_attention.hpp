@@ -61,8 +61,9 @@ struct AttendTo final {
     using OfText = PerSample<T, Text::size>;
     using OfKeys = PerSample<T, KeysAndValues::size>;
     using OfRows = PerSample<S, Layout::heads * X::rows>;
-    // k and v, each row's log-sum-exp; k before its norm, and its rstd
-    using Saved = if_normalized<Tensors<OfKeys, OfRows>, OfKeysAlone, PerSample<S, Text::rows * Layout::key_heads>>;
+    // k and v, each row's softmax; k before its norm, and its rstd
+    using Saved = if_normalized<Tensors<OfKeys, PerSample<S, 2 * Layout::heads * X::rows>>, OfKeysAlone,
+                                PerSample<S, Text::rows * Layout::key_heads>>;
     // The named value in T; k behind its norm.
     using ForwardScratch = if_normalized<std::conditional_t<Base::casts, Tensors<OfText>, Tensors<>>, OfKeysAlone>;
     /// y · d_y, the gradient of k and v, that of the named value in T, and where that is not K: in K, and the value in T;
@@ -87,7 +88,7 @@ struct AttendTo final {
                                                .d_y = {call.d_y},
                                                .d_q = {call.d_x},
                                                .d_kv = {call.scratch[1]},
-                                               .log_sum = {call.saved[1]},
+                                               .softmax = {call.saved[1]},
                                                .row_dot = {call.scratch[0]},
                                                .shape = shape(engine.batch),
                                                .drop = drop_of<Rate>(engine, call.path)});
@@ -130,11 +131,11 @@ struct AttendTo final {
       }
     }
     static constexpr op::CrossAttention<T> attention(auto& engine, const auto& call, std::size_t keys_and_values,
-                                                     std::size_t log_sum, const op::Drop& drop) {
+                                                     std::size_t softmax, const op::Drop& drop) {
       return {.q = {call.x},
               .kv = {keys_and_values},
               .y = {call.y},
-              .log_sum = {log_sum},
+              .softmax = {softmax},
               .shape = shape(engine.batch),
               .drop = drop};
     }
@@ -190,8 +191,9 @@ struct kv_label {
 ///
 /// refuses  what SelfAttention refuses; options about positions (Causal, Rotary, Alibi); Attention<Cudnn>
 /// decodes  incrementally behind an encoder that is a branch of its own (see generate): k and v of its text are the cache
+/// error    as SelfAttention
 /// source   Vaswani et al. 2017, section 3.2; in Attention<Tiled> as Dao et al. 2022, so (T,S) is not stored
-/// cost     saves q, k, v, the heads' output, and B·H·T statistics, with QueryKeyNorm q and k twice, and statistics of
+/// cost     saves q, k, v, the heads' output, and 2·B·H·T statistics, with QueryKeyNorm q and k twice, and statistics of
 ///          each; the named value and its gradient as Read
 template <class Name, class HeadCount, class... Options>
 struct CrossAttention final {

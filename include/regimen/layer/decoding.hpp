@@ -57,7 +57,7 @@ struct AttendOn final {
     static constexpr bool is_whole = X::rows == Window;
     static_assert(is_whole || X::rows == 1, "regimen: a model walks on by one position, or over its whole window");
     using Output = typename Layout::template Output<X>;
-    using Saved = std::conditional_t<is_whole, Tensors<PerSample<S, Layout::heads * X::rows>>,
+    using Saved = std::conditional_t<is_whole, Tensors<PerSample<S, 2 * Layout::heads * X::rows>>,
                                      Tensors<>>;  // as Attend declares them
     static constexpr std::size_t kept = Window * Layout::key_heads * (X::columns / Layout::all);
     using Cache = Tensors<Fixed<T, kept>, Fixed<T, kept>>;  // keys, values
@@ -79,7 +79,7 @@ struct AttendOn final {
                                  .window = Window});
     }
     static constexpr op::Attention<T> whole(auto&, const auto& call) {
-      return {.qkv = {call.x}, .y = {call.y}, .log_sum = {call.saved[0]}, .shape = shape};
+      return {.qkv = {call.x}, .y = {call.y}, .softmax = {call.saved[0]}, .shape = shape};
     }
     static constexpr op::AttendKept<T> last(auto& engine, const auto& call) {
       // Of every head the positions before the first that is seen come first.

@@ -146,6 +146,8 @@ struct Offsets {
 ///   onto      a tensor like y, but another
 ///   buffers   in the order of the declaration
 ///   moves     whether forward moves the buffers: once for every micro-batch that trains, however often it is computed
+///   uses_buffers   whether the buffers stand for the statistics of the batch: in evaluation, and in a
+///                  Frozen<KeepStatistics, ...>
 template <std::size_t SavedCount, std::size_t ScratchCount, std::size_t CacheCount = 0, std::size_t ParameterCount = 1,
           std::size_t BufferCount = 0>
 struct ForwardCall {
@@ -157,7 +159,7 @@ struct ForwardCall {
   std::array<std::size_t, CacheCount> cache{};
   std::size_t onto = View<char>::absent;
   std::array<std::size_t, BufferCount> buffers{};
-  bool moves = false;
+  bool moves = false, uses_buffers = false;
   std::size_t named = View<char>::absent, lengths = View<char>::absent;
 };
 
@@ -165,6 +167,7 @@ struct ForwardCall {
 ///   d_sum          a tensor like d_y, or d_y itself where nobody reads that afterwards
 ///   saved_before   what the layer before has saved, a single tensor like x
 ///   onto           a tensor like d_x, but another
+///   uses_buffers   whether forward used the buffers
 template <std::size_t SavedCount, std::size_t ScratchCount, std::size_t ParameterCount = 1>
 struct BackwardCall {
   std::size_t x, y, d_y, d_x;
@@ -175,6 +178,7 @@ struct BackwardCall {
   Path path;
   std::size_t d_sum = View<char>::absent, saved_before = View<char>::absent, onto = View<char>::absent,
               named = View<char>::absent, d_named = View<char>::absent, lengths = View<char>::absent;
+  bool uses_buffers = false;
 
   constexpr bool wants_d_x() const { return d_x != absent; }
   constexpr bool trains() const { return gradients.at[0] != absent; }

@@ -102,6 +102,29 @@ struct Checkpointed final {
   static constexpr const char* name = "checkpointed";
 };
 
+/// In Frozen, before its layers: their running statistics stay, and normalise in place of the batch's.
+struct KeepStatistics final {};
+
+/// Layers in sequence that keep their weights: of this place, where the policy Freeze<Layers...> names types, which may
+/// stand elsewhere, too. Names and bits are those of the same layers written out in the list in which the Frozen stands, so
+/// that a saved model loads with a Frozen and without.
+///
+///   Model<Input<Image<224, 224, 3>>, Frozen<KeepStatistics, EncoderOf<ResNet18<Image<224, 224, 3>>>>, Linear<5>>
+///   Fork<Add, Frozen<Linear<64>>, Sequential<Linear<4, NoBias>, Linear<64, NoBias>>>                a low-rank adapter
+///
+///   options   KeepStatistics. Without it the layers do what they do in training but for their weights: a BatchNorm
+///             normalises by the batch, and its running statistics move. With it a BatchNorm normalises by its running
+///             statistics, which stay; then it couples no samples, and takes micro-batches of any size. (PyTorch's
+///             requires_grad = false, without and with eval().) Dropout drops in both
+///   cost      no gradients, no optimizer state; backward ends at the first layer that trains. Where a layer before
+///             trains, backward passes through, and saves what it reads
+///   refuses   no layer with weights; KeepStatistics where no layer has statistics; a table or a Shared of which one place
+///             is frozen and another is not
+template <class... Layers>
+struct Frozen final {
+  static constexpr const char* name = "frozen";
+};
+
 /// `Count` iterations of `Block`, each with its own parameters. The block keeps the shape of its input. It
 /// is instantiated once, so neither compile time nor program size depends on Count. Write a block of
 /// several layers as Sequential<...>.

@@ -94,8 +94,13 @@ using attention_parts = boost::mp11::mp_append<
 /// refuses  heads that do not divide C, if no width is given; key heads that do not divide heads; Rotary with an odd D;
 ///          SlidingWindow without Causal; that, Within, Alibi and RelativeBias in Attention<Cudnn>; fewer key heads than
 ///          heads in Attention<Composed> and Attention<Cudnn>, and so in the default of a GPU
+/// error    a score has (D + 2) u · Σ |q k| / √D, u half an ulp of 1, and a probability e to the power of that, relatively;
+///          backward has forward's probabilities to the bit, or in Attention<Composed> as right ones, so gradients are as
+///          right as with probabilities that are kept, whatever the size of scores; in Attention<Tiled>, where a query sees
+///          more than a tile (64 keys on Cpu, 32 in fp64, 128 on a GPU), Σ p d_p is taken from the y that is stored. For
+///          Attention<Cudnn> see there
 /// source   Vaswani et al. 2017, section 3.2; in Attention<Tiled> as Dao et al. 2022, so (T,T) is not stored
-/// cost     saves q, k, v, the heads' output, and B·H·T statistics; with QueryKeyNorm q, k, v twice, and statistics of
+/// cost     saves q, k, v, the heads' output, and 2·B·H·T statistics; with QueryKeyNorm q, k, v twice, and statistics of
 ///          each; with Alibi and RelativeBias some H·T numbers while it runs, RelativeBias B·H·T more in backward, and
 ///          2·T² additions a head; decoding keeps 2·T·K·D numbers of a text, also with a window, of which it reads N positions
 template <class HeadCount, class... Options>

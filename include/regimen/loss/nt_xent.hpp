@@ -27,7 +27,7 @@ namespace regimen {
 /// to the other view.
 ///
 /// cost     products of all pairs, once in forward and once in backward; memory for the embeddings of all ranks
-/// wire     2 B (C + 1) elements, then 2 B, to each other rank
+/// wire     2 B (C + 1) elements, then 4 B, to each other rank
 /// refuses  an output whose first extent is odd; Accumulate and SimulateWorld, which cut the batch
 /// source   Chen et al. 2020, "A simple framework for contrastive learning of visual representations", equation 1
 template <class Temperature = Ratio<1, 2>>
@@ -48,19 +48,25 @@ struct NtXent final {
   static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale) {
     using S = typename Output::Element;
     const std::size_t views = 2 * engine.capacity;
-    const Everywhere<S> z(engine, views * (Output::size / 2 + 1)), log_sums(engine, views);
-    const op::Embeddings<S> embeddings{
-        {z.all}, engine.ranks, engine.rank, views, Output::size / 2, z.bytes / sizeof(S), log_sums.bytes / sizeof(S)};
+    const Everywhere<S> z(engine, views * (Output::size / 2 + 1));
+    const Everywhere<op::SoftmaxRow<S>> softmax(engine, views);
+    const op::Embeddings<S> embeddings{{z.all},
+                                       engine.ranks,
+                                       engine.rank,
+                                       views,
+                                       Output::size / 2,
+                                       z.bytes / sizeof(S),
+                                       softmax.bytes / sizeof(op::SoftmaxRow<S>)};
     engine.path = path;
     engine.run(op::NormalizeViews<S>{{output}, {target}, embeddings, engine.batch});
     z.gather(engine);
-    engine.run(op::NtXent<S>{embeddings, {log_sums.all}, scalars, Temperature::value});
+    engine.run(op::NtXent<S>{embeddings, {softmax.all}, scalars, Temperature::value});
     if constexpr (gradient) {
-      log_sums.gather(engine);
-      engine.run(op::NtXentBackward<S>{
-          embeddings, {log_sums.all}, {output}, scalars, engine.batch, Temperature::value, scale});
+      softmax.gather(engine);
+      engine.run(
+          op::NtXentBackward<S>{embeddings, {softmax.all}, {output}, scalars, engine.batch, Temperature::value, scale});
     }
-    engine.arena.give(log_sums.all);
+    engine.arena.give(softmax.all);
     engine.arena.give(z.all);
   }
 

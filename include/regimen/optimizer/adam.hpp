@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/hd.hpp>
+#include <regimen/core/misnamed.hpp>
 #include <regimen/optimizer/moments.hpp>
 
 namespace regimen {
@@ -18,7 +19,10 @@ namespace regimen {
 /// source         Kingma, Ba 2015, algorithm 1
 struct Adam final : detail::Moments {
   struct Options {
-    double learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+    double learning_rate = 1e-3;
+    [[no_unique_address]] detail::Misnamed<misnamed::learning_rate> lr{};
+    double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+    [[no_unique_address]] detail::Misnamed<misnamed::moments> betas{}, beta_1{}, beta_2{}, eps{};
   };
 
   template <class S>

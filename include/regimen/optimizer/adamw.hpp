@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/hd.hpp>
+#include <regimen/core/misnamed.hpp>
 #include <regimen/optimizer/moments.hpp>
 
 namespace regimen {
@@ -17,7 +18,10 @@ namespace regimen {
 /// source         Loshchilov, Hutter 2019, algorithm 2, with the schedule multiplying λ as in PyTorch
 struct AdamW final : detail::Moments {
   struct Options {
-    double learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01;
+    double learning_rate = 1e-3;
+    [[no_unique_address]] detail::Misnamed<misnamed::learning_rate> lr{};
+    double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01;
+    [[no_unique_address]] detail::Misnamed<misnamed::moments> betas{}, beta_1{}, beta_2{}, eps{};
   };
 
   template <class S>

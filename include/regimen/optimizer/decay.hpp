@@ -2,7 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
-#include <regimen/core/number.hpp>
+#include <regimen/core/printed.hpp>
 
 #include <string>
 

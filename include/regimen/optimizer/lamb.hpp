@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/hd.hpp>
+#include <regimen/core/misnamed.hpp>
 #include <regimen/core/whole_tensor.hpp>
 #include <regimen/optimizer/moments.hpp>
 
@@ -25,7 +26,10 @@ namespace regimen {
 ///                also what docs/update_rules.md says
 struct Lamb final : detail::Moments {
   struct Options {
-    double learning_rate = 1e-2, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-6, weight_decay = 0.01;
+    double learning_rate = 1e-2;
+    [[no_unique_address]] detail::Misnamed<misnamed::learning_rate> lr{};
+    double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-6, weight_decay = 0.01;
+    [[no_unique_address]] detail::Misnamed<misnamed::moments> betas{}, beta_1{}, beta_2{}, eps{};
   };
   static constexpr bool sees_whole_tensors = true;
   static constexpr std::size_t numbers = 2;

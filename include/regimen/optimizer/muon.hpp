@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/hd.hpp>
+#include <regimen/core/misnamed.hpp>
 #include <regimen/core/whole_tensor.hpp>
 #include <regimen/optimizer/range.hpp>
 
@@ -33,7 +34,9 @@ namespace regimen {
 ///                docs/update_rules.md says
 struct Muon final {
   struct Options {
-    double learning_rate = 1e-3, momentum = 0.95, weight_decay = 0.1, epsilon = 1e-7;
+    double learning_rate = 1e-3;
+    [[no_unique_address]] detail::Misnamed<misnamed::learning_rate> lr{};
+    double momentum = 0.95, weight_decay = 0.1, epsilon = 1e-7;
     bool nesterov = true;
   };
   static constexpr double a = 3.4445, b = -4.7750, c = 2.0315;

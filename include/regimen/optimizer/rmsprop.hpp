@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/hd.hpp>
+#include <regimen/core/misnamed.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/optimizer/range.hpp>
 
@@ -25,7 +26,10 @@ namespace regimen {
 /// source         Tieleman, Hinton 2012, lecture 6.5; momentum and the place of ε as in PyTorch; not centered
 struct RmsProp final {
   struct Options {
-    double learning_rate = 1e-2, alpha = 0.99, epsilon = 1e-8, momentum = 0, weight_decay = 0;
+    double learning_rate = 1e-2;
+    [[no_unique_address]] detail::Misnamed<misnamed::learning_rate> lr{};
+    double alpha = 0.99, epsilon = 1e-8, momentum = 0, weight_decay = 0;
+    [[no_unique_address]] detail::Misnamed<misnamed::moments> rho{}, eps{};
   };
   static constexpr std::size_t states = 2;
   static constexpr std::array<const char*, 2> state_names{"second_moment", "momentum"};

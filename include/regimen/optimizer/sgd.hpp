@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/hd.hpp>
+#include <regimen/core/misnamed.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/optimizer/range.hpp>
 
@@ -22,7 +23,9 @@ namespace regimen {
 /// source         Sutskever, Martens, Dahl, Hinton 2013, eq. 1-4, in the form of PyTorch: lr stands outside of u
 struct Sgd final {
   struct Options {
-    double learning_rate = 1e-2, momentum = 0, weight_decay = 0;
+    double learning_rate = 1e-2;
+    [[no_unique_address]] detail::Misnamed<misnamed::learning_rate> lr{};
+    double momentum = 0, weight_decay = 0;
     bool nesterov = false;
   };
   static constexpr std::size_t states = 1;

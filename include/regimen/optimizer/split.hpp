@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/hd.hpp>
+#include <regimen/core/misnamed.hpp>
 #include <regimen/core/schedule.hpp>
 #include <regimen/optimizer/range.hpp>
 
@@ -87,6 +88,7 @@ struct OptionsOfGroups<First, Last> {
   First first{};
   Last rest{};
   double learning_rate = 1;
+  [[no_unique_address]] Misnamed<misnamed::learning_rate> lr{};
   SchedulesOfGroups<2> schedules{};
 };
 template <class First, class Second, class Last>
@@ -95,6 +97,7 @@ struct OptionsOfGroups<First, Second, Last> {
   Second second{};
   Last rest{};
   double learning_rate = 1;
+  [[no_unique_address]] Misnamed<misnamed::learning_rate> lr{};
   SchedulesOfGroups<3> schedules{};
 };
 template <class First, class Second, class Third, class Last>
@@ -104,6 +107,7 @@ struct OptionsOfGroups<First, Second, Third, Last> {
   Third third{};
   Last rest{};
   double learning_rate = 1;
+  [[no_unique_address]] Misnamed<misnamed::learning_rate> lr{};
   SchedulesOfGroups<4> schedules{};
 };
 /// The member of a group, of options or of schedules.   count   of groups

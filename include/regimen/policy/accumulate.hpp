@@ -21,6 +21,9 @@ struct ReduceEach final {
 /// Decides how many micro-batches the gradients sum before the optimizer's update. The loss is a sum and a count,
 /// divided once per step, so every valid target weighs the same, however many of them a micro-batch has.
 ///
+///   epochs    a step whose epoch ends goes on with micro-batches of the next one; only the last step of a run may have fewer
+///             than N. So E epochs of S samples are ⌈E · ⌈S / (B · R)⌉ / N⌉ steps, for Batch<B> and R ranks, and not E times
+///             ⌈S / (B · R · N)⌉: a Schedule for E epochs ends at that number (with Remainder::Drop round down, twice)
 ///   choices   Accumulate<N> with N ≥ 1; among ranks Accumulate<N, ReduceOnce>, Accumulate<N, ReduceEach>;
 ///             SimulateWorld<N>
 ///   default   Accumulate<1>; ReduceOnce under Replicated and ZeRO1, ReduceEach under ZeRO2 and ZeRO3

@@ -7,9 +7,10 @@ namespace regimen {
 
 /// Decides which layers keep their weights. The others train.
 ///
-///   choices   Freeze<Layers...>, every layer of these types
+///   choices   Freeze<Layers...>, every layer of these types, wherever it stands. A place in the model is frozen by
+///             Frozen<Layers...> there (layer/model.hpp)
 ///   default   Freeze<>, which freezes nothing
-///   refuses   a layer that the model does not have
+///   refuses   a layer that the model does not have, or that has no weights outside of a Frozen
 ///   cost      frozen layers have no gradients and no optimizer state; backward ends at the first layer that trains
 ///
 ///   freezes<Layer>     whether Layer keeps its weights

@@ -113,7 +113,10 @@ struct Step : Forward<Bound_> {
         Body::forward(engine, walk::Tensor{r.input, false}, weights, Bound::path, {walk::Mode::save, output_place});
     if (engine.arena.top != floor + Body::footprint(engine, output_place))
       defect("a walker pushed other than its footprint");
-    if constexpr (moves_apart) sum_buffers(engine, r.moved, r.sum_of_moved, {}, {.constant = further ? 1.0 : 0.0});
+    if constexpr (moves_apart) {  // by how much: what stays where it was does so to the bit
+      sum_buffers(engine, r.moved, r.sum_of_moved, {}, {.constant = further ? 1.0 : 0.0});
+      sum_buffers(engine, r.buffers, r.sum_of_moved, {-1.0}, {});
+    }
     see(output);
     if constexpr (copies_output) {
       static_assert(Output::leading == Output::columns);
@@ -170,8 +173,7 @@ struct Step : Forward<Bound_> {
     });
     if constexpr (Units::Groups::count > 1) engine.arena.give(scalars.offset);
     gather_values<true>(engine, r);
-    if constexpr (moves_apart)
-      sum_buffers(engine, r.sum_of_moved, r.buffers, {1.0 / double(micro_batches)}, {.constant = 0});
+    if constexpr (moves_apart) sum_buffers(engine, r.sum_of_moved, r.buffers, {1.0 / double(micro_batches)}, {});
     if constexpr (Bound::layout.buffer_bytes > 0 && !Sharding::alone) average_buffers(engine, r);
     if constexpr (steps > 1) engine.run(op::KeepResults{r.scalars, r.results + step});
   }

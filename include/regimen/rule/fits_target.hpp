@@ -27,7 +27,7 @@ struct fits_target {
   static constexpr bool holds = Needed <= There;
   struct must_hold {
     static_assert(
-        holds, "regimen: the plan needs more bytes than its Target has; lower Batch<N>, or add Checkpoint<Every<1>>");
+        holds, "regimen: the plan needs more bytes than its Target has; lower the batch, or add Checkpoint<Every<1>>");
   };
 };
 template <std::size_t Needed, std::size_t There, class Difference, class Batch, class... Owners>
@@ -43,7 +43,7 @@ struct fits_target<Needed, There, Difference, Together<Batch, Checkpoint>, Owner
   static constexpr bool holds = Needed <= There;
   struct must_hold {
     static_assert(
-        holds, "regimen: the plan needs more bytes than its Target has; add Checkpoint<Every<1>>, and lower Batch<N>");
+        holds, "regimen: the plan needs more bytes than its Target has; add Checkpoint<Every<1>>, and lower the batch");
   };
 };
 template <std::size_t Needed, std::size_t There, class Difference, class Checkpoint, class... Owners>

@@ -8,6 +8,7 @@
 #include <regimen/policy/policy.hpp>
 #include <regimen/rule/model_comes_first.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
@@ -77,6 +78,14 @@ struct list_holds_layers<Repeat<Count, Block, Second, More...>> {
   static constexpr bool holds = detail::can_be_bound<Repeat<Count, Block, Second, More...>>;
   struct must_hold {
     static_assert(holds, "regimen: Repeat<N, Block> repeats one block; write Repeat<N, Sequential<...>>");
+  };
+};
+
+template <std::same_as<KeepStatistics> Option>
+struct list_holds_layers<Option> {
+  static constexpr bool holds = detail::can_be_bound<Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: KeepStatistics stands among layers; write it first in Frozen<KeepStatistics, ...>");
   };
 };
 

@@ -96,8 +96,9 @@ struct StateLoading {
       }
       const auto written = metadata.find("regimen.path");
       if (written != metadata.end() && written->second != Saved::path_text() && session.rank() == 0)
-        regimen::detail::say("regimen: " + path + " was written with \"" + written->second + "\", this run has \"" +
-                             Saved::path_text() + "\": training continues, but not with the bits of that run\n");
+        regimen::detail::say("regimen: " + path + " was written with \"" + regimen::detail::printable(written->second) +
+                             "\", this run has \"" + Saved::path_text() +
+                             "\": training continues, but not with the bits of that run\n");
       const auto decays = metadata.find("regimen.decays");
       if (decays != metadata.end() && session.rank() == 0) compare_decay(session, path, decays->second);
     }

@@ -12,6 +12,7 @@
 #include <regimen/rule/generate_needs_causal.hpp>
 #include <regimen/rule/generate_needs_logits.hpp>
 #include <regimen/rule/generate_reads_one_text.hpp>
+#include <regimen/rule/generate_reads_tokens.hpp>
 #include <regimen/rule/generate_takes_source.hpp>
 #include <regimen/rule/generate_translates.hpp>
 #include <regimen/rule/inference_is_not_const.hpp>
@@ -25,6 +26,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -300,6 +302,14 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> s
   static_assert(sizeof(typename rule::inference_is_not_const<Model, is_const>::must_hold));
   if constexpr (translates && !is_const) return detail::draw_tokens(model, source, prompt, count, sampling);
   else return {};
+}
+
+/// Refuses a prompt of characters.
+template <class Model, class Prompt>
+  requires std::is_convertible_v<const Prompt&, std::string_view>
+std::vector<std::int32_t> generate(Model&, const Prompt&, std::size_t, const Sampling& = {}) {
+  static_assert(sizeof(typename rule::generate_reads_tokens<Prompt, detail::Refused<Model>>::must_hold));
+  return {};
 }
 
 template <detail::Refused Model>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/misnamed.hpp>
 #include <regimen/core/number.hpp>
 #include <regimen/core/printed.hpp>
 #include <regimen/core/schedule.hpp>
@@ -26,11 +27,19 @@ namespace regimen {
 ///   compare_weights_every   steps between bitwise comparisons of the weights that several ranks keep; 0: never. Each
 ///                           comparison reads all weights once
 ///
-/// failure   the constructor throws Error when a number lies outside the range in its header; a step, when the schedule
-///           makes its rate infinite
+/// failure   the constructor throws Error when a number lies outside the range in its header, or a weight_decay reaches no
+///           parameter (optimizer/decay.hpp); a step, when the schedule makes its rate infinite
+///
+/// Names of other libraries are members, too, so that an error says how it is written here; nothing can be set to them.
 template <class UpdateRule>
 struct Options {
+  [[no_unique_address]] detail::Misnamed<misnamed::learning_rate> lr{};
   typename UpdateRule::Options optimizer{};
+  [[no_unique_address]] detail::Misnamed<misnamed::policy> batch_size{}, device{}, precision{},
+      accumulate_grad_batches{}, gradient_accumulation_steps{}, gradient_clip_val{}, max_grad_norm{}, clipnorm{};
+  [[no_unique_address]] detail::Misnamed<misnamed::steps> steps{}, epochs{}, max_steps{}, max_epochs{}, num_epochs{},
+      num_train_epochs{};
+  [[no_unique_address]] detail::Misnamed<misnamed::schedule> scheduler{}, lr_scheduler{}, warmup_steps{};
   Schedule schedule{};
   std::uint64_t seed = 0;
   int threads = 0;
@@ -74,12 +83,23 @@ void check_rate(double rate, std::uint64_t step) {
 ///                    until the Trainer ends. data::automatic workers: fit adds one while training waits for data, and
 ///                    says what it chose; `ahead` then at least
 ///   progress         shows progress: a bar on a terminal, plain lines elsewhere (standard error)
+///
+/// Names of other libraries are members, too, as in Options.
 struct FitOptions {
-  std::uint64_t steps = 0, epochs = 0, validate_every = 0, patience = 0;
+  std::uint64_t steps = 0, epochs = 0;
+  [[no_unique_address]] detail::Misnamed<misnamed::steps> step{}, epoch{}, iterations{}, max_steps{}, max_epochs{},
+      max_iters{}, num_steps{}, num_epochs{}, num_train_epochs{};
+  [[no_unique_address]] detail::Misnamed<misnamed::policy> batch_size{};
+  [[no_unique_address]] detail::Misnamed<misnamed::learning_rate> lr{}, learning_rate{};
+  [[no_unique_address]] detail::Misnamed<misnamed::argument> validation_data{}, callbacks{}, metrics{};
+  std::uint64_t validate_every = 0, patience = 0;
+  [[no_unique_address]] detail::Misnamed<misnamed::evaluation> eval_every{}, eval_interval{}, eval_steps{},
+      validation_freq{}, val_check_interval{}, check_val_every_n_epoch{};
   Order order = Order::Shuffled;
   Remainder remainder = Remainder::Short;
   std::size_t workers = 1, ahead = 2;
   bool progress = true, validate_average = false;
+  [[no_unique_address]] detail::Misnamed<misnamed::loading> shuffle{}, num_workers{}, drop_last{};
 };
 
 }  // namespace regimen

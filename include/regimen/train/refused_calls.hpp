@@ -3,17 +3,21 @@
 
 #include <regimen/rule/apply_needs_backward.hpp>
 #include <regimen/rule/data_lies_somewhere.hpp>
-#include <regimen/rule/fit_has_option.hpp>
+#include <regimen/rule/generate_reads_tokens.hpp>
 #include <regimen/rule/options_follow_sources.hpp>
 #include <regimen/rule/scaled_gradients_need_unscale.hpp>
 #include <regimen/rule/step_takes_targets.hpp>
+#include <regimen/train/generate.hpp>  // Sampling
 #include <regimen/train/mistakes.hpp>
 #include <regimen/train/options.hpp>
 #include <regimen/train/refused_data.hpp>
 #include <regimen/train/result.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -46,6 +50,14 @@ struct RefusedCalls {
     return {};
   }
 
+  // Characters where generate reads tokens.
+  template <class Prompt>
+    requires std::is_convertible_v<const Prompt&, std::string_view>
+  std::vector<std::int32_t> generate(const Prompt&, std::size_t, const Sampling& = {}) {
+    static_assert(sizeof(typename rule::generate_reads_tokens<Prompt>::must_hold));
+    return {};
+  }
+
   // Inputs without targets.
   template <class Inputs>
   StepResult step(const Inputs&) {
@@ -69,18 +81,6 @@ struct RefusedCalls {
     requires std::is_arithmetic_v<Targets>
   StepResult step(const Inputs&, std::initializer_list<Targets>) {
     static_assert(sizeof(typename rule::data_lies_somewhere<std::initializer_list<Targets>>::must_hold));
-    return {};
-  }
-
-  // An option of fit under another name.
-  template <class Source, class... Callbacks>
-  Fitted fit(const Source&, const MisnamedRun&, Callbacks&&...) {
-    static_assert(sizeof(typename rule::fit_has_option<of_fit<Source>>::must_hold));
-    return {};
-  }
-  template <class Source, class Validation, class... Callbacks>
-  Fitted fit(const Source&, const Validation&, const MisnamedRun&, Callbacks&&...) {
-    static_assert(sizeof(typename rule::fit_has_option<of_fit<Source>>::must_hold));
     return {};
   }
 
@@ -109,11 +109,6 @@ struct RefusedCalls {
     static_assert(sizeof(typename rule::scaled_gradients_need_unscale<Scaled>::must_hold));
     return {};
   }
-
- private:
-  /// FitOptions, once somebody calls fit with a Source.
-  template <class Source>
-  using of_fit = std::conditional_t<std::is_void_v<Source>, void, FitOptions>;
 };
 
 template <class Recipe, class Step = typename Recipe::Step>

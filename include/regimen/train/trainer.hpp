@@ -10,6 +10,7 @@
 #include <regimen/rule/borrows_no_temporary.hpp>
 #include <regimen/rule/communicator_is_given.hpp>
 #include <regimen/rule/device_runs_here.hpp>
+#include <regimen/rule/option_has_name.hpp>
 #include <regimen/rule/profile_needs_debug.hpp>
 #include <regimen/rule/rule_options_stand_inside.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
@@ -281,6 +282,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
                                      std::size_t count, const Sampling& sampling = {}) {
     return regimen::generate(*this, source, prompt, count, sampling);
   }
+  using Refused::generate;
 
   // ---- a loop written by hand: forward, (scale,) backward, (unscale,) apply
 

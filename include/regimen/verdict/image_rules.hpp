@@ -77,11 +77,13 @@ struct layer_rules<Downsample<Size, Mode...>, X> {
 template <class Layer, class X, class OfInput, class... Windows>
 struct conv_rules {
   static constexpr auto o = Layer::options;
-  using type =
-      mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>, OfInput,
-                  rule::conv_takes_options<Layer, o.are_sound()>,
+  using Extents =
+      mp::mp_list<rule::conv_takes_options<Layer, o.are_sound()>,
                   rule::extents_at_least_one<Layer, Layer::channels, o.height, o.width, o.stride, o.dilation, o.groups>,
                   rule::groups_divide_channels<Layer, o.groups, Layer::channels, typename X::Shape>, Windows...>;
+  using type =
+      mp::mp_append<mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>, OfInput>,
+                    std::conditional_t<o.numbers, mp::mp_list<rule::conv_takes_options<Layer, false, true>>, Extents>>;
 };
 /// Pixels that a window spans, in one direction.
 constexpr std::size_t span_of(const regimen::detail::ConvOptions& o, std::size_t window) {
@@ -127,7 +129,8 @@ struct layer_rules<ConvTranspose2d<Channels, Window, Options...>, X> {
   }
   using type = mp::mp_list<
       rule::input_matches<X, Layer, Number<typename X::Element>>, rule::layer_takes_images<Layer, typename X::Shape>,
-      rule::conv_transpose2d_takes_options<Layer, o.are_sound()>,
+      std::conditional_t<o.numbers, rule::conv_takes_options<Layer, false, true>,
+                         rule::conv_transpose2d_takes_options<Layer, o.are_sound()>>,
       rule::extents_at_least_one<Layer, Channels, o.height, o.width, o.stride, o.dilation, o.groups>,
       rule::groups_divide_channels<Layer, o.groups, Channels, typename X::Shape>,
       rule::output_padding_below_stride<Layer, o.output_padding, (o.stride > 0 ? o.stride : o.output_padding + 1)>,

@@ -12,8 +12,10 @@
 #include <regimen/rule/shared_keeps_parameters.hpp>
 #include <regimen/rule/shared_layers_agree.hpp>
 #include <regimen/rule/shared_places_share_a_type.hpp>
+#include <regimen/rule/shared_places_train_together.hpp>
 #include <regimen/rule/tied_layer_exists.hpp>
 #include <regimen/rule/tied_layers_share_a_type.hpp>
+#include <regimen/rule/tied_layers_train_together.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/shape_rules.hpp>
 
@@ -35,9 +37,9 @@ struct names_of {
 template <class Compute, class Layers>
 struct shared_types {
   template <class Table>
-  using one =
-      rule::tied_layers_share_a_type<Table,
-                                     mp::mp_size<typename walk::tied_types<Table, Compute, Layers>::type>::value <= 1>;
+  using one = rule::tied_layers_share_a_type<Table, walk::have_one_compute<Table, Compute, Layers>>;
+  template <class Table>
+  using together = rule::tied_layers_train_together<Table, walk::train_together<Table, Compute, Layers>>;
 };
 
 /// The rules of sets that Shared names.
@@ -51,16 +53,19 @@ struct shared_rules {
     using has_my_name = mp::mp_bool<std::is_same_v<mp::mp_first<Set>, mp::mp_first<Other>>>;
     using First = mp::mp_front<mp::mp_copy_if<Sets, has_my_name>>;
     using agrees = rule::shared_layers_agree<mp::mp_first<Set>, First, Set>;
-    using types = rule::shared_places_share_a_type<
-        mp::mp_first<Set>, (mp::mp_size<typename walk::tied_types<Set, Compute, Layers>::type>::value <= 1)>;
+    using types = rule::shared_places_share_a_type<mp::mp_first<Set>, walk::have_one_compute<Set, Compute, Layers>>;
+    using together = rule::shared_places_train_together<mp::mp_first<Set>, walk::train_together<Set, Compute, Layers>>;
   };
   template <class Set>
   using agrees = typename of<Set>::agrees;
   template <class Set>
   using types = typename of<Set>::types;
+  template <class Set>
+  using together = typename of<Set>::together;
 
  public:
-  using type = mp::mp_append<mp::mp_transform<agrees, Sets>, mp::mp_transform<types, Sets>>;
+  using type =
+      mp::mp_append<mp::mp_transform<agrees, Sets>, mp::mp_transform<types, Sets>, mp::mp_transform<together, Sets>>;
 };
 /// The parameters of a set are the same in all places.
 template <class Bound>

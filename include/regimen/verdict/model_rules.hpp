@@ -53,6 +53,25 @@ struct coupling_rules {
   using of = mp::mp_append<mp::mp_transform<rule::coupling_is_declared, Layers>, mp::mp_transform<together, Layers>>;
 };
 
+/// The layers of a model, but for those with statistics where these are kept, so that no batch has a say in them.
+template <class Layer>
+struct layers_that_couple {
+  using type = mp::mp_list<Layer>;
+};
+template <class... Layers>
+struct layers_that_couple<mp::mp_list<Layers...>> {
+  using type = mp::mp_append<mp::mp_list<>, typename layers_that_couple<Layers>::type...>;
+};
+template <Combinator Layer>
+struct layers_that_couple<Layer> {
+ private:
+  template <class Inside>
+  using has_statistics = mp::mp_bool<regimen::detail::keeps_statistics<Layer>&& requires { Inside::takes_pieces; }>;
+
+ public:
+  using type = mp::mp_remove_if<typename layers_that_couple<typename children<Layer>::type>::type, has_statistics>;
+};
+
 // ---- inputs of several values
 
 /// A Bundle of anything but one kind or more; and the elements of its values.
@@ -92,7 +111,7 @@ struct shapes_of {
   /// Whether the bytes of so many samples do not overflow.
   static constexpr bool can_count(double samples) {
     constexpr double of_a_sample = input_extents<typename P::InputKind, X>::elements;
-    return (Checked::elements + of_a_sample) * samples < 0x1p+52 &&
+    return (Checked::contents.elements + of_a_sample) * samples < 0x1p+52 &&
            of_a_sample * samples * double(Configuration::accumulate::count) < 0x1p+60;
   }
 };
@@ -114,11 +133,13 @@ constexpr auto rules_of_layers() {
       typename freeze_rules<typename Configuration::freeze, All>::type, typename named_rules<typename P::Layers>::type,
       typename padding_rules<Network>::type, mp::mp_transform<names_of<All>::template tied, Tables>,
       mp::mp_transform<shared_types<typename Roles::computed, typename P::Layers>::template one, Tables>,
+      mp::mp_transform<shared_types<typename Roles::computed, typename P::Layers>::template together, Tables>,
       typename shared_rules<typename Roles::computed, typename P::Layers>::type,
       mp::mp_list<rule::outputs_come_last<Network, outputs_come_last<typename P::Layers>()>,
                   rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>,
                   rule::kept_blocks_below_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>>>;
-  using Coupling = typename coupling_rules<Configuration>::template of<mp::mp_unique<All>>;
+  using Coupling = typename coupling_rules<Configuration>::template of<
+      mp::mp_unique<typename layers_that_couple<typename P::Layers>::type>>;
   using Shapes = typename shapes_of<Network, Configuration>::Checked;
   using Extents = mp::mp_list<typename input_extents<typename P::InputKind, X>::type,
                               rule::layers_one_to_255<Network, layer_count<typename P::Layers>>,

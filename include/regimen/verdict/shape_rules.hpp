@@ -10,7 +10,9 @@
 #include <regimen/rule/element_type_is_built.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
 #include <regimen/rule/fork_joins_branches.hpp>
+#include <regimen/rule/frozen_layer_has_weights.hpp>
 #include <regimen/rule/input_matches.hpp>
+#include <regimen/rule/kept_statistics_exist.hpp>
 #include <regimen/rule/layer_goes_both_ways.hpp>
 #include <regimen/rule/layers_one_to_255.hpp>
 #include <regimen/rule/repeat_keeps_shape.hpp>
@@ -40,23 +42,33 @@ inline constexpr double elements_in<Shape<Extents...>> = (1.0 * ... * double(Ext
 template <class... Shapes>
 inline constexpr double elements_in<JoinedShapes<Shapes...>> = (0.0 + ... + elements_in<Shapes>);
 
-/// The elements of a bound layer: its parameters, and its output for one sample.
+/// What a layer has.
+///   elements     of its parameters, and of its output for one sample, in floating point, so that they do not overflow
+///   weights, statistics   whether it has parameters, and statistics of batches, which are buffers
+struct Contents {
+  double elements = 0;
+  bool weights = false, statistics = false;
+
+  constexpr Contents operator+(const Contents& other) const {
+    return {elements + other.elements, weights || other.weights, statistics || other.statistics};
+  }
+};
 template <class Bound>
-constexpr double elements_of() {
-  double sum = elements_in<typename Bound::Output::Shape>;
+constexpr Contents contents_of() {
+  Contents all{elements_in<typename Bound::Output::Shape>, Bound::parameters.size() > 0, Bound::buffers.size() > 0};
   for (const Parameter& parameter : Bound::parameters) {
     double product = 1;
     for (const std::size_t extent : parameter.extents) product *= double(extent);
-    sum += product;
+    all.elements += product;
   }
-  return sum;
+  return all;
 }
 
 template <class X, class Roles, class... Layers>
 struct check_chain {
   using broken = mp::mp_list<>;
   using Output = X;
-  static constexpr double elements = 0;
+  static constexpr Contents contents{};
 };
 
 /// The members of a bound layer that a walk uses and LayerDefaults lacks.
@@ -76,27 +88,27 @@ struct check_layer {
   struct bound {
     using broken = Broken;
     using Output = X;
-    static constexpr double elements = 0;
+    static constexpr Contents contents{};
   };
   template <class Checked>
   struct bound<Checked, mp::mp_list<>> {
     using broken = mp::mp_list<rule::layer_goes_both_ways<Checked>>;
     using Output = X;
-    static constexpr double elements = 0;
+    static constexpr Contents contents{};
   };
   template <class Checked>
     requires GoesBothWays<typename Checked::template Bound<X, Roles>>
   struct bound<Checked, mp::mp_list<>> {
     using broken = mp::mp_list<>;
     using Output = typename Checked::template Bound<X, Roles>::Output;
-    static constexpr double elements = elements_of<typename Checked::template Bound<X, Roles>>();
+    static constexpr Contents contents = contents_of<typename Checked::template Bound<X, Roles>>();
   };
   using Found = bound<Layer, broken_of<typename layer_rules<Layer, X>::type>>;
 
  public:
   using broken = typename Found::broken;
   using Output = typename Found::Output;
-  static constexpr double elements = Found::elements;
+  static constexpr Contents contents = Found::contents;
 };
 /// Whether a combinator has a walker. What policies decide of a walk does not matter: these facts are the simplest.
 struct NothingShared {
@@ -127,7 +139,7 @@ struct check_branches {
   using broken =
       typename refused<Layer, mp::mp_append<mp::mp_list<>, typename check_chain<X, Roles, Children>::broken...>>::type;
   using Output = typename children<Layer>::template output<X, typename check_chain<X, Roles, Children>::Output...>;
-  static constexpr double elements = (0.0 + ... + check_chain<X, Roles, Children>::elements);
+  static constexpr Contents contents = (Contents{} + ... + check_chain<X, Roles, Children>::contents);
 };
 template <Combinator Layer, class X, class Roles>
 struct check_layer<Layer, X, Roles>
@@ -141,24 +153,26 @@ struct check_layer<SelfAttention<HeadCount, Options...>, X, Roles> {
     using Layout = typename SelfAttention<HeadCount, Options...>::Layout;
     return Layout::heads == 0 ? 0.0 : double(Layout::all) * double(Layout::width_in(X::columns));
   }();
-  static constexpr double elements =
-      3 * double(X::rows) * (between + double(X::columns)) + 2 * (double(X::columns) + 1) * (between + 1);
+  static constexpr Contents contents{
+      3 * double(X::rows) * (between + double(X::columns)) + 2 * (double(X::columns) + 1) * (between + 1), true};
 };
 template <class Name, class HeadCount, class... Options, class X, class Roles>
 struct check_layer<CrossAttention<Name, HeadCount, Options...>, X, Roles> {
   using broken = broken_of<typename layer_rules<CrossAttention<Name, HeadCount, Options...>, X>::type>;
   using Output = X;
   // At most, as of SelfAttention, of both texts.
-  static constexpr double elements = [] {
-    using Layout = typename CrossAttention<Name, HeadCount, Options...>::Layout;
-    if constexpr (Layout::heads == 0 || !mp::mp_empty<broken>::value) return 0.0;
-    else {
-      using Text = Value<typename X::Element, typename Name::Shape>;
-      const double between = double(Layout::all) * double(Layout::width_in(X::columns)),
-                   columns = double(X::columns) + double(Text::columns);
-      return 3 * (double(X::rows) + double(Text::rows)) * (between + columns) + 3 * (columns + 1) * (between + 1);
-    }
-  }();
+  static constexpr Contents contents{
+      [] {
+        using Layout = typename CrossAttention<Name, HeadCount, Options...>::Layout;
+        if constexpr (Layout::heads == 0 || !mp::mp_empty<broken>::value) return 0.0;
+        else {
+          using Text = Value<typename X::Element, typename Name::Shape>;
+          const double between = double(Layout::all) * double(Layout::width_in(X::columns)),
+                       columns = double(X::columns) + double(Text::columns);
+          return 3 * (double(X::rows) + double(Text::rows)) * (between + columns) + 3 * (columns + 1) * (between + 1);
+        }
+      }(),
+      true};
 };
 /// Layers in sequence.
 template <class Layer, class X, class Roles>
@@ -168,7 +182,7 @@ struct check_sequence {
   using broken = mp::mp_append<broken_of<mp::mp_list<rule::layers_one_to_255<Layer, layer_count<Children>>>>,
                                typename Inner::broken>;
   using Output = typename Inner::Output;
-  static constexpr double elements = Inner::elements;
+  static constexpr Contents contents = Inner::contents;
 };
 template <Combinator Layer, class X, class Roles>
   requires requires { requires children<Layer>::in_sequence; }
@@ -176,13 +190,26 @@ struct check_layer<Layer, X, Roles> : check_sequence<Layer, X, Roles> {};
 /// It may have none, and counts where it stands.
 template <class... Layers, class X, class Roles>
 struct check_layer<Sequential<Layers...>, X, Roles> : check_chain<X, Roles, Layers...> {};
+template <class... Layers, class X, class Roles>
+struct check_layer<Frozen<Layers...>, X, Roles> : check_sequence<Frozen<Layers...>, X, Roles> {
+ private:
+  using Inside = typename check_sequence<Frozen<Layers...>, X, Roles>::broken;
+  static constexpr Contents found = check_sequence<Frozen<Layers...>, X, Roles>::contents;
+  using Own = broken_of<
+      mp::mp_list<rule::frozen_layer_has_weights<Frozen<Layers...>, found.weights>,
+                  rule::kept_statistics_exist<
+                      Frozen<Layers...>, found.statistics || !regimen::detail::keeps_statistics<Frozen<Layers...>>>>>;
+
+ public:
+  using broken = mp::mp_if<mp::mp_empty<Inside>, Own, Inside>;
+};
 template <class T, class... Layers, class X, class Roles>
 struct check_layer<As<T, Layers...>, X, Roles> {
   using broken =
       broken_of<mp::mp_list<std::conditional_t<regimen::detail::is_unbuilt_number<T>, rule::element_type_is_built<T>,
                                                rule::as_takes_element_type<T>>>>;
   using Output = X;
-  static constexpr double elements = 0;
+  static constexpr Contents contents{};
 };
 template <ComputeType T, class... Layers, class X, class Around>
 struct check_layer<As<T, Layers...>, X, Around>  // not `Roles`: nvcc would take the base's template for the parameter
@@ -201,7 +228,7 @@ struct check_layer<Residual<Layers...>, X, Roles> {
                                          rule::residual_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
                                          rule::residual_keeps_shape<X, X>>>>>;
   using Output = X;
-  static constexpr double elements = Inner::elements;
+  static constexpr Contents contents = Inner::contents;
 };
 template <bool sound, class Join, class X, class... Outputs>
 struct joined {
@@ -253,8 +280,8 @@ struct check_layer<Fork<Join, Branches...>, X, Roles> {
  public:
   using broken = mp::mp_append<inner, typename Joined::broken>;
   using Output = typename Joined::Output;
-  static constexpr double elements =
-      elements_in<typename Output::Shape> + (0.0 + ... + check_chain<X, Roles, Branches>::elements);
+  static constexpr Contents contents =
+      (Contents{elements_in<typename Output::Shape>} + ... + check_chain<X, Roles, Branches>::contents);
 };
 template <std::size_t Count, class Block, class X, class Roles>
 struct check_layer<Repeat<Count, Block>, X, Roles> {
@@ -268,7 +295,8 @@ struct check_layer<Repeat<Count, Block>, X, Roles> {
           rule::repeat_keeps_shape<typename X::Shape, typename Inner::Output::Shape>, rule::repeat_keeps_shape<X, X>>>>,
       broken_of<typename iteration_rules<Count, Block>::type>>;
   using Output = X;
-  static constexpr double elements = double(Count) * Inner::elements;
+  static constexpr Contents contents{double(Count) * Inner::contents.elements, Inner::contents.weights,
+                                     Inner::contents.statistics};
 };
 
 template <class X, class Roles, class First, class... Rest>
@@ -284,7 +312,7 @@ struct check_chain<X, Roles, First, Rest...> {
   struct next {
     using broken = Own;
     using Output = X;
-    static constexpr double elements = 0;
+    static constexpr Contents contents{};
   };
   template <class Done>
   struct next<Done, true> : check_chain<typename Done::Output, Roles, Rest...> {};
@@ -293,7 +321,7 @@ struct check_chain<X, Roles, First, Rest...> {
  public:
   using broken = typename Next::broken;
   using Output = typename Next::Output;
-  static constexpr double elements = Checked::elements + Next::elements;
+  static constexpr Contents contents = Checked::contents + Next::contents;
 };
 
 }  // namespace regimen::train

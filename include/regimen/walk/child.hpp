@@ -40,6 +40,13 @@ inline constexpr bool is_repeat = false;
 template <std::size_t Count, class Block>
 inline constexpr bool is_repeat<Repeat<Count, Block>> = true;
 
+/// The context of a child: that of the list's own children, if iterations are units, or else of those inside them.
+template <class Entry, class Context>
+using context_of_child = typename context_behind<
+    typename std::conditional_t<is_repeat<typename Entry::Layer>, Context,
+                                typename Context::inner>::template with_compute<typename Entry::Compute>,
+    typename Entry::Labels>::type;
+
 /// The node of child `index`: its input is the output of the child before, and its gradient
 /// flows if that child has a backward.
 template <std::size_t index, class Entries, class X, class Context, bool flows>
@@ -49,11 +56,8 @@ struct Child {
   using Entry = mp::mp_at_c<Entries, index>;
 
  public:
-  using type =
-      Node<typename Entry::Layer, typename Before::type::Output,
-           typename std::conditional_t<is_repeat<typename Entry::Layer>, Context,
-                                       typename Context::inner>::template with_compute<typename Entry::Compute>,
-           Before::type::active>;
+  using type = Node<typename Entry::Layer, typename Before::type::Output, context_of_child<Entry, Context>,
+                    Before::type::active>;
 };
 template <class Entries, class X, class Context, bool flows>
 struct Child<0, Entries, X, Context, flows> {
@@ -61,11 +65,7 @@ struct Child<0, Entries, X, Context, flows> {
   using Entry = mp::mp_at_c<Entries, 0>;
 
  public:
-  using type =
-      Node<typename Entry::Layer, X,
-           typename std::conditional_t<is_repeat<typename Entry::Layer>, Context,
-                                       typename Context::inner>::template with_compute<typename Entry::Compute>,
-           flows>;
+  using type = Node<typename Entry::Layer, X, context_of_child<Entry, Context>, flows>;
 };
 
 }  // namespace regimen::walk

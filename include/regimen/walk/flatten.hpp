@@ -3,6 +3,7 @@
 
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/cast.hpp>
+#include <regimen/layer/children.hpp>
 #include <regimen/layer/cross_attention.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/join.hpp>
@@ -34,6 +35,26 @@ struct Label final {
   static std::string text() { return Named::text; }
   static constexpr TensorPath behind(const TensorPath& path) { return path + Named::text; }
 };
+
+/// No part of a name: the layers behind it stand in a Frozen.
+template <bool keeps_statistics_>
+struct InFrozen final {
+  static constexpr bool keeps_statistics = keeps_statistics_;
+  static constexpr TensorPath behind(const TensorPath& path) { return path; }
+};
+template <class Label>
+inline constexpr bool is_in_frozen = false;
+template <bool keeps_statistics>
+inline constexpr bool is_in_frozen<InFrozen<keeps_statistics>> = true;
+/// Whether labels lead through a Frozen, and through one that keeps statistics.
+template <class Labels>
+inline constexpr bool lead_through_frozen = false;
+template <class... Labels>
+inline constexpr bool lead_through_frozen<mp::mp_list<Labels...>> = (is_in_frozen<Labels> || ...);
+template <class Labels>
+inline constexpr bool lead_through_kept = false;
+template <class... Labels>
+inline constexpr bool lead_through_kept<mp::mp_list<Labels...>> = (std::is_same_v<Labels, InFrozen<true>> || ...);
 
 /// A layer to be walked: its compute type, and the labels that lead to it from its list.
 template <class Layer_, class Compute_, class Labels_>
@@ -161,6 +182,35 @@ struct Cursor final {
   using next = Cursor<Compute, Outer, index + 1>;
   template <class OfInner>
   using inside = Cursor<OfInner, Labels, 0>;
+  template <bool keeps_statistics>
+  using frozen = Cursor<Compute, mp::mp_push_back<Outer, InFrozen<keeps_statistics>>, index>;
+  template <std::size_t by>
+  using after = Cursor<Compute, Outer, index + by>;
+};
+/// How many places a layer has in the user's list: a Frozen those of its layers.
+template <class Layer>
+inline constexpr std::size_t listed_places = 1;
+template <class... Layers>
+inline constexpr std::size_t listed_places<mp::mp_list<Layers...>> = (std::size_t{0} + ... + listed_places<Layers>);
+template <class... Layers>
+inline constexpr std::size_t listed_places<Frozen<Layers...>> =
+    listed_places<typename children<Frozen<Layers...>>::type>;
+/// The layers of a branch, or of a block of a Repeat: a Sequential stands for its layers, in a Frozen, too.
+template <class... Layers>
+struct listed_layers {
+  using type = mp::mp_list<Layers...>;
+};
+template <class... Layers>
+struct listed_layers<Sequential<Layers...>> {
+  using type = mp::mp_list<Layers...>;
+};
+template <class... Layers>
+struct listed_layers<Frozen<Sequential<Layers...>>> {
+  using type = mp::mp_list<Frozen<Layers...>>;
+};
+template <class... Layers>
+struct listed_layers<Frozen<KeepStatistics, Sequential<Layers...>>> {
+  using type = mp::mp_list<Frozen<KeepStatistics, Layers...>>;
 };
 
 /// Flattens nested sequences and composites, and inserts a Cast where the element type changes.
@@ -177,6 +227,16 @@ template <class Done, class At, class... Inner, class... Rest>
 struct Writer<Done, At, Sequential<Inner...>, Rest...>
     : Writer<typename Writer<Done, typename At::template inside<typename At::Compute>, Inner...>::type,
              typename At::next, Rest...> {};
+
+template <class Done, class At, class Layers>
+struct WriterOf;
+template <class Done, class At, class... Layers>
+struct WriterOf<Done, At, mp::mp_list<Layers...>> : Writer<Done, At, Layers...> {};
+template <class Done, class At, class... Inner, class... Rest>
+struct Writer<Done, At, Frozen<Inner...>, Rest...>
+    : Writer<typename WriterOf<Done, typename At::template frozen<detail::keeps_statistics<Frozen<Inner...>>>,
+                               typename children<Frozen<Inner...>>::type>::type,
+             typename At::template after<listed_places<Frozen<Inner...>>>, Rest...> {};
 
 template <class Done, class At, class T, class... Inner, class... Rest>
 struct Writer<Done, At, As<T, Inner...>, Rest...>
@@ -305,7 +365,7 @@ struct Deriver<Epilogues, Freeze, Done, First, Rest...>
 template <class Epilogues, class Freeze, class Done, std::size_t Width, class Activation, class Before, class Compute,
           class Labels, class Next, class NextCompute, class NextLabels, class... Rest>
   requires(!std::is_void_v<Activation> && behind<Next, Activation>::exists &&
-           !Freeze::template freezes<typename origin<Next>::parameters> &&
+           !Freeze::template freezes<typename origin<Next>::parameters> && !lead_through_frozen<NextLabels> &&
            Epilogues::template has_backward<typename detail::function_of<Activation>::type, stored_t<Compute>>(Width))
 struct Deriver<Epilogues, Freeze, Done,
                Placed<detail::LinearForm<Linear<Width>, detail::BiasIs::added_here, void, Activation,

@@ -38,17 +38,19 @@ using branch_element = std::conditional_t<
     std::is_same_v<Join, Outputs>, typename Context::Roles::statistic,
     std::conditional_t<Number<typename X::Element>, typename X::Element, stored_t<typename Context::Roles::computed>>>;
 
-/// A branch whose layers begin at `place` of the list that paths refer to. A Sequential stands for its layers.
+/// Layers that begin at `place` of the list that paths refer to.
+template <std::size_t place, class Final, class X, class Context, bool flows, class Layers>
+struct ChainFrom;
 template <std::size_t place, class Final, class X, class Context, bool flows, class... Layers>
-struct BranchOf {
+struct ChainFrom<place, Final, X, Context, flows, mp::mp_list<Layers...>> {
   using type = Chain<typename begins_at<typename flatten<typename Context::Fusing, typename X::Element,
                                                          typename Context::Roles::computed, Final, Layers...>::type,
                                         place>::type,
                      X, Context, flows, place == 0 ? not_grouped : place>;
 };
+/// A branch.
 template <std::size_t place, class Final, class X, class Context, bool flows, class... Layers>
-struct BranchOf<place, Final, X, Context, flows, Sequential<Layers...>>
-    : BranchOf<place, Final, X, Context, flows, Layers...> {};
+struct BranchOf : ChainFrom<place, Final, X, Context, flows, typename listed_layers<Layers...>::type> {};
 
 /// A branch whose last layer, an activation, is the join's work. That layer keeps its place, so that the random numbers of
 /// later branches are the same.

@@ -57,28 +57,51 @@ struct SharedValues final {
   using Named = Named_;
 };
 
-/// The compute type of the layers that use a table, or are a set, inside layers that compute in Compute. There is one such type: the
-/// rule tied_layers_share_a_type refuses others.
-template <class Table, class Compute, class Layer>
-struct tied_types {
+/// What is around layers.
+///   Compute   the type in which they compute     frozen   whether a Frozen is around them
+template <class Compute_, bool frozen_>
+struct Surroundings final {
+  using Compute = Compute_;
+  static constexpr bool frozen = frozen_;
+};
+/// What is Around the layers that use a table, or are a set: a list of all different Surroundings.
+template <class Table, class Around, class Layer>
+struct tied_places {
   using type = mp::mp_list<>;
 };
-template <class Table, class Compute>
-struct tied_types<Table, Compute, Table> {
-  using type = mp::mp_list<Compute>;
+template <class Table, class Around>
+struct tied_places<Table, Around, Table> {
+  using type = mp::mp_list<Around>;
 };
-template <class Table, class Compute>
-struct tied_types<Table, Compute, TiedLinear<Table>> {
-  using type = mp::mp_list<Compute>;
+template <class Table, class Around>
+struct tied_places<Table, Around, TiedLinear<Table>> {
+  using type = mp::mp_list<Around>;
 };
-template <class Table, class Compute, class... Layers>
-struct tied_types<Table, Compute, mp::mp_list<Layers...>> {
-  using type = mp::mp_unique<mp::mp_append<mp::mp_list<>, typename tied_types<Table, Compute, Layers>::type...>>;
+template <class Table, class Around, class... Layers>
+struct tied_places<Table, Around, mp::mp_list<Layers...>> {
+  using type = mp::mp_unique<mp::mp_append<mp::mp_list<>, typename tied_places<Table, Around, Layers>::type...>>;
 };
-template <class Table, class Compute, Combinator Layer>
-struct tied_types<Table, Compute, Layer> : tied_types<Table, Compute, typename children<Layer>::type> {};
-template <class Table, class Compute, class T, class... Layers>
-struct tied_types<Table, Compute, As<T, Layers...>> : tied_types<Table, T, mp::mp_list<Layers...>> {};
+template <class Table, class Around, Combinator Layer>
+struct tied_places<Table, Around, Layer>
+    : tied_places<Table, Surroundings<typename Around::Compute, Around::frozen || detail::is_frozen<Layer>>,
+                  typename children<Layer>::type> {};
+template <class Table, class Around, class T, class... Layers>
+struct tied_places<Table, Around, As<T, Layers...>>
+    : tied_places<Table, Surroundings<T, Around::frozen>, mp::mp_list<Layers...>> {};
+/// The same of all layers of a model. They have one compute type, and all are frozen or none: the rules
+/// tied_layers_share_a_type and tied_layers_train_together refuse others.
+template <class Table, class Compute, class Layers>
+using tied_places_t = typename tied_places<Table, Surroundings<Compute, false>, Layers>::type;
+template <class Around>
+using compute_around = typename Around::Compute;
+template <class Around>
+using is_frozen_around = mp::mp_bool<Around::frozen>;
+template <class Table, class Compute, class Layers>
+inline constexpr bool have_one_compute =
+    mp::mp_size<mp::mp_unique<mp::mp_transform<compute_around, tied_places_t<Table, Compute, Layers>>>>::value <= 1;
+template <class Table, class Compute, class Layers>
+inline constexpr bool train_together =
+    mp::mp_size<mp::mp_unique<mp::mp_transform<is_frozen_around, tied_places_t<Table, Compute, Layers>>>>::value <= 1;
 
 /// The network as it is walked. Facts: of the policies, as ContextOf lists them.
 template <class Network, class Facts>
@@ -124,12 +147,11 @@ struct BoundModel {
  private:
   template <class Table, bool is_set>
   struct table_unit {
-    using type =
-        Unit<TiedTable<Node<Table, Value<std::int32_t, Shape<1>>,
-                            typename Ctx::inner::template with_compute<mp::mp_front<
-                                typename tied_types<Table, typename Roles::computed, typename Parts::List>::type>>,
-                            false>>,
-             Ctx>;
+    using Around = mp::mp_front<tied_places_t<Table, typename Roles::computed, typename Parts::List>>;
+    using Labels = mp::mp_if_c<Around::frozen, mp::mp_list<InFrozen<false>>, mp::mp_list<>>;
+    using Inside =
+        typename context_behind<typename Ctx::inner::template with_compute<typename Around::Compute>, Labels>::type;
+    using type = Unit<TiedTable<Node<Table, Value<std::int32_t, Shape<1>>, Inside, false>>, Ctx>;
   };
   template <class Set>
   struct table_unit<Set, true> {

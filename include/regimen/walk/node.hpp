@@ -44,6 +44,7 @@ namespace regimen::walk {
 ///   Compute   of these layers
 ///   units     whether these are the model's own children
 ///   twice     whether they may be computed twice, all of them
+///   keeps_statistics   whether buffers stand for the statistics of the batch, and stay
 ///   offloads  whether the blocks of a Repeat are moved to the host's memory
 template <class Facts, class Shared, class Compute, bool units_>
 struct ContextOf {
@@ -59,7 +60,8 @@ struct ContextOf {
   static constexpr std::size_t states = Facts::states, alignment = Facts::alignment;
   using Epilogues = typename Roles::Epilogues;
   using Fusing = Fuses<Facts::fuses, Epilogues, std::conditional_t<Epilogues::any, Freeze, void>>;
-  static constexpr bool units = units_, twice = Checkpoint::repeats, offloads = Checkpoint::offloads;
+  static constexpr bool units = units_, twice = Checkpoint::repeats, offloads = Checkpoint::offloads,
+                        keeps_statistics = false;
   using inner = ContextOf<Facts, Shared, Compute, false>;
   template <class Other>
   using with_compute = ContextOf<Facts, Shared, Other, units>;
@@ -81,6 +83,32 @@ struct computed_twice : Context {
   using inner = computed_twice<typename Context::inner>;
   template <class Other>
   using with_compute = computed_twice<typename Context::template with_compute<Other>>;
+};
+
+/// The same for the layers of a Frozen.
+struct FreezeAll final {
+  template <class Layer>
+  static constexpr bool freezes = true;
+};
+template <class Context, bool keeps_statistics_>
+struct frozen_inside : Context {
+  using Freeze = FreezeAll;
+  using Fusing = Fuses<Context::Fusing::fuses, typename Context::Epilogues,
+                       std::conditional_t<Context::Epilogues::any, Freeze, void>>;
+  static constexpr bool keeps_statistics = keeps_statistics_;
+  using inner = frozen_inside<typename Context::inner, keeps_statistics>;
+  template <class Other>
+  using with_compute = frozen_inside<typename Context::template with_compute<Other>, keeps_statistics>;
+};
+/// That of a layer to which these labels lead.
+template <class Context, class Labels>
+struct context_behind {
+  using type = Context;
+};
+template <class Context, class Labels>
+  requires lead_through_frozen<Labels>
+struct context_behind<Context, Labels> {
+  using type = frozen_inside<Context, Context::keeps_statistics || lead_through_kept<Labels>>;
 };
 
 using regimen::NoMaster;
@@ -312,7 +340,8 @@ struct Node {
         .add = here.add,
         .saved = offsets_from<Declared>(engine, floor),
         .path = path,
-        .onto = d_y.onto};
+        .onto = d_y.onto,
+        .uses_buffers = Context::keeps_statistics};
     find_named(engine, call);
     if constexpr (has_name) call.d_named = engine.named[named_index].gradient;
     if (Bound::writes_d_sum) call.d_sum = d_y.owned ? d_y.offset : allocate<Output>(engine, Place::transient, path);
@@ -388,7 +417,8 @@ struct Node {
     if (weights.buffers == absent) defect("a walker passed no buffers on");
     constexpr auto begin = buffer_begins_of<Buffer>(Bound::buffers);
     for (std::size_t i = 0; i < buffer_count; ++i) call.buffers[i] = weights.buffers + begin[i];
-    call.moves = engine.training && engine.engine.phase == op::Phase::forward;
+    call.uses_buffers = !engine.training || Context::keeps_statistics;
+    call.moves = !call.uses_buffers && engine.engine.phase == op::Phase::forward;
   }
   static constexpr void compute(auto& engine, auto& call) {
     engine.path = call.path;

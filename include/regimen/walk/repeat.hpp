@@ -10,15 +10,15 @@
 
 namespace regimen::walk {
 
-/// A block as Repeat names it: a Sequential stands for its layers.
-template <class Block, class X, class Context, bool flows>
-struct BlockOf {
-  using type = Inner<X, Context, flows, Block>;
-};
+/// A block as Repeat names it.
+template <class Layers, class X, class Context, bool flows>
+struct block_of;
 template <class... Layers, class X, class Context, bool flows>
-struct BlockOf<Sequential<Layers...>, X, Context, flows> {
+struct block_of<mp::mp_list<Layers...>, X, Context, flows> {
   using type = Inner<X, Context, flows, Layers...>;
 };
+template <class Block, class X, class Context, bool flows>
+using BlockOf = block_of<typename listed_layers<Block>::type, X, Context, flows>;
 
 /// The same for the last blocks of a Repeat, which have schedules of their own.
 template <class Context>

@@ -271,6 +271,7 @@ class HtmlReport final {
  public:
   explicit HtmlReport(std::string path, std::string title = "A run")
       : path_(std::move(path)), title_(std::move(title)) {
+    detail::AtomicFile::expect_name(path_);
     const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
     std::error_code failed;
     if (!folder.empty()) std::filesystem::create_directories(folder, failed);

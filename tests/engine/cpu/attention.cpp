@@ -50,7 +50,7 @@ template <class T>
 struct Result {
   using S = statistic_t<T>;
   std::vector<T> y, d_qkv;
-  std::vector<S> log_sum;
+  std::vector<op::SoftmaxRow<S>> softmax;
 };
 
 /// Forward, and backward if d_y is not empty, in an arena that is exactly as large as the tensors and full of NaN.
@@ -69,12 +69,12 @@ Result<T> run(const op::AttentionShape& s, const op::Drop& drop, const std::vect
   place(backward.y, tokens * channels * sizeof(T));
   place(backward.d_y, tokens * channels * sizeof(T));
   place(backward.d_qkv, of_qkv * sizeof(T));
-  place(backward.log_sum, rows * sizeof(S));
+  place(backward.softmax, rows * sizeof(op::SoftmaxRow<S>));
   place(backward.row_dot, rows * sizeof(S));
   backward.shape = s;
   backward.drop = drop;
   place(backward.drop.random, sizeof random_of_test);
-  op::Attention<T> forward{backward.qkv, backward.y, backward.log_sum, s, backward.drop};
+  op::Attention<T> forward{backward.qkv, backward.y, backward.softmax, s, backward.drop};
   std::vector<std::byte> arena(end, std::byte{0xFF});
   const cpu::Memory at{arena.data(), arena.size()};
   *at(backward.drop.random) = random_of_test;
@@ -82,7 +82,7 @@ Result<T> run(const op::AttentionShape& s, const op::Drop& drop, const std::vect
   cpu::compute(forward, at);
   Result<T> result;
   result.y.assign(at(forward.y), at(forward.y) + tokens * channels);
-  result.log_sum.assign(at(forward.log_sum), at(forward.log_sum) + rows);
+  result.softmax.assign(at(forward.softmax), at(forward.softmax) + rows);
   if (!d_y.empty()) {
     std::memcpy(at(backward.d_y), d_y.data(), d_y.size() * sizeof(T));
     cpu::compute(backward, at);
@@ -179,8 +179,16 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
   return largest;
 }
 
+/// log Σ exp of the scaled scores, of the two numbers of each row.
+template <class T>
+std::vector<double> log_sums(const Result<T>& result, double root) {
+  std::vector<double> all;
+  for (const auto& row : result.softmax) all.push_back(exactly(row.largest) / root - std::log(exactly(row.factor)));
+  return all;
+}
+
 /// With |q|, |k|, |v|, |d_y| <= 1 and u = eps_S / 2:
-///   a score is off by at most (D + 3) u √D, and its difference to the maximum or to log_sum by 3 u (√D + log T) more;
+///   a score is off by at most (D + 3) u √D, and its difference to the maximum, or log Σ exp, by 3 u (√D + log T) more;
 ///   exp adds 4 u, a running maximum 4 u per tile of at least 32 keys: relative error `r` of a probability.
 ///   y: numerator and denominator carry r and γ_T, times |y| <= f, the largest dropout factor; then one rounding to T.
 ///   d_v: Σ_t p f (r + γ_T). d_p: (D + 1) u D f; row_dot: the same, and Σ |d_y| times the error of the stored y.
@@ -202,7 +210,7 @@ void check(const op::AttentionShape& s, double rate) {
   const double error_y = f * (2 * r + 2 * sums), error_log = r + sums + 2 * u * (root + std::log(length) + 1);
   const OfStored of_stored{error_y, store};
   const Naive expected = naive(s, drop, exactly(qkv), exactly(d_y), of_stored);
-  CHECK(largest_difference(exactly(result.log_sum), expected.log_sum) <= error_log);
+  CHECK(largest_difference(log_sums(result, root), expected.log_sum) <= error_log);
   CHECK(test::misses(exactly(result.y), expected.y, [&](std::size_t i) { return of_stored(expected.y[i]); }) == 0);
 
   const double r_again = r + error_log, c = std::max(expected.column_sum, 1.0);
@@ -292,7 +300,7 @@ TEMPLATE_TEST_CASE("a NaN in a query or a key reaches every position that sees i
             for (std::size_t h = 0; h < s.heads; ++h) {
               const bool sees = h == 1 && (part == 0 ? t == at : !causal || t >= at);
               wrong += std::isnan(exactly(result.y[(t * s.heads + h) * width])) != sees;
-              wrong += std::isnan(exactly(result.log_sum[h * s.length + t])) != sees;
+              wrong += std::isnan(exactly(result.softmax[h * s.length + t].factor)) != sees;
             }
           CHECK(wrong == 0);
           // Backward: the keys that a NaN query sees have no finite gradient.
@@ -354,7 +362,8 @@ TEST_CASE("attention survives scores that would overflow or vanish without a run
     const Result<float> result = run<float>(s, {}, qkv, d_y);
     for (std::size_t t = 0; t < s.length; ++t) {
       CHECK(result.y[t * 4] == static_cast<float>(top));
-      CHECK(result.log_sum[t] == 1000.0f);
+      CHECK(result.softmax[t].largest == 2000.0f);
+      CHECK(result.softmax[t].factor == 1.0f);
     }
     for (const float x : result.d_qkv) REQUIRE(std::isfinite(x));
   }
@@ -384,7 +393,7 @@ TEST_CASE("attention does not depend on the number of threads") {
       const Result<bf16> several = run<bf16>(s, {6000, 1}, qkv, d_y);
       CHECK(std::memcmp(one.y.data(), several.y.data(), count * sizeof(bf16)) == 0);
       CHECK(std::memcmp(one.d_qkv.data(), several.d_qkv.data(), 3 * count * sizeof(bf16)) == 0);
-      CHECK(std::memcmp(one.log_sum.data(), several.log_sum.data(), one.log_sum.size() * sizeof(float)) == 0);
+      CHECK(std::memcmp(one.softmax.data(), several.softmax.data(), one.softmax.size() * 2 * sizeof(float)) == 0);
     }
   }
   set_threads(threads);

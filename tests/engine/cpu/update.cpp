@@ -28,8 +28,12 @@ void reference(const AdamW::Options& o, State& s, double g, double rate, std::ui
          (std::sqrt(s.second / (1 - std::pow(o.beta2, double(t)))) + o.epsilon);
 }
 void reference(const Adam::Options& o, State& s, double g, double rate, std::uint64_t t, bool decays) {
-  reference(AdamW::Options{o.learning_rate, o.beta1, o.beta2, o.epsilon, 0}, s, g + (decays ? o.weight_decay * s.w : 0),
-            rate, t, false);
+  reference(AdamW::Options{.learning_rate = o.learning_rate,
+                           .beta1 = o.beta1,
+                           .beta2 = o.beta2,
+                           .epsilon = o.epsilon,
+                           .weight_decay = 0},
+            s, g + (decays ? o.weight_decay * s.w : 0), rate, t, false);
 }
 void reference(const Sgd::Options& o, State& s, double g, double rate, std::uint64_t t, bool decays) {
   if (decays) g += o.weight_decay * s.w;

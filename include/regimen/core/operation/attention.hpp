@@ -5,6 +5,7 @@
 #include <regimen/core/number.hpp>
 #include <regimen/core/operation/layer.hpp>
 #include <regimen/core/operation/scalars.hpp>
+#include <regimen/core/operation/softmax_row.hpp>
 #include <regimen/core/view.hpp>
 
 #include <cmath>
@@ -57,7 +58,9 @@ struct AttentionShape {
 };
 
 /// y = softmax(q kᵀ / √D) v per head; causal: position t sees 0..t
-///   qkv (B,T,H+2K,D): q, k, v side by side per position; y (B,T,H,D); log_sum (B,H,T) S: log Σ exp of the scaled scores
+///   qkv (B,T,H+2K,D): q, k, v side by side per position; y (B,T,H,D)
+///   softmax (B,H,T): the score is q kᵀ, its scale 1 / √D; with a bias the score is q kᵀ / √D + bias, its scale 1. A form
+///   may leave it unwritten, or keep something else there
 ///   drop.threshold > 0 drops probabilities after normalisation: for query t and key u, element
 ///   (h·T + t)·T + u of the sample
 ///   Never stores (T,T): works on tiles with a running maximum                       Dao et al. 2022, algorithm 1
@@ -66,7 +69,7 @@ struct Attention final {
   static constexpr const char* name = "attention";
   using S = statistic_t<T>;
   View<T> qkv, y;
-  View<S> log_sum;
+  View<SoftmaxRow<S>> softmax;
   AttentionShape shape;
   Drop drop{};
 
@@ -76,14 +79,15 @@ struct Attention final {
   }
 };
 
-/// d_qkv from d_y; probabilities are computed again from qkv and log_sum. The gradient of a key head is the sum over the
+/// d_qkv from d_y; probabilities are computed again from qkv and softmax. The gradient of a key head is the sum over the
 /// heads that share it, in their order, rounded once.   row_dot (B,H,T) S: scratch for Σ_D y · d_y
 template <class T>
 struct AttentionBackward final {
   static constexpr const char* name = "attention_backward";
   using S = statistic_t<T>;
   View<T> qkv, y, d_y, d_qkv;
-  View<S> log_sum, row_dot;
+  View<SoftmaxRow<S>> softmax;
+  View<S> row_dot;
   AttentionShape shape;
   Drop drop{};
 
@@ -119,14 +123,14 @@ struct WindowAttentionBackward final {
 };
 
 /// y = softmax(q kᵀ / √D) v per head: every position sees all of another text
-///   q, y (B,T,H,D); kv (B,S,2K,D): k, v side by side per position; log_sum (B,H,T) S; shape.key_length = S
+///   q, y (B,T,H,D); kv (B,S,2K,D): k, v side by side per position; softmax (B,H,T); shape.key_length = S
 ///   drop as in Attention, by element (h·T + t)·S + u
 template <class T>
 struct CrossAttention final {
   static constexpr const char* name = "cross_attention";
   using S = statistic_t<T>;
   View<T> q, kv, y;
-  View<S> log_sum;
+  View<SoftmaxRow<S>> softmax;
   AttentionShape shape;
   Drop drop{};
 
@@ -142,7 +146,8 @@ struct CrossAttentionBackward final {
   static constexpr const char* name = "cross_attention_backward";
   using S = statistic_t<T>;
   View<T> q, kv, y, d_y, d_q, d_kv;
-  View<S> log_sum, row_dot;
+  View<SoftmaxRow<S>> softmax;
+  View<S> row_dot;
   AttentionShape shape;
   Drop drop{};
 

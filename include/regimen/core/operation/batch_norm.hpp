@@ -101,7 +101,7 @@ struct BatchSums final {
 ///   running_mean, running_variance (columns) B
 ///   moves          running += momentum · (value − running); the variance with Bessel's correction, rows / (rows − 1).
 ///                  One row has no variance and moves none; values that are not finite move nothing
-///   uses_running   in place of the batch's: mean and rstd may be absent, nothing moves
+///   uses_running   in place of the batch's: nothing moves; mean and rstd may be absent, or are where they are written
 ///   of_ranks       (ranks, described_by(columns)) S: the moments of each rank's rows, combined in the order of ranks;
 ///                  absent: those of x
 ///   Each chunk of rows has its mean first, then its squares around it; chunks join in their order
@@ -131,6 +131,7 @@ struct BatchNorm final {
 /// d_gain = Σ_rows d_y · n;  d_bias = Σ_rows d_y             d_x may be d_y, or absent; d_gain and d_bias may be absent
 ///   of_ranks   (ranks, described_by(columns)) S: the sums of each rank's rows; the means are of all, in the order of
 ///              ranks, d_gain and d_bias of `rank` alone. Absent: those of x
+///   uses_running   the mean and rstd are not the batch's: d_x = gain · rstd · d_y
 template <class T, class G>
 struct BatchNormBackward final {
   static constexpr const char* name = "batch_norm_backward";
@@ -139,20 +140,24 @@ struct BatchNormBackward final {
   View<S> mean, rstd;
   View<G> d_gain{}, d_bias{};
   std::size_t rows = 0, columns = 0;
-  bool add = false;
+  bool add = false, uses_running = false;
   View<S> of_ranks{};
   std::size_t ranks = 1, rank = 0;
 
   REGIMEN_HD constexpr RowChunks chunks() const { return {rows, columns}; }
+  /// Whether x and d_y are read for sums.
+  REGIMEN_HD constexpr bool sums_rows() const {
+    return of_ranks.offset == View<S>::absent && !(uses_running && d_gain.offset == View<G>::absent);
+  }
   /// Sums of chunks of x, which lie before the means.
   REGIMEN_HD constexpr std::size_t partial_sums() const {
     return of_ranks.offset == View<S>::absent ? chunks().count() * 2 * columns : 0;
   }
   constexpr std::size_t bytes() const { return (partial_sums() + 2 * columns) * sizeof(S); }
   constexpr Cost cost() const {
-    const double elements = double(rows * columns), sums = of_ranks.is_absent() ? 1 : 0,
-                 writes = d_x.is_absent() ? 0 : 1;
-    return {(5 * sums + 7) * elements, (2 * sums + 3 * writes) * elements * sizeof(T), 1};
+    const double elements = double(rows * columns), sums = sums_rows() ? 1 : 0, writes = d_x.is_absent() ? 0 : 1;
+    return {(5 * sums + (uses_running ? 2 : 7)) * elements,
+            (2 * sums + (uses_running ? 2 : 3) * writes) * elements * sizeof(T), 1};
   }
 };
 

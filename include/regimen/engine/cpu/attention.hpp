@@ -7,7 +7,6 @@
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/parallel.hpp>
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -26,8 +25,8 @@ struct AttentionForward final {
   const T* q;
   const T* kv;  // the same as q where k and v stand beside it
   T* y;
-  S* log_sum;     // of this head
-  const S* bias;  // of this head's distances; null: none
+  op::SoftmaxRow<S>* softmax;  // of this head
+  const S* bias;               // of this head's distances; null: none
   op::AttentionShape shape;
   std::size_t end_of_keys;  // of the keys that are seen, were there no later ones
   std::size_t b, h;
@@ -62,8 +61,9 @@ struct AttentionForward final {
     }
     const HeadRows y_rows = HeadRows::of_y(shape, b, h);
     for (std::size_t i = 0; i < count; ++i) {
-      store_row(y + y_rows(first + i), output + i * pieces.stride(), S(1) / sums[i], shape.width);
-      log_sum[first + i] = largest[i] + std::log(sums[i]);
+      const S factor = S(1) / sums[i];
+      store_row(y + y_rows(first + i), output + i * pieces.stride(), factor, shape.width);
+      softmax[first + i] = {largest[i], factor};
     }
   }
 
@@ -126,13 +126,13 @@ struct AttentionForward final {
     Vector<S> top = least;
     for_each_valid<S>(
         valid, 0, [&](std::size_t j, auto keep) { top = max(top, keep(load<S>(score + j), least)); }, nothing);
-    S peak = maximum(top) * scale[0];
+    S peak = maximum(top);
     if (!is_first && largest[i] > peak) peak = largest[i];
     Vector<S> sum_of = S(0);
     for_each_valid<S>(
         valid, seen,
         [&](std::size_t j, auto keep) {
-          const Vector<S> p = keep(exp_or_zero<S>(load<S>(score + j) * scale - Vector<S>(peak)), Vector<S>(S(0)));
+          const Vector<S> p = keep(exp_or_zero<S>((load<S>(score + j) - Vector<S>(peak)) * scale), Vector<S>(S(0)));
           sum_of += p;
           store<S>(p, score + j);
         },
@@ -140,7 +140,7 @@ struct AttentionForward final {
     if (is_first) {
       sums[i] = sum(sum_of);
     } else {
-      const Vector<S> before = exp_or_zero<S>(Vector<S>(largest[i] - peak));
+      const Vector<S> before = exp_or_zero<S>(Vector<S>(largest[i] - peak) * scale);
       sums[i] = sums[i] * before[0] + sum(sum_of);
       S* const row = output + i * HeadPieces<S>{shape.width}.stride();
       for (std::size_t d = 0; d < shape.width; d += lanes<S>) store<S>(load<S>(row + d) * before, row + d);
@@ -163,7 +163,7 @@ void attend_in_tiles(const auto& o, View<T> q, View<T> kv, const Memory& at, Vie
   check_head(o.shape.width);
   const T *const queries = at(q), *const keys = at(kv);
   T* const y = at(o.y);
-  auto* const log_sum = at(o.log_sum);
+  auto* const softmax = at(o.softmax);
   const auto* const biases = at.optional(bias);
   const std::int32_t* const length_of = at.optional(lengths);
   const std::size_t heads = o.shape.heads, length = o.shape.length;
@@ -175,7 +175,7 @@ void attend_in_tiles(const auto& o, View<T> q, View<T> kv, const Memory& at, Vie
     forward.q = queries;
     forward.kv = keys;
     forward.y = y;
-    forward.log_sum = log_sum + head * length;
+    forward.softmax = softmax + head * length;
     forward.bias = biases == nullptr ? nullptr : biases + head % heads * o.shape.distances();
     forward.shape = o.shape;
     forward.end_of_keys = length_of == nullptr ? o.shape.keys() : op::seen_keys(length_of[b], o.shape.keys());

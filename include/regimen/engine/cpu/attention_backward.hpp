@@ -9,12 +9,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace regimen::cpu {
 
 namespace detail {
 
-/// Backward attention of one head: with p = exp(q kᵀ/√D − log_sum), f the dropout factors and δ = row_dot,
+/// Backward attention of one head: with p as op::SoftmaxRow has it, f the dropout factors and δ = row_dot,
 ///   d_v = (p ∘ f)ᵀ d_y,   d_s = p ∘ (f ∘ d_y vᵀ − δ) / √D,   d_q = d_s k,   d_k = d_sᵀ q.
 /// A pass goes over key tiles, inside over the heads that share the keys, and inside over query tiles; every sum is taken
 /// in that order.
@@ -30,7 +31,7 @@ struct AttentionGradient final {
   const T* d_y;
   T* d_queries;
   T* d_kv;
-  const S* log_sum;  // of head h, as row_dot
+  const op::SoftmaxRow<S>* softmax;  // of head h, as row_dot
   S* row_dot;
   const S* bias;  // (H,distances); null: none
   S* d_bias;      // of this head's distances; null: not wanted
@@ -102,7 +103,7 @@ struct AttentionGradient final {
   }
 
   void go_to_head(std::size_t to) {
-    log_sum = log_sum + to * shape.length - h * shape.length;
+    softmax = softmax + to * shape.length - h * shape.length;
     row_dot = row_dot + to * shape.length - h * shape.length;
     h = to;
   }
@@ -192,35 +193,71 @@ struct AttentionGradient final {
         if (bias != nullptr)
           scale_and_add(scores + r * Tile::score_stride, scale,
                         bias + h * shape.distances() + shape.length - 1 + first_key - t, valid);
+        const auto hide = [&](S score) {
+          for (std::size_t j = 0; j < hidden(shape.begin(t), first_key) && j < keys; ++j)
+            scores[r * Tile::score_stride + j] = score, d_scores[r * Tile::score_stride + j] = S(0);
+        };
+        hide(-std::numeric_limits<S>::infinity());
         gradient_row(scores + r * Tile::score_stride, d_scores + r * Tile::score_stride, t, first_key, valid, keys,
                      scale);
-        for (std::size_t j = 0; j < hidden(shape.begin(t), first_key) && j < keys; ++j)
-          scores[r * Tile::score_stride + j] = d_scores[r * Tile::score_stride + j] = S(0);
+        hide(S(0));
         if (d_bias != nullptr)
           add_row(d_bias + shape.length - 1 + first_key - t, d_scores + r * Tile::score_stride, valid);
       }
     }
   }
 
+  /// Whether a tile has all keys that a query sees.
+  bool holds_row(std::size_t t, std::size_t first_key, std::size_t keys) const {
+    const std::size_t end = shape.causal ? t + 1 : end_of_keys;
+    return shape.begin(t) >= first_key && end <= first_key + keys;
+  }
+
+  /// δ is the mean of d_p. Of a row in one tile it is taken from these very d_p, so that it has their roundings: where one
+  /// probability is nearly 1 nothing else is left of their difference.
   void gradient_row(S* p_row, S* d_row, std::size_t t, std::size_t first_key, std::size_t valid, std::size_t keys,
                     S scale) const {
     alignas(64) S factor[Tile::keys] = {};
     if (drops) drop.fill(factor, (std::uint64_t{h} * shape.length + t) * shape.keys() + first_key, valid);
-    const Vector<S> log_of = log_sum[t], dot = row_dot[t], scales = scale, score_scale = bias == nullptr ? scale : S(1);
-    const auto each = [&](std::size_t j, auto keep) {
-      const Vector<S> zero = S(0), probability = keep(exp_or_zero<S>(load<S>(p_row + j) * score_scale - log_of), zero);
-      Vector<S> d_probability = load<S>(d_row + j), kept = probability;
-      if (drops) {
-        kept *= load<S>(factor + j);
-        d_probability *= load<S>(factor + j);
-      }
-      store<S>(keep(kept, zero), p_row + j);
-      store<S>(keep(probability * (d_probability - dot) * scales, zero), d_row + j);
+    const Vector<S> largest = softmax[t].largest, share = softmax[t].factor, scales = scale,
+                    score_scale = bias == nullptr ? scale : S(1), zero = S(0), whole = S(1);
+    const auto rest = [&](std::size_t j) {
+      store<S>(zero, p_row + j);
+      store<S>(zero, d_row + j);
     };
-    for_each_valid<S>(valid, keys, each, [&](std::size_t j) {
-      store<S>(Vector<S>(S(0)), p_row + j);
-      store<S>(Vector<S>(S(0)), d_row + j);
-    });
+    const auto probability_at = [&](std::size_t j, auto keep) {
+      return keep(exp_or_zero<S>((load<S>(p_row + j) - largest) * score_scale) * share, zero);
+    };
+    const auto d_probability_at = [&](std::size_t j) {
+      const Vector<S> d = load<S>(d_row + j);
+      return drops ? d * load<S>(factor + j) : d;
+    };
+    const auto write = [&](std::size_t j, auto keep, Vector<S> probability, Vector<S> d_probability, Vector<S> dot) {
+      // Where p is 1 the difference is smaller than the roundings of which it would consist.
+      const Vector<S> d_score = select(probability == whole, zero, probability * (d_probability - dot) * scales);
+      store<S>(keep(drops ? probability * load<S>(factor + j) : probability, zero), p_row + j);
+      store<S>(keep(d_score, zero), d_row + j);
+    };
+    if (!holds_row(t, first_key, keys)) {
+      const Vector<S> dot = row_dot[t];
+      return for_each_valid<S>(
+          valid, keys,
+          [&](std::size_t j, auto keep) { write(j, keep, probability_at(j, keep), d_probability_at(j), dot); }, rest);
+    }
+    Vector<S> sums = zero;
+    for_each_valid<S>(
+        valid, keys,
+        [&](std::size_t j, auto keep) {
+          const Vector<S> probability = probability_at(j, keep), d_probability = keep(d_probability_at(j), zero);
+          sums = multiply_add(probability, d_probability, sums);
+          store<S>(probability, p_row + j);
+          store<S>(d_probability, d_row + j);
+        },
+        rest);
+    const Vector<S> dot = sum(sums);
+    for_each_valid<S>(
+        valid, 0, [&](std::size_t j, auto keep) { write(j, keep, load<S>(p_row + j), load<S>(d_row + j), dot); },
+        [](std::size_t) {});
   }
 
   static void add_row(S* to, const S* from, std::size_t count) {
@@ -274,7 +311,7 @@ void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient
   const T* const y = at(o.y);
   const T* const d_y = at(o.d_y);
   T *const d_q = at(queries.gradient), *const d_kv = at(keys.gradient);
-  const S* const log_sum = at(o.log_sum);
+  const op::SoftmaxRow<S>* const softmax = at(o.softmax);
   S* const row_dot = at(o.row_dot);
   const S* const biases = at.optional(bias.values);
   const std::int32_t* const length_of = at.optional(lengths);
@@ -298,7 +335,7 @@ void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient
       gradient.d_y = d_y;
       gradient.d_queries = d_q;
       gradient.d_kv = d_kv;
-      gradient.log_sum = log_sum + head * o.shape.length;
+      gradient.softmax = softmax + head * o.shape.length;
       gradient.row_dot = row_dot + head * o.shape.length;
       gradient.bias = biases;
       gradient.d_bias = d_biases == nullptr || !work.queries ? nullptr : d_biases + head * o.shape.distances();
@@ -331,7 +368,7 @@ void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient
 
 /// op::AttentionBackward on the CPU. All arithmetic in S = statistic_t<T>; d_qkv is rounded once.
 ///
-/// error   as forward; row_dot is taken from the stored, rounded y
+/// error   as forward; δ is taken from the stored, rounded y, where a query sees keys of several tiles
 /// cost    one pass per head if there are many heads and a head's d_q fits the stack; otherwise two passes, which split
 ///         a head into tiles but compute the scores twice: 7 products per tile instead of 5. Some 700 KiB of stack per
 ///         thread. Heads wider than 256: tiles of fewer rows, packed again for every pair of tiles. Heads that share

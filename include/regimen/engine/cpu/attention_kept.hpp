@@ -87,19 +87,19 @@ struct AttentionToKept final {
       Vector<S> top = least;
       for_each_valid<S>(
           count, 0, [&](std::size_t j, auto keep) { top = max(top, keep(load<S>(p + j), least)); }, [](std::size_t) {});
-      S peak = maximum(top) * scales[0];
+      S peak = maximum(top);
       if (first > 0 && largest > peak) peak = largest;
       Vector<S> sum_of = S(0);
       for_each_valid<S>(
           count, 0,
           [&](std::size_t j, auto keep) {
             const Vector<S> probability =
-                keep(exp_or_zero<S>(load<S>(p + j) * scales - Vector<S>(peak)), Vector<S>(S(0)));
+                keep(exp_or_zero<S>((load<S>(p + j) - Vector<S>(peak)) * scales), Vector<S>(S(0)));
             sum_of += probability;
             store<S>(probability, p + j);
           },
           [](std::size_t) {});
-      const S before = first == 0 ? S(0) : exp_or_zero<S>(Vector<S>(largest - peak))[0];
+      const S before = first == 0 ? S(0) : exp_or_zero<S>(Vector<S>(largest - peak) * scales)[0];
       total = total * before + sum(sum_of);
       add_values(values + first * width, count, before);
       largest = peak;

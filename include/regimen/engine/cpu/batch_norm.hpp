@@ -75,8 +75,8 @@ void compute(const op::BatchNorm<T, B>& o, const Memory& at) {
   S* const scratch = at.optional(View<S>{at.scratch});
   S *means = nullptr, *rstds = nullptr;
   if (o.uses_running) {
-    means = scratch;
-    rstds = scratch + columns;
+    means = o.mean.is_absent() ? scratch : at(o.mean);
+    rstds = o.rstd.is_absent() ? scratch + columns : at(o.rstd);
     for (std::size_t i = 0; i < columns; ++i) {
       means[i] = static_cast<S>(running_mean[i]);
       rstds[i] = S(1) / std::sqrt(static_cast<S>(running_variance[i]) + epsilon);
@@ -118,7 +118,7 @@ void compute(const op::BatchNormBackward<T, G>& o, const Memory& at) {
   const std::size_t columns = o.columns, apart = op::described_by(columns);
   S* const partial = at(View<S>{at.scratch});
   S *const mean_d = partial + o.partial_sums(), *const mean_dn = mean_d + columns;
-  if (of_ranks == nullptr) detail::sums_by_chunks(x, d_y, means, rstds, o.chunks(), partial, mean_d);
+  if (o.sums_rows()) detail::sums_by_chunks(x, d_y, means, rstds, o.chunks(), partial, mean_d);
   const S* const own = of_ranks == nullptr ? mean_d : of_ranks + o.rank * apart;  // sums of d_y, then of d_y · n
   if (d_gain != nullptr)
     for_each_vector<S>(0, columns, [&](std::size_t i, auto n) {
@@ -127,6 +127,13 @@ void compute(const op::BatchNormBackward<T, G>& o, const Memory& at) {
       store(o.add ? load<S>(d_bias + i, n) + sum_d : sum_d, d_bias + i, n);
     });
   if (d_x == nullptr) return;
+  if (o.uses_running)
+    return for_rows(o.rows, columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
+      for_each_vector<S>(begin, end, [&](std::size_t i, auto n) {
+        const std::size_t place = row * columns + i;
+        store(load<S>(d_y + place, n) * (load<S>(gain + i, n) * load<S>(rstds + i, n)), d_x + place, n);
+      });
+    });
   S rows = static_cast<S>(o.rows);
   if (of_ranks != nullptr) {
     rows = S(0);

@@ -21,12 +21,12 @@ template <class S>
 S dot(const S* a, const S* b, std::size_t count) {  // beyond a short register both are 0
   return sum_of<S>(count, [&](std::size_t i, auto n) { return load<S>(a + i, n) * load<S>(b + i, n); });
 }
-/// body(k, t_ik) for all rows but i that exist, in their order.
+/// body(k, z_i · z_k) for all rows but i that exist, in their order. The product is the same for i and k.
 template <class S, class Body>
-void for_pairs(const op::Embeddings<S>& z, const S* all, std::size_t i, double temperature, const Body& body) {
+void for_pairs(const op::Embeddings<S>& z, const S* all, std::size_t i, const Body& body) {
   for (std::size_t k = 0; k < z.count(); ++k)
     if (k != i && z.exists(all[z.length(k)]))
-      body(k, static_cast<double>(dot(all + z.row(i), all + z.row(k), z.columns)) / temperature);
+      body(k, static_cast<double>(dot(all + z.row(i), all + z.row(k), z.columns)));
 }
 
 /// body(row, chunk) for all rows, in so many chunks.
@@ -69,29 +69,29 @@ template <class S>
 void compute(const op::NtXent<S>& o, const Memory& at) {
   const op::Embeddings<S>& z = o.z;
   const S* const all = at(z.all);
-  S* const log_sums = at(o.log_sums);
+  op::SoftmaxRow<S>* const softmax = at(o.softmax);
+  const double rest = 1 / o.temperature;
   double losses[most_partials] = {};
   std::size_t counts[most_partials] = {}, correct[most_partials] = {};
   const std::size_t chunks = detail::partials_for(z.rows, z.rows * z.count() * z.columns);
   detail::for_each_row(z.rows, chunks, [&](std::size_t row, std::size_t chunk) {
     const std::size_t i = z.own(row);
-    log_sums[z.sum(i)] = S(0);
+    softmax[z.sum(i)] = {S(0), S(0)};
     if (!z.exists(all[z.length(i)])) return;
     constexpr double none = -std::numeric_limits<double>::infinity();
     double most = none, others = none, sum = 0, wanted = 0;
-    detail::for_pairs(z, all, i, o.temperature, [&](std::size_t k, double t) {
+    detail::for_pairs(z, all, i, [&](std::size_t k, double t) {
       if (k == (i ^ 1)) wanted = t;
       else others = (std::max)(others, t);
       if (t > most) {
-        sum = sum * std::exp(most - t) + 1;
+        sum = sum * std::exp((most - t) * rest) + 1;
         most = t;
       } else {
-        sum += std::exp(t - most);
+        sum += std::exp((t - most) * rest);
       }
     });
-    const double log_sum = most + std::log(sum);
-    log_sums[z.sum(i)] = static_cast<S>(log_sum);
-    losses[chunk] += log_sum - wanted;
+    softmax[z.sum(i)] = {static_cast<S>(most), static_cast<S>(1 / sum)};
+    losses[chunk] += std::log(sum) + (most - wanted) * rest;
     counts[chunk] += 1;
     correct[chunk] += wanted >= others ? 1 : 0;
   });
@@ -106,7 +106,9 @@ void compute(const op::NtXent<S>& o, const Memory& at) {
 template <class S>
 void compute(const op::NtXentBackward<S>& o, const Memory& at) {
   const op::Embeddings<S>& z = o.z;
-  const S *const all = at(z.all), *const log_sums = at(o.log_sums);
+  const S* const all = at(z.all);
+  const op::SoftmaxRow<S>* const softmax = at(o.softmax);
+  const double rest = 1 / o.temperature;
   S* const d_x = at(o.d_x);
   const double factor = o.scale * at(o.scalars)->loss_scale / o.temperature;
   const std::size_t rows = 2 * o.samples;
@@ -118,10 +120,11 @@ void compute(const op::NtXentBackward<S>& o, const Memory& at) {
         S* const d = d_x + row * z.columns;
         std::fill_n(d, z.columns, S(0));
         if (!z.exists(length) || length == S(0)) return;
-        const double log_sum = static_cast<double>(log_sums[z.sum(i)]);
-        detail::for_pairs(z, all, i, o.temperature, [&](std::size_t k, double t) {
-          const S weight = static_cast<S>(
-              std::exp(t - log_sum) + std::exp(t - static_cast<double>(log_sums[z.sum(k)])) - (k == (i ^ 1) ? 2 : 0));
+        detail::for_pairs(z, all, i, [&](std::size_t k, double t) {
+          const auto p = [&](const op::SoftmaxRow<S>& of) {
+            return std::exp((t - static_cast<double>(of.largest)) * rest) * static_cast<double>(of.factor);
+          };
+          const S weight = static_cast<S>(p(softmax[z.sum(i)]) + p(softmax[z.sum(k)]) - (k == (i ^ 1) ? 2 : 0));
           const S* const other = all + z.row(k);
           for_each_vector<S>(0, z.columns, [&](std::size_t c, auto n) {
             store(load<S>(d + c, n) + load<S>(other + c, n) * weight, d + c, n);

@@ -63,7 +63,6 @@ struct ComposedForward {
   View<T> q, kv;
   HeadsIn of_q, of_k, of_v;
   View<T> y;
-  View<S> log_sum;
   op::Drop drop{};
   View<S> bias{};
   View<std::int32_t> lengths{};
@@ -78,12 +77,12 @@ struct ComposedBackward : ComposedForward<T, more> {
 template <bool more, class T>
 constexpr ComposedForward<T, more> forward_of(const op::Attention<T>& o) {
   const std::size_t t = o.shape.length;
-  return {o.shape, o.qkv, o.qkv, {t, 3, 0}, {t, 3, 1}, {t, 3, 2}, o.y, o.log_sum, o.drop};
+  return {o.shape, o.qkv, o.qkv, {t, 3, 0}, {t, 3, 1}, {t, 3, 2}, o.y, o.drop};
 }
 template <bool more, class T>
 constexpr ComposedBackward<T, more> backward_of(const op::AttentionBackward<T>& o) {
   const std::size_t t = o.shape.length;
-  return {{o.shape, o.qkv, o.qkv, {t, 3, 0}, {t, 3, 1}, {t, 3, 2}, o.y, o.log_sum, o.drop}, o.d_y, o.d_qkv, o.d_qkv};
+  return {{o.shape, o.qkv, o.qkv, {t, 3, 0}, {t, 3, 1}, {t, 3, 2}, o.y, o.drop}, o.d_y, o.d_qkv, o.d_qkv};
 }
 template <class T>
 constexpr auto parts_of(const op::Attention<T>& o) {
@@ -117,18 +116,18 @@ constexpr auto parts_of(const op::BiasedAttentionBackward<T>& o) {
 template <class T>
 constexpr auto parts_of(const op::CrossAttention<T>& o) {
   const std::size_t t = o.shape.length, s = o.shape.key_length;
-  return ComposedForward<T, true>{o.shape, o.q, o.kv, {t, 1, 0}, {s, 2, 0}, {s, 2, 1}, o.y, o.log_sum, o.drop};
+  return ComposedForward<T, true>{o.shape, o.q, o.kv, {t, 1, 0}, {s, 2, 0}, {s, 2, 1}, o.y, o.drop};
 }
 template <class T>
 constexpr auto parts_of(const op::CrossAttentionBackward<T>& o) {
   const std::size_t t = o.shape.length, s = o.shape.key_length;
   return ComposedBackward<T, true>{
-      {o.shape, o.q, o.kv, {t, 1, 0}, {s, 2, 0}, {s, 2, 1}, o.y, o.log_sum, o.drop}, o.d_y, o.d_q, o.d_kv};
+      {o.shape, o.q, o.kv, {t, 1, 0}, {s, 2, 0}, {s, 2, 1}, o.y, o.drop}, o.d_y, o.d_q, o.d_kv};
 }
 
 template <class T, bool more>
 constexpr ComposedForward<T, true> within(const ComposedForward<T, more>& p, View<std::int32_t> lengths) {
-  return {p.shape, p.q, p.kv, p.of_q, p.of_k, p.of_v, p.y, p.log_sum, p.drop, p.bias, lengths};
+  return {p.shape, p.q, p.kv, p.of_q, p.of_k, p.of_v, p.y, p.drop, p.bias, lengths};
 }
 template <class T, bool more>
 constexpr ComposedBackward<T, true> within(const ComposedBackward<T, more>& p, View<std::int32_t> lengths) {
@@ -236,13 +235,13 @@ constexpr std::size_t random_bytes(const op::Drop& drop) {
 }
 template <class T>
 FusedTensors fused_tensors(const op::Attention<T>& o, std::byte* base) {
-  return {.qkv = base + o.qkv.offset, .y = base + o.y.offset, .log_sum = base + o.log_sum.offset};
+  return {.qkv = base + o.qkv.offset, .y = base + o.y.offset, .log_sum = base + o.softmax.offset};
 }
 template <class T>
 FusedTensors fused_tensors(const op::AttentionBackward<T>& o, std::byte* base) {
   return {.qkv = base + o.qkv.offset,
           .y = base + o.y.offset,
-          .log_sum = base + o.log_sum.offset,
+          .log_sum = base + o.softmax.offset,
           .d_y = base + o.d_y.offset,
           .d_qkv = base + o.d_qkv.offset,
           .row_dot = base + o.row_dot.offset};
@@ -272,7 +271,6 @@ void launch_parts(const ComposedForward<T, more>& o, const AttentionPiece& piece
            workspace);
     launch(kernel::AttentionWeights<T, more>{.scores = scores,
                                              .weights = weights,
-                                             .log_sum = o.log_sum,
                                              .shape = o.shape,
                                              .drop = o.drop,
                                              .run = run,
@@ -290,7 +288,8 @@ void launch_parts(const ComposedForward<T, more>& o, const AttentionPiece& piece
 }
 
 /// d_weights = d_y · vᵀ, and from it and the scores the weights again, and d_scores; then d_v = weightsᵀ · d_y,
-/// d_q = d_scores · k and d_k = d_scoresᵀ · q. y and row_dot are not used: Σ y · d_y is Σ weights · d_weights.
+/// d_q = d_scores · k and d_k = d_scoresᵀ · q. y, softmax and row_dot are not used: scores are whole rows, of which the
+/// softmax is taken again, and Σ y · d_y is Σ weights · d_weights.
 ///
 /// error   all of a row in S; weights and d_scores are rounded to T, d_qkv once more; d_bias sums rounded d_scores
 template <class T, bool more>
@@ -327,7 +326,6 @@ void launch_parts(const ComposedBackward<T, more>& o, const AttentionPiece& piec
     of_scores(o.d_y, o.of_y(), o.of_v, d_weights);
     launch(kernel::AttentionWeightsBackward<T, more>{.scores = scores,
                                                      .d_weights = d_weights,
-                                                     .log_sum = o.log_sum,
                                                      .weights = weights,
                                                      .d_scores = d_scores,
                                                      .shape = o.shape,

@@ -320,8 +320,9 @@ class Pool final {
   }
   void say(const Worker& worker, const std::string& what) const {
     if (!options_.says) return;
-    regimen::detail::say("regimen: the data worker at " + worker.line.address() + " " + what + "; " +
-                         std::to_string(up_) + " of " + std::to_string(workers_.size()) + " are connected\n");
+    regimen::detail::say("regimen: the data worker at " + worker.line.address() + " " +
+                         regimen::detail::printable(what) + "; " + std::to_string(up_) + " of " +
+                         std::to_string(workers_.size()) + " are connected\n");
   }
   /// Parts at which every connected worker's source has failed: nobody is left to ask.
   void settle_failures() {

@@ -1,0 +1,84 @@
+// regimen/rule/option_has_name.hpp — an option is written under its name here, not under another library's.
+#pragma once
+
+#include <regimen/core/misnamed.hpp>
+
+namespace regimen::rule {
+
+/// Meaning: what PyTorch, Lightning, Keras or transformers have under the name that was written.
+/// docs/errors/option_has_name.md
+template <class Meaning, bool Has>
+struct option_has_name;
+
+template <bool Has>
+struct option_has_name<misnamed::learning_rate, Has> {
+  static constexpr bool holds = Has;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: the learning rate is the update rule's; write Train trainer{{.optimizer = {.learning_rate = 1e-3}}}");
+  };
+};
+template <bool Has>
+struct option_has_name<misnamed::moments, Has> {
+  static constexpr bool holds = Has;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: this option has another name; write .beta1, .beta2, .epsilon (RmsProp: .alpha), each with one number");
+  };
+};
+template <bool Has>
+struct option_has_name<misnamed::policy, Has> {
+  static constexpr bool holds = Has;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: this is a policy, which the compiler must know; write Trainer<Model, Batch<32>, Device<Cuda>>");
+  };
+};
+template <bool Has>
+struct option_has_name<misnamed::steps, Has> {
+  static constexpr bool holds = Has;
+  struct must_hold {
+    static_assert(holds, "regimen: fit takes .steps and .epochs, of the whole run; write fit(source, {.steps = 1000})");
+  };
+};
+template <bool Has>
+struct option_has_name<misnamed::schedule, Has> {
+  static constexpr bool holds = Has;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a learning rate's course is a Schedule; write {.schedule = Schedule::warmup_cosine(100, 1000)}");
+  };
+};
+template <bool Has>
+struct option_has_name<misnamed::argument, Has> {
+  static constexpr bool holds = Has;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: this is an argument of fit; write fit(source, validation, {.epochs = 3}, Accuracy{}, callback)");
+  };
+};
+template <bool Has>
+struct option_has_name<misnamed::evaluation, Has> {
+  static constexpr bool holds = Has;
+  struct must_hold {
+    static_assert(holds,
+                  "regimen: fit evaluates every so many steps; write fit(source, validation, {.validate_every = 100})");
+  };
+};
+template <bool Has>
+struct option_has_name<misnamed::loading, Has> {
+  static constexpr bool holds = Has;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: how fit reads is .order, .remainder and .workers; write {.order = Order::Sequential, .workers = 2}");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,266 @@
+// tests/kernel/large_scores.cpp — gradients of attention where scores are large, of every form: as right as with saved
+// probabilities.
+#include "against_cpu.hpp"
+#include "attention_definition.hpp"
+
+#include <regimen/engine/cpu/attention.hpp>
+#include <regimen/engine/cpu/padding.hpp>
+#include <regimen/engine/cuda/attention.hpp>
+#include <regimen/kernel/composed_attention.hpp>
+#include <regimen/kernel/padding.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+using namespace regimen;
+using namespace test;
+
+namespace {
+
+using ::test::Arena;
+
+/// The gradients of q, k and v with the probabilities of forward kept, all in S: what the definition says, line by line.
+template <class S>
+Values with_saved_probabilities(const Case& c, const Values& qkv, const Values& d_y) {
+  const op::AttentionShape& s = c.shape;
+  const S scale = s.scale<S>();
+  std::vector<S> x(qkv.size()), d_out(d_y.size()), d_x(qkv.size(), S(0));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<S>(qkv[i]);
+  for (std::size_t i = 0; i < d_out.size(); ++i) d_out[i] = static_cast<S>(d_y[i]);
+  for (std::size_t b = 0; b < s.batch; ++b)
+    for (std::size_t h = 0; h < s.heads; ++h)
+      for (std::size_t t = 0; t < s.length; ++t) {
+        const std::size_t begin = s.begin(t), end = c.seen(b, t), to = ((b * s.length + t) * s.heads + h) * s.width;
+        const S* const q = x.data() + c.at(b, h, t, 0);
+        std::vector<S> p(end), d_p(end);
+        S largest = -std::numeric_limits<S>::infinity(), total = S(0), mean = S(0);
+        for (std::size_t u = begin; u < end; ++u) {
+          for (std::size_t d = 0; d < s.width; ++d) p[u] += q[d] * x[c.at(b, h, u, 1) + d];
+          p[u] *= scale;
+          if (!c.bias.empty()) p[u] += static_cast<S>(c.bias[h * s.distances() + u + s.length - 1 - t]);
+          largest = std::max(largest, p[u]);
+        }
+        for (std::size_t u = begin; u < end; ++u) total += p[u] = std::exp(p[u] - largest);
+        for (std::size_t u = begin; u < end; ++u) {
+          p[u] /= total;
+          for (std::size_t d = 0; d < s.width; ++d) d_p[u] += d_out[to + d] * x[c.at(b, h, u, 2) + d];
+          d_p[u] *= static_cast<S>(c.factor(b, h, t, u));
+          mean += p[u] * d_p[u];
+        }
+        for (std::size_t u = begin; u < end; ++u) {
+          const S d_score = p[u] * (d_p[u] - mean) * scale, kept = p[u] * static_cast<S>(c.factor(b, h, t, u));
+          for (std::size_t d = 0; d < s.width; ++d) {
+            d_x[c.at(b, h, t, 0) + d] += d_score * x[c.at(b, h, u, 1) + d];
+            d_x[c.at(b, h, u, 1) + d] += d_score * q[d];
+            d_x[c.at(b, h, u, 2) + d] += kept * d_out[to + d];
+          }
+        }
+      }
+  return Values(d_x.begin(), d_x.end());
+}
+
+/// The tensors of a case, on an arena, by an operation forward and one backward.
+template <class Run>
+Values by_operations(const Case& c, const Values& qkv, const Values& d_y, const Run& run) {
+  const op::AttentionShape& s = c.shape;
+  const std::size_t of_scores = s.batch * s.heads * s.length * s.keys();
+  Arena arena(c.room() + (c.qkv() + c.bias.size() * (s.batch + 2) + 16 * of_scores) * sizeof(float) + 4096);
+  const auto softmax = arena.room<op::SoftmaxRow<float>>(c.rows());
+  const auto row_dot = arena.room<float>(c.rows());
+  const auto y = arena.room<float>(d_y.size()), d_out = arena.put<float>(d_y);
+  const auto drop = arena.drop(c.threshold, stream, random_numbers);
+  const auto ends = put_integers(arena, c.lengths);
+  const auto both = [&](const auto& forward, const auto& backward) {
+    const auto in_turn = [&](const auto& a, const auto& b) {
+      run(a, arena, false);
+      run(b, arena, true);
+    };
+    using Forward = std::remove_cvref_t<decltype(forward)>;
+    using Backward = std::remove_cvref_t<decltype(backward)>;
+    if constexpr (requires { forward.attention.shape.window; })
+      if (c.lengths.empty()) return in_turn(forward, backward);
+    if (c.lengths.empty()) return in_turn(forward, backward);
+    if constexpr (!std::is_same_v<Forward, op::WindowAttention<float>>)
+      in_turn(op::WithinLengths<Forward>{forward, ends}, op::WithinLengths<Backward>{backward, ends});
+  };
+  if (s.crosses()) {
+    const auto middle = qkv.begin() + std::ptrdiff_t(c.tokens() * c.channels());
+    const Values of_q(qkv.begin(), middle), of_kv(middle, qkv.end());
+    const auto q = arena.put<float>(of_q), kv = arena.put<float>(of_kv);
+    const auto d_q = arena.room<float>(of_q.size()), d_kv = arena.room<float>(of_kv.size());
+    both(op::CrossAttention<float>{q, kv, y, softmax, s, drop},
+         op::CrossAttentionBackward<float>{q, kv, y, d_out, d_q, d_kv, softmax, row_dot, s, drop});
+    Values all = arena.get(d_q, of_q.size());
+    const Values more = arena.get(d_kv, of_kv.size());
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  const auto in = arena.put<float>(qkv), d_in = arena.room<float>(qkv.size());
+  const op::Attention<float> forward{in, y, softmax, s, drop};
+  const op::AttentionBackward<float> backward{in, y, d_out, d_in, softmax, row_dot, s, drop};
+  if (!c.bias.empty()) {
+    const auto bias = arena.put<float>(c.bias);
+    const auto d_bias = arena.room<float>(s.batch * c.bias.size());
+    both(op::BiasedAttention<float>{forward, bias}, op::BiasedAttentionBackward<float>{backward, bias, d_bias});
+  } else if (s.window > 0) {
+    both(op::WindowAttention<float>{forward}, op::WindowAttentionBackward<float>{backward});
+  } else if (s.group() > 1) {
+    both(forward, op::SharedAttentionBackward<float>{backward});
+  } else {
+    both(forward, backward);
+  }
+  return arena.get(d_in, qkv.size());
+}
+
+/// By loops. Backward adds from the other end: a library may take another algorithm for another number of heads.
+template <class A, class B, class C>
+void multiply(const cuda::ManyProducts<A, B, C>& o, Arena& arena, bool from_the_end) {
+  const auto memory = arena.memory();
+  const std::size_t depth = o.transpose_a ? o.a_rows.rows : o.a_rows.columns;
+  for (std::size_t m = 0; m < o.c_rows.count; ++m)
+    for (std::size_t i = 0; i < o.c_rows.rows; ++i)
+      for (std::size_t j = 0; j < o.c_rows.columns; ++j) {
+        const auto of = [](const cuda::Rows& rows, bool transposed, std::size_t which, std::size_t row,
+                           std::size_t column) {
+          return which * rows.stride + (transposed ? column * rows.leading + row : row * rows.leading + column);
+        };
+        C sum = C(0);
+        for (std::size_t n = 0; n < depth; ++n) {
+          const std::size_t k = from_the_end ? depth - 1 - n : n;
+          sum += memory(o.a)[of(o.a_rows, o.transpose_a, m, i, k)] * memory(o.b)[of(o.b_rows, o.transpose_b, m, k, j)];
+        }
+        memory(o.c)[of(o.c_rows, false, m, i, j)] = sum;
+      }
+}
+
+constexpr auto on_the_cpu = [](const auto& o, Arena& arena, bool) { compute(o, arena.memory_for(o)); };
+constexpr auto by_blocks = [](const auto& o, Arena& arena, bool) { run(o, arena, ways[0]); };
+constexpr auto composed = []<class Operation>(const Operation& o, Arena& arena, bool is_backward) {
+  if constexpr (cuda::ComposesParts<Operation>) {
+    const cuda::AttentionPiece piece = cuda::piece_of(o, std::size_t{1} << 20);
+    const std::size_t scratch = arena.room<float>(piece.bytes / sizeof(float)).offset;
+    cuda::for_each_part(o, piece, scratch, [&](const auto& part, std::size_t) {
+      if constexpr (requires { part.transpose_a; }) multiply(part, arena, is_backward);
+      else run(part, arena, ways[0]);
+    });
+  } else {
+    FAIL("the form has no heads that share keys");
+  }
+};
+
+/// The largest difference in parts of the largest number.
+double error_of(const Values& found, const Values& right) {
+  double most = 0, largest = 0;
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    const double difference = std::fabs(found[i] - right[i]);
+    if (!(difference <= most)) most = difference;  // a NaN stays
+    largest = std::fmax(largest, std::fabs(right[i]));
+  }
+  return most / largest;
+}
+double share_of(Values all, std::size_t percent) {
+  for (const double x : all)
+    if (std::isnan(x)) return x;
+  std::sort(all.begin(), all.end());
+  return all[all.size() * percent / 100];
+}
+
+/// q, k and v grow alike, as weights do, until a score is about `largest`; the bias is a quarter of that.
+Case with_scores(Case c, Values& qkv, Values& d_y, double largest, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  const op::AttentionShape& s = c.shape;
+  qkv.resize(c.qkv()), d_y.resize(c.tokens() * c.channels());
+  for (double& x : qkv) x = normal(random);
+  for (double& x : d_y) x = number(rounded<float>(normal(random)));
+  double most = 0;
+  for (std::size_t b = 0; b < s.batch; ++b)
+    for (std::size_t h = 0; h < s.heads; ++h)
+      for (std::size_t t = 0; t < s.length; ++t)
+        for (std::size_t u = s.begin(t); u < c.seen(b, t); ++u) {
+          double score = 0;
+          for (std::size_t d = 0; d < s.width; ++d) score += qkv[c.at(b, h, t, 0) + d] * qkv[c.at(b, h, u, 1) + d];
+          most = std::fmax(most, std::fabs(score) * s.scale<double>());
+        }
+  const double factor = std::sqrt(largest / most);
+  for (double& x : qkv) x = number(rounded<float>(x * factor));
+  for (double& x : c.bias) x = number(rounded<float>(normal(random) * largest / 4));
+  return c;
+}
+
+/// Of each form, over 200 seeds: the median of the errors, and what a tenth of them exceeds.
+template <class... Form>
+void is_as_right_at(const Sizes& of_scores, const Case& shape, const Form&... forms) {
+  const op::AttentionShape& s = shape.shape;
+  CAPTURE(s.batch, s.length, s.key_length, s.heads, s.key_heads, s.width, s.causal, s.window, shape.bias.size(),
+          shape.lengths, shape.threshold);
+  const int threads = regimen::threads();
+  set_threads(1);
+  for (const std::size_t of_largest : of_scores) {
+    const auto largest = static_cast<double>(of_largest);
+    Values saved, own[sizeof...(Form)];
+    for (std::uint32_t seed = 0; seed < 200; ++seed) {
+      Values qkv, d_y;
+      const Case c = with_scores(shape, qkv, d_y, largest, seed);
+      const Values right = with_saved_probabilities<double>(c, qkv, d_y);
+      saved.push_back(error_of(with_saved_probabilities<float>(c, qkv, d_y), right));
+      std::size_t form = 0;
+      (own[form++].push_back(error_of(by_operations(c, qkv, d_y, forms), right)), ...);
+    }
+    for (std::size_t form = 0; form < sizeof...(Form); ++form)
+      for (const std::size_t percent : Sizes{50, 90}) {
+        CAPTURE(largest, form, percent);
+        CHECK(share_of(own[form], percent) <= 1.5 * share_of(saved, percent));
+      }
+  }
+  set_threads(threads);
+}
+template <class... Form>
+void is_as_right(const Case& shape, const Form&... forms) {
+  is_as_right_at({3'000, 60'000, 600'000, 6'000'000, 60'000'000}, shape, forms...);
+}
+Case biased(Case c) {
+  c.bias.assign(c.shape.heads * c.shape.distances(), 0.0);
+  return c;
+}
+Case ended(Case c, std::vector<std::int32_t> lengths) {
+  c.lengths = std::move(lengths);
+  return c;
+}
+
+}  // namespace
+
+/// batch, length, heads, width, causal, key heads, keys of another text, window. Composed is the third form.
+TEST_CASE("gradients of attention are as right as with saved probabilities, whatever the scores") {
+  const auto is_in_all = [](const Case& c) { is_as_right(c, on_the_cpu, by_blocks, composed); };
+  is_in_all({{2, 9, 2, 4, false}});
+  is_in_all({{2, 9, 2, 4, true}});
+  is_in_all({{2, 9, 2, 4, true, 0, 0, 4}});
+  is_in_all(biased({{2, 9, 2, 4, true}}));
+  is_in_all(biased({{2, 9, 2, 4, false}}));
+  is_in_all(biased({{2, 9, 2, 4, true, 0, 0, 4}}));
+  is_in_all(ended({{2, 9, 2, 4, false}}, {5, 9}));
+  is_in_all(ended(biased({{2, 9, 2, 4, false}}), {5, 9}));
+  is_in_all({{2, 5, 2, 4, false, 0, 11}});
+  is_in_all(ended({{2, 5, 2, 4, false, 0, 11}}, {3, 10}));
+  is_in_all({{2, 9, 2, 4, true}, 6554});
+}
+TEST_CASE("so are those of heads that share keys") {
+  is_as_right({{2, 9, 4, 4, true, 2}}, on_the_cpu, by_blocks);
+  is_as_right(biased({{2, 9, 4, 4, true, 2}}), on_the_cpu, by_blocks);
+  is_as_right({{1, 5, 4, 4, false, 1, 11}}, on_the_cpu, by_blocks);
+}
+/// Rows of two tiles, of 64 keys or of 128, whose mean of d_p is taken from y: where one probability is nearly 1, but is
+/// not 1, that has a rounding of y for each channel. Among few rows that is the largest error, up to scores of 6e3.
+TEST_CASE("so are those of rows in several tiles, and of wide heads") {
+  is_as_right({{1, 66, 1, 2, true}}, on_the_cpu);
+  is_as_right_at({60'000, 60'000'000}, {{1, 3, 1, 4, false, 0, 70}}, on_the_cpu);
+  is_as_right_at({60'000, 60'000'000}, {{1, 3, 1, 4, false, 0, 131}, 6554}, on_the_cpu, by_blocks);
+  is_as_right({{1, 3, 1, 260, true}}, on_the_cpu);
+}
+// SPDX-License-Identifier: Apache-2.0

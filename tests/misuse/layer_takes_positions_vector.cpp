@@ -1,0 +1,14 @@
+// An Lstm behind numbers that have no order in time.
+// expect: this layer takes positions, and a Vector has none; write Input<Series<Length, Channels>>, or an Embedding
+// names: regimen::Lstm<32
+#include <regimen/regimen.hpp>
+
+using namespace regimen;
+
+#ifndef REGIMEN_MISUSE
+struct Net : Model<Input<Series<24, 7>>, Lstm<32>, MeanPool, Linear<4>> {};
+#else
+struct Net : Model<Input<Vector<24 * 7>>, Lstm<32>, MeanPool, Linear<4>> {};
+#endif
+
+int main() { return sizeof(Trainer<Net>) == 0; }
