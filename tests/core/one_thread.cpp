@@ -22,7 +22,7 @@ OneThread::Admission of_another_thread(OneThread& one) {
 TEST_CASE("a second thread is refused until the first has left, also by an exception") {
   OneThread one;
   CHECK(of_another_thread(one) == OneThread::Admission::entered);
-  const auto refuse = [] { throw std::runtime_error("refused"); };
+  const auto refuse = [](OneThread::Admission) { throw std::runtime_error("refused"); };
   {
     const OneThread::Scope outer(one, refuse);
     {
@@ -38,6 +38,11 @@ TEST_CASE("a second thread is refused until the first has left, also by an excep
     const OneThread::Scope scope(one, refuse);
     throw 1;
   } catch (int) {}
+  CHECK(of_another_thread(one) == OneThread::Admission::entered);
+  CHECK(one.enter(true) == OneThread::Admission::entered);
+  CHECK(one.enter() == OneThread::Admission::was_inside);
+  CHECK(of_another_thread(one) == OneThread::Admission::refused_by_writer);
+  one.leave();
   CHECK(of_another_thread(one) == OneThread::Admission::entered);
 }
 // SPDX-License-Identifier: Apache-2.0

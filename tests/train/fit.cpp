@@ -28,6 +28,7 @@ using support::weights_of;
 namespace {
 
 struct Net : Model<Input<Vector<8>>, Linear<4>> {};
+struct Deep : Model<Input<Vector<8>>, Linear<8>, Relu, Linear<4>> {};
 
 /// Samples of each step of two epochs, and what was said.
 template <std::size_t batch, std::size_t micro_batches = 1>
@@ -288,7 +289,7 @@ TEST_CASE("fit counts the steps that a gradient that is not finite has skipped, 
   fit(std::type_identity<Plain>{}, quiet, fitted, said);
   CHECK(fitted.skipped == 2);
   CHECK(said.empty());
-  using Scaled = Trainer<Net, Batch<8>, Precision<fp16, fp32>, LossScale<DynamicScale<(std::size_t{1} << 36)>>>;
+  using Scaled = Trainer<Deep, Batch<8>, Precision<fp16, fp32>, LossScale<DynamicScale<(std::size_t{1} << 36)>>>;
   fit(std::type_identity<Scaled>{}, twice, fitted, said);
   CHECK(fitted.skipped > 2);
   CHECK(occurrences(said, "changed no weight") == 1);

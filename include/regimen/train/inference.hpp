@@ -493,7 +493,7 @@ class Inference {
 
     Entered(const Inference& self, const char* who)
         : of(self.inside(who)),
-          thread(of.one, [&] { of.weights->refuse(who); }),
+          thread(of.one, [&](OneThread::Admission admission) { of.weights->refuse(who, admission); }),
           scope(std::as_const(of.walk.engine).scope()) {}
   };
   /// The same, and nobody else is in an Inference with these weights.

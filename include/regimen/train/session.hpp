@@ -173,7 +173,7 @@ struct Session final {
 
   /// Held while a member of the Trainer runs.   failure   Error, if another thread is in one
   [[nodiscard]] OneThread::Scope enter(const char* who) {
-    return {one, [who] {
+    return {one, [who](OneThread::Admission) {
               refuse_second_thread(
                   who, "Trainer",
                   "let one thread call it; for predictions give each other thread an Inference of a saved state");

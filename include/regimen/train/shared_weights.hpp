@@ -5,7 +5,6 @@
 #include <regimen/core/one_thread.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <vector>
@@ -33,8 +32,8 @@ class SharedWeights final {
   }
 
   /// `member` has another thread inside.
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse(const char* who) const {
-    if (is_written_.load(std::memory_order_relaxed))
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(const char* who, OneThread::Admission admission) {
+    if (admission == OneThread::Admission::refused_by_writer)
       throw Error(who, "weights that nobody writes", "another thread that writes them",
                   "load them before the threads begin, or when they have ended");
     refuse_second_thread(who, "Inference", "give each thread an Inference of its own, which share() makes");
@@ -45,25 +44,21 @@ class SharedWeights final {
    public:
     [[gnu::cold]] Writing(SharedWeights& weights, const char* who) : weights_(weights), lock_(weights.mutex_) {
       entered_.reserve(weights_.members_.size());
-      for (OneThread* const member : weights_.members_) switch (member->enter()) {
+      for (OneThread* const member : weights_.members_) switch (member->enter(true)) {
           case OneThread::Admission::entered:
             entered_.push_back(member);
             break;
           case OneThread::Admission::was_inside:
             break;
-          case OneThread::Admission::refused:
+          default:
             leave();
             throw Error(who, "no call of an Inference that reads these weights", "one in another thread",
                         "let the threads end before, or load into another Inference that they share next");
         }
-      before_ = weights_.is_written_.exchange(true, std::memory_order_relaxed);
     }
     Writing(const Writing&) = delete;
     Writing& operator=(const Writing&) = delete;
-    [[gnu::cold]] ~Writing() {
-      weights_.is_written_.store(before_, std::memory_order_relaxed);
-      leave();
-    }
+    [[gnu::cold]] ~Writing() { leave(); }
 
    private:
     void leave() {
@@ -73,13 +68,11 @@ class SharedWeights final {
     SharedWeights& weights_;
     const std::lock_guard<std::recursive_mutex> lock_;  // recursive: names::load calls parameters_changed
     std::vector<OneThread*> entered_{};
-    bool before_ = false;
   };
 
  private:
   std::recursive_mutex mutex_{};
   std::vector<OneThread*> members_{};
-  std::atomic<bool> is_written_{false};
 };
 
 }  // namespace regimen::train
