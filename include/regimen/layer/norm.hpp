@@ -77,6 +77,8 @@ struct NormBound : LayerDefaults {
 ///   mean, rstd     (B,T)     at least fp32, saved for backward
 ///
 /// epsilon  1e-5, dimensionless, added to the variance
+/// error    of x − mean that of the mean, some u · |mean|, u half an ulp of 1, as the mean is one number; backward has
+///          forward's differences to the bit
 /// source   Ba, Kiros, Hinton 2016, eq. 3–4
 /// cost     saves x and 2·B·T statistics
 struct LayerNorm final {
