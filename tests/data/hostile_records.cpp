@@ -73,7 +73,7 @@ test::Bytes damaged(test::Bytes bytes, Random& random) {
         break;
       }
       case 6:
-        bytes.insert(at(place), static_cast<std::uint8_t>("\"',{}[]\n0919\\\r\t "[below(17)]));
+        bytes.insert(at(place), static_cast<std::uint8_t>("\"',{}[]\n0919\\\r\t \0\x1b"[below(19)]));
         break;
       default:
         bytes.resize(place);
@@ -94,7 +94,11 @@ std::size_t hostile(const test::Bytes& whole, const Read& read) {
     try {
       read(path);
       ++accepted;
-    } catch (const Error& error) { REQUIRE(test::says(error.what(), "expected ")); }
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      REQUIRE(test::says(text, ", found "));  // no NUL of a file ends it before
+      REQUIRE(std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }));
+    }
   }
   return accepted;
 }
