@@ -38,6 +38,7 @@ want clang-19     program clang++-19
 want libomp-dev   omp_for_clang
 want libopenmpi-dev program mpicxx
 want openmpi-bin    program mpirun
+want locales        test -e /usr/share/i18n/locales/de_DE
 install_missing
 check_cmake
 program nvcc || [ -x /usr/local/cuda/bin/nvcc ] || echo "no nvcc here: what it would refuse is not tested"
