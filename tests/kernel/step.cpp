@@ -247,10 +247,10 @@ TEMPLATE_TEST_CASE("the first element that is not finite", "", float, double, bf
       }
 }
 
-/// 0, 1/2, 1, 3/2: sums of them are exact.
+/// 0, ±1/2, ±1, ±3/2: sums of them are exact.
 Values some_weights(std::size_t count) {
   Values weights(count);
-  for (std::size_t i = 0; i < count; ++i) weights[i] = double(i * 7 % 4) / 2;
+  for (std::size_t i = 0; i < count; ++i) weights[i] = double(i * 7 % 4) / (i % 3 == 1 ? -2 : 2);
   return weights;
 }
 
