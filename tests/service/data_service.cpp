@@ -897,6 +897,25 @@ TEST_CASE("a worker that says what cannot be is refused") {
   }
 }
 
+TEST_CASE("the words of a worker are said whole, with control characters as escapes") {
+  const FalseWorker liar([](int socket, FalseWorker&) {
+    const auto soon = Clock::now() + std::chrono::seconds(5);
+    Frame asked;
+    if (!receive_all(socket, &asked, sizeof asked, soon)) return;
+    std::string rest(asked.bytes, ' ');
+    receive_all(socket, rest.data(), rest.size(), soon);
+    const std::string words("before\0\x1b[2J after", 17);
+    const Frame reply = frame_of(Kind::Failed, asked.number, bytes_of(words));
+    send_all(socket, &reply, sizeof reply, soon);
+    send_all(socket, words.data(), words.size(), soon);
+    receive_all(socket, &asked, 1, Clock::now() + std::chrono::seconds(2));
+  });
+  const Remote remote({liar.address()}, options());
+  const std::string text = error_of([&] { static_cast<void>(remote.size(shape)); });
+  INFO(text);
+  CHECK(says(text, {"found before\\0\\x1b[2J after; serve data that fit the model"}));
+}
+
 TEST_CASE("who has opened and asks for nothing loses the seat to who needs it, after the deadline") {
   data::ServeOptions two = served();
   two.connections = 2;

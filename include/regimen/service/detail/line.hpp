@@ -30,7 +30,9 @@ using regimen::detail::system_words;
 class Lost final : public std::runtime_error {
  public:
   explicit Lost(const std::string& reason, std::string expected = {}, std::string cure = {})
-      : std::runtime_error(reason), expected_(std::move(expected)), cure_(std::move(cure)) {}
+      : std::runtime_error(regimen::detail::printable(reason)),
+        expected_(std::move(expected)),
+        cure_(std::move(cure)) {}
 
   /// The error for a worker that will not do; null for others.
   [[gnu::cold]] std::exception_ptr refusal(const std::string& address) const {
