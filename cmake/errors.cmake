@@ -51,7 +51,11 @@ foreach(source IN LISTS sources)
   file(READ ${ROOT}/tests/misuse/${source} text)
   if(text MATCHES "\n// compiler: ")         # the language leaves no way to speak
     between(story "${text}" "// " "\n// compiler: ")
-    set(sentence "(the compiler's own words)")
+    between(words "${text}" "// compiler: " "\n")
+    if(words MATCHES "^\\((.*)\\)$")                # a regex of what each compiler says
+      string(REPLACE "|" ", or: " words "${CMAKE_MATCH_1}")
+    endif()
+    set(sentence "(the compiler's own words) ${words}")
   else()
     between(story "${text}" "// " "\n// expect: ")
     between(sentence "${text}" "// expect: " "\n")

@@ -5,7 +5,8 @@
 #
 # The file's first lines say what must be said:
 #   // expect: <regex>   the whole sentence after "regimen: ", on the first error line, from a static assertion
-#   // compiler: <regex>  in place of expect, where the language leaves no way to speak: the first error matches it, more may follow
+#   // compiler: <regex>  in place of expect, where the language leaves no way to speak: the first error matches it, more may follow,
+#                        but no sentence of ours (nvcc, which keeps a base with wrong arguments, may add that a model begins with its input)
 #   // names: <text>     a type that broke the rule (Precision<...>, not rule::...: nvcc writes "rule<A> [with A=...]"); it must
 #                        stand somewhere in the output, blanks and integer casts aside; may be repeated
 #   // harness: must fail <regex>    a test of this script: it must reject the file, for this reason
@@ -95,6 +96,8 @@ else()
     set(complaint "the mistake compiles")
   elseif(own_words AND NOT first MATCHES "${own_words}")
     set(complaint "the first error does not say: ${own_words}")
+  elseif(own_words AND NOT COMPILE MATCHES "nvcc" AND text MATCHES "error: [^\n]*regimen: [A-Za-z]|error: static[^\n]*regimen: ")
+    set(complaint "a sentence of ours follows what the compiler says")
   elseif(own_words AND count GREATER 24)
     set(complaint "${count} lines: the budget is 24, where the compiler speaks alone")
   elseif(own_words)

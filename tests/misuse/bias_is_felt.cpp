@@ -1,6 +1,6 @@
 // A convolution with a bias, and BatchNorm.
 // expect: a bias before BatchNorm has no effect, as the mean takes it off; write NoBias, or BatchNorm<AfterBias>
-// names: regimen::BatchNorm<>
+// names: regimen::in_order::BatchNorm<>
 #include "../support/model_recipe.hpp"
 
 #include <regimen/layer/batch_norm.hpp>

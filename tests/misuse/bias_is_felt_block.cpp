@@ -1,6 +1,6 @@
 // Blocks that end with a bias and begin with BatchNorm: the next block's takes it off.
 // expect: a bias before BatchNorm has no effect, as the mean takes it off; write NoBias, or BatchNorm<AfterBias>
-// names: regimen::BatchNorm<>
+// names: regimen::in_order::BatchNorm<>
 #include "../support/model_recipe.hpp"
 
 #include <regimen/layer/batch_norm.hpp>

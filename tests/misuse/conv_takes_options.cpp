@@ -1,6 +1,6 @@
-// A stride that is only a number.
+// Two strides.
 // expect: a convolution takes Stride<N>, one padding, Dilation<N>, Groups<N> and NoBias; write each at most once
-// names: regimen::Conv2d<8, 3, 2>
+// names: regimen::in_order::Conv2d<8, 3
 #include "../support/model_recipe.hpp"
 
 #include <regimen/layer/cast.hpp>
@@ -11,7 +11,7 @@ using namespace regimen;
 #ifndef REGIMEN_MISUSE
 struct Small : Model<Input<Image<6, 6, 3>>, Conv2d<8, 3, Stride<2>>, Flatten, Linear<4>> {};
 #else
-struct Small : Model<Input<Image<6, 6, 3>>, Conv2d<8, 3, 2>, Flatten, Linear<4>> {};
+struct Small : Model<Input<Image<6, 6, 3>>, Conv2d<8, 3, Stride<2>, Stride<2>>, Flatten, Linear<4>> {};
 #endif
 
 using Train = Trainer<Small>;

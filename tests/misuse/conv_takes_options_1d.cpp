@@ -1,6 +1,6 @@
 // Two paddings.
 // expect: a convolution takes Stride<N>, one padding, Dilation<N>, Groups<N> and NoBias; write each at most once
-// names: regimen::Conv1d<8, 3
+// names: regimen::in_order::Conv1d<8, 3
 #include "../support/model_recipe.hpp"
 
 #include <regimen/layer/cast.hpp>

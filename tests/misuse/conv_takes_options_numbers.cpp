@@ -1,6 +1,6 @@
 // The channels of the input, and a stride without its name, as PyTorch has them: Conv2d(3, 64, 7, 2).
-// expect: a convolution knows its input's channels; write those of its output alone, Conv2d<64, 3, Stride<2>>
-// names: regimen::Conv2d<3, 64, 7, 2>
+// expect: a convolution knows its input's channels, and options have names; write Conv2d<64, 3, Stride<2>>
+// names: regimen::in_order::Conv2d<3, 64, 7, 2>
 #include <regimen/regimen.hpp>
 
 using namespace regimen;

@@ -1,6 +1,6 @@
 // The same of positions: Conv1d(8, 64, 3).
-// expect: a convolution knows its input's channels; write those of its output alone, Conv2d<64, 3, Stride<2>>
-// names: regimen::Conv1d<8, 64, 3>
+// expect: a convolution knows its input's channels, and options have names; write Conv2d<64, 3, Stride<2>>
+// names: regimen::in_order::Conv1d<8, 64, 3>
 #include <regimen/regimen.hpp>
 
 using namespace regimen;

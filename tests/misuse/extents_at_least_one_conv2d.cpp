@@ -1,6 +1,6 @@
 // A convolution that never moves on.
 // expect: this layer has an extent of zero; write extents of at least one
-// names: regimen::Conv2d<8, 3
+// names: regimen::in_order::Conv2d<8, 3
 #include "../support/model_recipe.hpp"
 
 #include <regimen/layer/cast.hpp>

@@ -1,6 +1,6 @@
 // Freezes attention, which consists of several layers.
 // expect: Freeze<\.\.\.> freezes single layers, such as Embedding<\.\.\.> or Linear<N>; name these
-// names: regimen::SelfAttention<regimen::Heads<2>, regimen::Causal>
+// names: regimen::in_order::SelfAttention<regimen::Heads<2>, regimen::Causal>
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

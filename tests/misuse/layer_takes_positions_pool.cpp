@@ -1,5 +1,5 @@
 // The mean over the positions of a vector, which has none.
-// expect: this layer takes positions \(length, channels\); put it behind an Embedding or Patches<N>
+// expect: this layer takes positions, not a vector; write Input<Series<Length, Channels>>, or an Embedding, and no Flatten
 // names: regimen::Shape<8>
 #include "../support/model_recipe.hpp"
 

@@ -1,5 +1,5 @@
 // An Lstm behind numbers that have no order in time.
-// expect: this layer takes positions, and a Vector has none; write Input<Series<Length, Channels>>, or an Embedding
+// expect: this layer takes positions, not a vector; write Input<Series<Length, Channels>>, or an Embedding, and no Flatten
 // names: regimen::Lstm<32
 #include <regimen/regimen.hpp>
 

@@ -1,6 +1,6 @@
 // Groups of different sizes.
 // expect: GroupNorm<N> cuts the channels into N equal groups; write an N that divides the channels
-// names: regimen::GroupNorm<3
+// names: regimen::in_order::GroupNorm<3
 #include "../support/model_recipe.hpp"
 
 #include <regimen/layer/group_norm.hpp>

@@ -1,6 +1,6 @@
 // BatchNorm of a batch that two ranks share.
 // expect: BatchNorm is of a batch that is cut; among ranks write BatchNorm<OverRanks>, else BatchNorm<PerMicroBatch>
-// names: regimen::BatchNorm<>
+// names: regimen::in_order::BatchNorm<>
 // names: regimen::Communicator<regimen::Threads>
 #include "../support/model_recipe.hpp"
 

@@ -1,6 +1,6 @@
 // BatchNorm over ranks, of a batch that Accumulate cuts.
 // expect: BatchNorm is of a batch that is cut; among ranks write BatchNorm<OverRanks>, else BatchNorm<PerMicroBatch>
-// names: regimen::BatchNorm<regimen::OverRanks>
+// names: regimen::in_order::BatchNorm<regimen::OverRanks>
 // names: regimen::Accumulate<2>
 #include "../support/model_recipe.hpp"
 

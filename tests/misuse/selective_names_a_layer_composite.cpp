@@ -1,6 +1,6 @@
 // Recomputes a composite of several layers.
 // expect: Selective<\.\.\.> recomputes single layers, such as LayerNorm or Gelu; name these, or write Every<N>
-// names: regimen::SelfAttention<regimen::Heads<2>, regimen::Causal>
+// names: regimen::in_order::SelfAttention<regimen::Heads<2>, regimen::Causal>
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

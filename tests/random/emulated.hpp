@@ -63,7 +63,7 @@ inline constexpr bool mixes_types<As<T, Layers...>> = true;
 template <class Layer>
 inline constexpr bool ends_with_biased_product = train::ends_with_bias<Layer>;
 template <class... Options>
-inline constexpr bool ends_with_biased_product<SelfAttention<Options...>> = true;
+inline constexpr bool ends_with_biased_product<in_order::SelfAttention<Options...>> = true;
 template <class First, class... Others>
 inline constexpr bool ends_with_biased_product<Sequential<First, Others...>> =
     ends_with_biased_product<mp::mp_back<mp::mp_list<First, Others...>>>;

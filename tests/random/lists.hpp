@@ -418,10 +418,11 @@ struct AnyNamed {
   template <class At, class Name>
   struct reader<At, Name, true> {
     using Plain =
-        mp::mp_append<CrossAttention<Name, Heads<2>, KeyHeads<1 + At::below(3, 2)>, HeadWidth<1 + At::below(4, 3)>>,
+        mp::mp_append<mp::mp_list<Name, Heads<2>, KeyHeads<1 + At::below(3, 2)>, HeadWidth<1 + At::below(4, 3)>>,
                       EndsWithin<typename At::Length, At::X::rows, (At::below(14, 4) != 0)>>;
-    using Attention =
-        std::conditional_t<At::below(5, 3) == 0, mp::mp_push_back<Plain, QueryKeyNorm<Epsilon<Ratio<1, 100>>>>, Plain>;
+    using Attention = mp::mp_apply<
+        CrossAttention,
+        std::conditional_t<At::below(5, 3) == 0, mp::mp_push_back<Plain, QueryKeyNorm<Epsilon<Ratio<1, 100>>>>, Plain>>;
     using type =
         mp::mp_at_c<mp::mp_list<Residual<Attention>, Repeat<2, Residual<LayerNorm, Attention>>>, At::below(1, 2)>;
     using leaves = mp::mp_list<Keep<Name>>;
@@ -786,11 +787,12 @@ struct HeadByHead final {
 template <class Layer>
 struct shares_keys : std::false_type {};
 template <class HeadCount, class... Options>
-struct shares_keys<SelfAttention<HeadCount, Options...>>
-    : std::bool_constant<(SelfAttention<HeadCount, Options...>::Layout::key_heads < HeadCount::count)> {};
+struct shares_keys<in_order::SelfAttention<HeadCount, Options...>>
+    : std::bool_constant<(in_order::SelfAttention<HeadCount, Options...>::Layout::key_heads < HeadCount::count)> {};
 template <class Name, class HeadCount, class... Options>
-struct shares_keys<CrossAttention<Name, HeadCount, Options...>>
-    : std::bool_constant<(CrossAttention<Name, HeadCount, Options...>::Layout::key_heads < HeadCount::count)> {};
+struct shares_keys<in_order::CrossAttention<Name, HeadCount, Options...>>
+    : std::bool_constant<(in_order::CrossAttention<Name, HeadCount, Options...>::Layout::key_heads <
+                          HeadCount::count)> {};
 template <class Network>
 inline constexpr bool network_shares_keys =
     mp::mp_any_of<typename detail::all_in<typename train::parts_t<Network>::Layers>::type, shares_keys>::value;

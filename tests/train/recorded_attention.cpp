@@ -1,6 +1,8 @@
 // An independent implementation: attention against what PyTorch computed.
 #include "train/recorded.hpp"
 
+#include <regimen/optimizer/sgd.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <random>

@@ -36,11 +36,11 @@ using Large = Plan<48, Checkpoint<Every<1>>, Mixed, Batch<Largest>, Target<targe
 #ifndef REGIMEN_EXPECT
 #define REGIMEN_EXPECT(...) static_assert(__VA_ARGS__)
 #endif
-REGIMEN_EXPECT(peak<48> == 67'036'949'760);
+REGIMEN_EXPECT(peak<48> == 67'076'271'360);
 REGIMEN_EXPECT(peak<48, Checkpoint<Every<1>>> == 29'242'600'704);
 REGIMEN_EXPECT(peak<48, Checkpoint<Every<2>>, Mixed> == 30'391'749'376);
-REGIMEN_EXPECT(peak<48, Checkpoint<Every<7>>> == 31'377'239'296);
-REGIMEN_EXPECT(peak<48, Selected> == 51'937'455'360);
+REGIMEN_EXPECT(peak<48, Checkpoint<Every<7>>> == 31'382'973'696);
+REGIMEN_EXPECT(peak<48, Selected> == 51'976'776'960);
 REGIMEN_EXPECT(peak<1000, Checkpoint<Every<3>>, Mixed> == 565'292'684'032);
 REGIMEN_EXPECT(Large::batch == 149);
 REGIMEN_EXPECT(adds_up(Large::plan));

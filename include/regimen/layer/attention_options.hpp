@@ -5,6 +5,7 @@
 #include <regimen/core/ratio.hpp>
 #include <regimen/layer/attention_bias.hpp>
 #include <regimen/layer/dropout.hpp>
+#include <regimen/layer/in_order.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/padding.hpp>
@@ -173,6 +174,47 @@ template <class Rate, class... Rest>
 struct attention_options<Dropout<Rate>, Rest...> : attention_options<Rest...> {
   using rate = Rate;
 };
+
+template <std::size_t Count>
+inline constexpr OptionPlace option_place<KeyHeads<Count>>{0};
+template <std::size_t Channels>
+inline constexpr OptionPlace option_place<HeadWidth<Channels>>{1};
+template <>
+inline constexpr OptionPlace option_place<Causal>{2};
+template <std::size_t N>
+inline constexpr OptionPlace option_place<SlidingWindow<N>>{3};
+template <class Theta, class Scaling>
+inline constexpr OptionPlace option_place<Rotary<Theta, Scaling>>{4};
+template <>
+inline constexpr OptionPlace option_place<Alibi>{5};
+template <std::size_t Buckets, std::size_t MaxDistance, class Table>
+inline constexpr OptionPlace option_place<RelativeBias<Buckets, MaxDistance, Table>>{5};
+template <class Added>
+inline constexpr OptionPlace option_place<QueryKeyNorm<Added>>{6};
+template <>
+inline constexpr OptionPlace option_place<WithoutScale>{7};
+template <>
+inline constexpr OptionPlace option_place<WithoutBias>{8};
+template <>
+inline constexpr OptionPlace option_place<WithoutProjectionBias>{8};
+template <class Name>
+inline constexpr OptionPlace option_place<Within<Name>>{9};
+template <std::intmax_t Numerator, std::intmax_t Denominator>
+inline constexpr OptionPlace option_place<Dropout<Ratio<Numerator, Denominator>>>{10,
+                                                                                  Numerator == 0 && Denominator > 0};
+
+/// The options of attention in order; without as many key heads as there are heads.
+template <class HeadCount, class... Options>
+struct attention_options_in_order {
+  using type = typename types_in_order<Options...>::type;
+};
+template <std::size_t Count, class... Options>
+  requires(types_in_order<Options...>::sound)
+struct attention_options_in_order<Heads<Count>, Options...> {
+  using type = boost::mp11::mp_remove<typename types_in_order<Options...>::type, KeyHeads<Count>>;
+};
+template <class HeadCount, class... Options>
+using attention_in_order = typename attention_options_in_order<HeadCount, Options...>::type;
 
 }  // namespace detail
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/ratio.hpp>
+#include <regimen/layer/in_order.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/layer/norm.hpp>
 
@@ -50,42 +51,19 @@ struct batch_norm_options<AfterBias, Rest...> : batch_norm_options<Rest...> {
   static constexpr bool after_bias = true;
 };
 
+template <class Value>
+inline constexpr OptionPlace option_place<Momentum<Value>>{1, std::is_same_v<Value, Ratio<1, 10>>};
+template <>
+inline constexpr OptionPlace option_place<PerMicroBatch>{2};
+template <>
+inline constexpr OptionPlace option_place<OverRanks>{3};
+template <>
+inline constexpr OptionPlace option_place<AfterBias>{4};
+
 }  // namespace detail
 
-/// y = (x − mean) · rstd · weight + bias, rstd = 1/√(variance + epsilon), for each channel over the batch and all
-/// positions. The last batch of an epoch may be short, and is normalised by its own samples.
-///
-///   x, y (B,H,W,C), (B,T,C) or (B,C)   weight (C) one   bias (C) zero   mean, rstd (C) at least fp32, saved
-///   running_mean (C) zero, running_var (C) one   state that is not trained: evaluate, predict and Inference normalise
-///       by it. It is kept in the type of the master weights, saved with the weights under these names, and moves once
-///       for every micro-batch that trains, whatever is recomputed: running += momentum · (batch − running), of the
-///       variance with Bessel's correction. A batch of one row moves no variance; values that are not finite move none.
-///   options   Epsilon<Ratio<1, 100'000>>; Momentum<Ratio<1, 10>>; PerMicroBatch; OverRanks; AfterBias; in
-///             any order
-///
-/// PerMicroBatch       where Accumulate<N> or ranks cut the batch, each piece by itself
-/// OverRanks           the batch of all ranks: they compute what one rank would with all samples, but for the order of
-///                     sums. A rank without samples counts nothing. Running statistics have the same bits on all ranks
-/// both                the micro-batches of all ranks together
-///
-/// refuses   a Linear or a convolution with a bias directly before it, unless it says AfterBias: also where the one stands
-///           at the end of a Sequential, Checkpointed, As, Shared or Repeat, or of each branch of a Fork<Add, ...>, and the
-///           other at the beginning of one, or of the next block of a Repeat. At the end of a Residual, whose sum has
-///           another term, a bias compiles, and has no effect either
-/// couples   the samples of a batch: where Accumulate<N> cuts it, results differ, and only PerMicroBatch compiles; among
-///           ranks PerMicroBatch or OverRanks. Every step of ranks ends with the mean of their running statistics: each
-///           counts as much, one without samples with what it had; with OverRanks it changes nothing. So does a step of
-///           SimulateWorld<N>, with the mean of its N; OverRanks among these is refused: they are computed one after the
-///           other
-/// frozen    Freeze<BatchNorm<>> and Frozen<BatchNorm<>> keep weight and bias; the running statistics still move, and the
-///           batch's normalise. In a Frozen<KeepStatistics, ...> they stay, and normalise: d_x = gain · rstd · d_y
-/// source    Ioffe, Szegedy 2015, algorithms 1 and 2; running statistics as PyTorch's
-/// error     of mean and variance: n + chunks roundings of an fp32 sum, n the rows of a chunk, rows / 128 or 8; and one
-///           for each rank. Rows are counted in the type of statistics, in fp32 to 8 digits
-/// source    of OverRanks: Chan, Golub, LeVeque 1983, eq. 2.1, for means and squares, which so do not cancel
-/// cost      x three times and y; saves x and 2·C statistics. OverRanks: x once more, forward and backward; each rank
-///           sends 2·C + 1 numbers to each other, forward and backward, and again where Checkpoint computes forward again;
-///           it waits for the slowest. In evaluation, on one rank, and where no gradient leaves backward, it sends none
+namespace in_order {
+/// regimen::BatchNorm, written in this order: Epsilon, Momentum, PerMicroBatch, OverRanks, AfterBias.
 template <class... Options>
 struct BatchNorm final {
   static constexpr const char* name = "batch_norm";
@@ -179,6 +157,44 @@ struct BatchNorm final {
     }
   };
 };
+}  // namespace in_order
+
+/// y = (x − mean) · rstd · weight + bias, rstd = 1/√(variance + epsilon), for each channel over the batch and all
+/// positions. The last batch of an epoch may be short, and is normalised by its own samples.
+///
+///   x, y (B,H,W,C), (B,T,C) or (B,C)   weight (C) one   bias (C) zero   mean, rstd (C) at least fp32, saved
+///   running_mean (C) zero, running_var (C) one   state that is not trained: evaluate, predict and Inference normalise
+///       by it. It is kept in the type of the master weights, saved with the weights under these names, and moves once
+///       for every micro-batch that trains, whatever is recomputed: running += momentum · (batch − running), of the
+///       variance with Bessel's correction. A batch of one row moves no variance; values that are not finite move none.
+///   options   Epsilon<Ratio<1, 100'000>>; Momentum<Ratio<1, 10>>; PerMicroBatch; OverRanks; AfterBias; in
+///             any order
+///
+/// PerMicroBatch       where Accumulate<N> or ranks cut the batch, each piece by itself
+/// OverRanks           the batch of all ranks: they compute what one rank would with all samples, but for the order of
+///                     sums. A rank without samples counts nothing. Running statistics have the same bits on all ranks
+/// both                the micro-batches of all ranks together
+///
+/// refuses   a Linear or a convolution with a bias directly before it, unless it says AfterBias: also where the one stands
+///           at the end of a Sequential, Checkpointed, As, Shared or Repeat, or of each branch of a Fork<Add, ...>, and the
+///           other at the beginning of one, or of the next block of a Repeat. At the end of a Residual, whose sum has
+///           another term, a bias compiles, and has no effect either
+/// couples   the samples of a batch: where Accumulate<N> cuts it, results differ, and only PerMicroBatch compiles; among
+///           ranks PerMicroBatch or OverRanks. Every step of ranks ends with the mean of their running statistics: each
+///           counts as much, one without samples with what it had; with OverRanks it changes nothing. So does a step of
+///           SimulateWorld<N>, with the mean of its N; OverRanks among these is refused: they are computed one after the
+///           other
+/// frozen    Freeze<BatchNorm<>> and Frozen<BatchNorm<>> keep weight and bias; the running statistics still move, and the
+///           batch's normalise. In a Frozen<KeepStatistics, ...> they stay, and normalise: d_x = gain · rstd · d_y
+/// source    Ioffe, Szegedy 2015, algorithms 1 and 2; running statistics as PyTorch's
+/// error     of mean and variance: n + chunks roundings of an fp32 sum, n the rows of a chunk, rows / 128 or 8; and one
+///           for each rank. Rows are counted in the type of statistics, in fp32 to 8 digits
+/// source    of OverRanks: Chan, Golub, LeVeque 1983, eq. 2.1, for means and squares, which so do not cancel
+/// cost      x three times and y; saves x and 2·C statistics. OverRanks: x once more, forward and backward; each rank
+///           sends 2·C + 1 numbers to each other, forward and backward, and again where Checkpoint computes forward again;
+///           it waits for the slowest. In evaluation, on one rank, and where no gradient leaves backward, it sends none
+template <class... Options>
+using BatchNorm = boost::mp11::mp_apply<in_order::BatchNorm, typename detail::types_in_order<Options...>::type>;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -1,6 +1,7 @@
 // regimen/layer/conv.hpp — convolutions of images: Conv2d.
 #pragma once
 
+#include <regimen/layer/in_order.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/window.hpp>
@@ -89,6 +90,18 @@ inline constexpr ConvOptions conv_options = [] {
   (all.add(Options), ...);
   return all;
 }();
+
+template <>
+inline constexpr ValuePlace value_place<DilationOption>{4, 1};
+template <>
+inline constexpr ValuePlace value_place<GroupsOption>{5, 1};
+/// A window as it is written shortest.
+template <auto Window>
+constexpr auto shortest_window() {
+  constexpr ConvOptions o = conv_options<Window>;
+  if constexpr (o.known && o.height == o.width) return number_alone<o.height>();
+  else return Window;
+}
 
 template <class Layer, class X>
 inline constexpr op::Convolution convolution_of =
@@ -246,6 +259,20 @@ struct PreparedConvBound : LayerDefaults {
 
 }  // namespace detail
 
+namespace in_order {
+/// regimen::Conv2d, written in this order: window, then options.
+template <std::size_t Channels, auto Window, auto... Options>
+struct Conv2d final {
+  static constexpr const char* name = "conv2d";
+  static constexpr bool couples_samples = false;
+  static constexpr std::size_t channels = Channels;
+  static constexpr detail::ConvOptions options = detail::conv_options<Window, Options...>;
+  template <class X, class Roles>
+  using Bound = std::conditional_t<options.is_product(), detail::PixelBound<Conv2d, X, Roles>,
+                                   detail::ConvBound<Conv2d, X, Roles>>;
+};
+}  // namespace in_order
+
 /// y[b,i,j,o] = bias[o] + Σ over r, s, c of weight[o,r,s,c] · x[b, i·stride + r·dilation − padding,
 ///                                                            j·stride + s·dilation − padding, c], x being 0 outside
 ///
@@ -266,15 +293,9 @@ struct PreparedConvBound : LayerDefaults {
 ///          ones, leave most of its registers idle. A GPU has plain loops, which no tensor core helps, or what
 ///          Convolution<Cudnn> says
 template <std::size_t Channels, auto Window, auto... Options>
-struct Conv2d final {
-  static constexpr const char* name = "conv2d";
-  static constexpr bool couples_samples = false;
-  static constexpr std::size_t channels = Channels;
-  static constexpr detail::ConvOptions options = detail::conv_options<Window, Options...>;
-  template <class X, class Roles>
-  using Bound = std::conditional_t<options.is_product(), detail::PixelBound<Conv2d, X, Roles>,
-                                   detail::ConvBound<Conv2d, X, Roles>>;
-};
+using Conv2d =
+    typename detail::values_in_order_if<in_order::Conv2d, detail::conv_options<Window, Options...>.are_sound(),
+                                        Channels, Window, detail::shortest_window<Window>(), Options...>::type;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -42,21 +42,19 @@ inline constexpr Conv1dOptions conv1d_options = [] {
   return all;
 }();
 
+template <>
+inline constexpr ValuePlace value_place<CausalPaddingOption>{2};
+template <auto Window>
+constexpr auto shortest_length() {
+  constexpr Conv1dOptions o = conv1d_options<Window>;
+  if constexpr (o.known) return number_alone<o.width>();
+  else return Window;
+}
+
 }  // namespace detail
 
-/// y[b,t,o] = bias[o] + Σ over s, c of weight[o,s,c] · x[b, t·stride + s·dilation − left, c], x being 0 outside
-///
-///   x (B,T,C), y (B,T',Channels)    T' = ⌊(T + left + right − dilation·(S − 1) − 1) / stride⌋ + 1
-///   weight (Channels,S,C/groups)    uniform in ±1/√(S·C/groups); c counts the channels of o's group
-///   bias (Channels)                 zero
-///
-/// Conv1d<64, 3> has a window of 3 positions. Options, in any order, each once: Stride<2>, Padding<1> on both sides, or
-/// CausalPadding, dilation·(S − 1) on the left alone, Dilation<2>, Groups<N> (depthwise with as many groups as
-/// channels), NoBias.
-/// error    sums in at least fp32; one rounding
-/// refuses  two paddings; a window that is longer than the padded input; groups that do not divide C and Channels
-/// cost     2·B·T'·Channels·S·C/groups flops forward, twice that backward; saves x. It is Conv2d of images of one line;
-///          with padding of a copy of x that has the zeros, in forward and in backward
+namespace in_order {
+/// regimen::Conv1d, written in this order: window, then options.
 template <std::size_t Channels, auto Window, auto... Options>
 struct Conv1d final {
   static constexpr const char* name = "conv1d";
@@ -103,6 +101,25 @@ struct Conv1d final {
   template <class X, class Roles>
   using Bound = detail::PreparedConvBound<Conv1d, X, Roles>;
 };
+}  // namespace in_order
+
+/// y[b,t,o] = bias[o] + Σ over s, c of weight[o,s,c] · x[b, t·stride + s·dilation − left, c], x being 0 outside
+///
+///   x (B,T,C), y (B,T',Channels)    T' = ⌊(T + left + right − dilation·(S − 1) − 1) / stride⌋ + 1
+///   weight (Channels,S,C/groups)    uniform in ±1/√(S·C/groups); c counts the channels of o's group
+///   bias (Channels)                 zero
+///
+/// Conv1d<64, 3> has a window of 3 positions. Options, in any order, each once: Stride<2>, Padding<1> on both sides, or
+/// CausalPadding, dilation·(S − 1) on the left alone, Dilation<2>, Groups<N> (depthwise with as many groups as
+/// channels), NoBias.
+/// error    sums in at least fp32; one rounding
+/// refuses  two paddings; a window that is longer than the padded input; groups that do not divide C and Channels
+/// cost     2·B·T'·Channels·S·C/groups flops forward, twice that backward; saves x. It is Conv2d of images of one line;
+///          with padding of a copy of x that has the zeros, in forward and in backward
+template <std::size_t Channels, auto Window, auto... Options>
+using Conv1d =
+    typename detail::values_in_order_if<in_order::Conv1d, detail::conv1d_options<Window, Options...>.are_sound(),
+                                        Channels, Window, detail::shortest_length<Window>(), Options...>::type;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

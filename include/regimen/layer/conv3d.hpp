@@ -33,23 +33,17 @@ inline constexpr Conv3dOptions conv3d_options = [] {
   return all;
 }();
 
+template <auto Window>
+constexpr auto shortest_cube() {
+  constexpr Conv3dOptions o = conv3d_options<Window>;
+  if constexpr (o.known && o.height == o.width && o.height == o.depth) return number_alone<o.height>();
+  else return Window;
+}
+
 }  // namespace detail
 
-/// y[b,k,i,j,o] = bias[o] + Σ over q, r, s, c of weight[o,r,s,q,c] · x[b, k·stride + q·dilation − padding, i·stride +
-///                                            r·dilation − padding, j·stride + s·dilation − padding, c], x being 0 outside
-///
-///   x (B,D,H,W,C), y (B,D',H',W',Channels)   D' = ⌊(D + 2·padding − dilation·(Q − 1) − 1) / stride⌋ + 1, H', W' alike
-///   weight (Channels,R,S,Q·C/groups)         uniform in ±1/√(Q·R·S·C/groups); its last extent has q, then the channels of
-///                                            o's group
-///   bias (Channels)                          zero
-///
-/// Conv3d<64, 3> has a window of 3 x 3 x 3, Conv3d<64, Window<Q, R, S>> any other: Q frames of R lines of S pixels. Options
-/// as of Conv2d, for all three axes alike.
-/// error    sums in at least fp32; one rounding; the gradient of x is rounded once more, where windows have several frames
-/// refuses  a window that is larger than the padded volume; groups that do not divide C and Channels
-/// cost     2·B·D'·H'·W'·Channels·Q·R·S·C/groups flops forward, twice that backward; saves x. It is Conv2d of images with
-///          Q·C channels, the frames that a window reads, beside each other in a copy of D'/D·Q times the memory of x, in
-///          forward and in backward
+namespace in_order {
+/// regimen::Conv3d, written in this order: window, then options.
 template <std::size_t Channels, auto Window, auto... Options>
 struct Conv3d final {
   static constexpr const char* name = "conv3d";
@@ -94,6 +88,27 @@ struct Conv3d final {
   template <class X, class Roles>
   using Bound = detail::PreparedConvBound<Conv3d, X, Roles>;
 };
+}  // namespace in_order
+
+/// y[b,k,i,j,o] = bias[o] + Σ over q, r, s, c of weight[o,r,s,q,c] · x[b, k·stride + q·dilation − padding, i·stride +
+///                                            r·dilation − padding, j·stride + s·dilation − padding, c], x being 0 outside
+///
+///   x (B,D,H,W,C), y (B,D',H',W',Channels)   D' = ⌊(D + 2·padding − dilation·(Q − 1) − 1) / stride⌋ + 1, H', W' alike
+///   weight (Channels,R,S,Q·C/groups)         uniform in ±1/√(Q·R·S·C/groups); its last extent has q, then the channels of
+///                                            o's group
+///   bias (Channels)                          zero
+///
+/// Conv3d<64, 3> has a window of 3 x 3 x 3, Conv3d<64, Window<Q, R, S>> any other: Q frames of R lines of S pixels. Options
+/// as of Conv2d, for all three axes alike.
+/// error    sums in at least fp32; one rounding; the gradient of x is rounded once more, where windows have several frames
+/// refuses  a window that is larger than the padded volume; groups that do not divide C and Channels
+/// cost     2·B·D'·H'·W'·Channels·Q·R·S·C/groups flops forward, twice that backward; saves x. It is Conv2d of images with
+///          Q·C channels, the frames that a window reads, beside each other in a copy of D'/D·Q times the memory of x, in
+///          forward and in backward
+template <std::size_t Channels, auto Window, auto... Options>
+using Conv3d =
+    typename detail::values_in_order_if<in_order::Conv3d, detail::conv3d_options<Window, Options...>.are_sound(),
+                                        Channels, Window, detail::shortest_cube<Window>(), Options...>::type;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

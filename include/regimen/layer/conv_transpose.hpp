@@ -35,21 +35,13 @@ inline constexpr ConvTransposeOptions conv_transpose_options = [] {
   return all;
 }();
 
+template <>
+inline constexpr ValuePlace value_place<OutputPaddingOption>{3, 0};
+
 }  // namespace detail
 
-/// The gradient of Conv2d as a layer: y[b, i·stride + r·dilation − padding, j·stride + s·dilation − padding, o] gets
-/// weight[c,r,s,o] · x[b,i,j,c] of all i, j, r, s, c that lead there, and bias[o]
-///
-///   x (B,H,W,C), y (B,H',W',Channels)   H' = (H − 1)·stride − 2·padding + dilation·(R − 1) + 1 + output padding, W' alike
-///   weight (C,R,S,Channels/groups)      uniform in ±1/√(R·S·Channels/groups), as PyTorch's; o counts the channels of c's
-///                                       group
-///   bias (Channels)                     zero
-///
-/// ConvTranspose2d<64, 2, Stride<2>> doubles height and width. Options: those of Conv2d, and OutputPadding<N>.
-/// error    sums in at least fp32; one rounding, and one of the bias
-/// refuses  padding that leaves no output; output padding that is no less than the stride; groups that do not divide C
-///          and Channels
-/// cost     2·B·H·W·C·R·S·Channels/groups flops forward, twice that backward; saves x. The operations are Conv2d's
+namespace in_order {
+/// regimen::ConvTranspose2d, written in this order: window, then options.
 template <std::size_t Channels, auto Window, auto... Options>
 struct ConvTranspose2d final {
   static constexpr const char* name = "conv_transpose2d";
@@ -111,6 +103,26 @@ struct ConvTranspose2d final {
     }
   };
 };
+}  // namespace in_order
+
+/// The gradient of Conv2d as a layer: y[b, i·stride + r·dilation − padding, j·stride + s·dilation − padding, o] gets
+/// weight[c,r,s,o] · x[b,i,j,c] of all i, j, r, s, c that lead there, and bias[o]
+///
+///   x (B,H,W,C), y (B,H',W',Channels)   H' = (H − 1)·stride − 2·padding + dilation·(R − 1) + 1 + output padding, W' alike
+///   weight (C,R,S,Channels/groups)      uniform in ±1/√(R·S·Channels/groups), as PyTorch's; o counts the channels of c's
+///                                       group
+///   bias (Channels)                     zero
+///
+/// ConvTranspose2d<64, 2, Stride<2>> doubles height and width. Options: those of Conv2d, and OutputPadding<N>.
+/// error    sums in at least fp32; one rounding, and one of the bias
+/// refuses  padding that leaves no output; output padding that is no less than the stride; groups that do not divide C
+///          and Channels
+/// cost     2·B·H·W·C·R·S·Channels/groups flops forward, twice that backward; saves x. The operations are Conv2d's
+template <std::size_t Channels, auto Window, auto... Options>
+using ConvTranspose2d =
+    typename detail::values_in_order_if<in_order::ConvTranspose2d,
+                                        detail::conv_transpose_options<Window, Options...>.are_sound(), Channels,
+                                        Window, detail::shortest_window<Window>(), Options...>::type;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -171,6 +171,39 @@ struct kv_label {
 
 }  // namespace detail
 
+namespace in_order {
+/// regimen::CrossAttention, with its options in the order in which detail::option_place has them.
+template <class Name, class HeadCount, class... Options>
+struct CrossAttention final {
+  static constexpr const char* name = "cross_attention";
+  static constexpr std::size_t heads = detail::heads_in<HeadCount>;
+  using Chosen = detail::attention_options<Options...>;
+  using Layout =
+      detail::HeadLayout<heads, (Chosen::key_heads > 0 ? Chosen::key_heads : heads), Chosen::width, 0, Chosen::scaled>;
+  using Queries = detail::HeadLayout<heads, 0, Chosen::width>;
+  template <class Attend>
+  using PartsWith = boost::mp11::mp_append<
+      boost::mp11::mp_list<detail::AttentionPart<
+          detail::HeadsProduct<Queries, Chosen::bias, Value<fp32, typename Name::Shape>>, detail::q_label>>,
+      detail::norm_part<Queries, typename Chosen::norm>,
+      boost::mp11::mp_list<detail::AttentionPart<Attend, detail::kv_label>,
+                           detail::AttentionPart<detail::ProjectionProduct<Chosen::bias>, detail::projection_label>>>;
+  using Parts = PartsWith<typename detail::attend_within<
+      typename Chosen::lengths,
+      detail::AttendTo<Name, Layout, Chosen::bias, typename Chosen::rate, typename Chosen::norm>>::type>;
+};
+}  // namespace in_order
+namespace detail {
+template <class... Given>
+struct cross_attention_in_order;
+template <class Name, class HeadCount, class... Options>
+struct cross_attention_in_order<Name, HeadCount, Options...> {
+  using type =
+      boost::mp11::mp_apply<in_order::CrossAttention,
+                            boost::mp11::mp_push_front<attention_in_order<HeadCount, Options...>, Name, HeadCount>>;
+};
+}  // namespace detail
+
 /// y = projection(concat over heads of softmax(q kᵀ / √D) v),  q = q(x), (k, v) = kv(the value that Keep<Name> has kept)
 ///
 ///   struct Encoded : NamedValue<Shape<64, 512>> {};
@@ -195,31 +228,14 @@ struct kv_label {
 /// source   Vaswani et al. 2017, section 3.2; in Attention<Tiled> as Dao et al. 2022, so (T,S) is not stored
 /// cost     saves q, k, v, the heads' output, and 2·B·H·T statistics, with QueryKeyNorm q and k twice, and statistics of
 ///          each; the named value and its gradient as Read
-template <class Name, class HeadCount, class... Options>
-struct CrossAttention final {
-  static constexpr const char* name = "cross_attention";
-  static constexpr std::size_t heads = detail::heads_in<HeadCount>;
-  using Chosen = detail::attention_options<Options...>;
-  using Layout =
-      detail::HeadLayout<heads, (Chosen::key_heads > 0 ? Chosen::key_heads : heads), Chosen::width, 0, Chosen::scaled>;
-  using Queries = detail::HeadLayout<heads, 0, Chosen::width>;
-  template <class Attend>
-  using PartsWith = boost::mp11::mp_append<
-      boost::mp11::mp_list<detail::AttentionPart<
-          detail::HeadsProduct<Queries, Chosen::bias, Value<fp32, typename Name::Shape>>, detail::q_label>>,
-      detail::norm_part<Queries, typename Chosen::norm>,
-      boost::mp11::mp_list<detail::AttentionPart<Attend, detail::kv_label>,
-                           detail::AttentionPart<detail::ProjectionProduct<Chosen::bias>, detail::projection_label>>>;
-  using Parts = PartsWith<typename detail::attend_within<
-      typename Chosen::lengths,
-      detail::AttendTo<Name, Layout, Chosen::bias, typename Chosen::rate, typename Chosen::norm>>::type>;
-};
+template <class... Given>
+using CrossAttention = typename detail::cross_attention_in_order<Given...>::type;
 
 /// Written out where it stands.
 template <class Name, class HeadCount, class... Options>
-struct children<CrossAttention<Name, HeadCount, Options...>> {
-  using type =
-      boost::mp11::mp_transform<detail::layer_of_part, typename CrossAttention<Name, HeadCount, Options...>::Parts>;
+struct children<in_order::CrossAttention<Name, HeadCount, Options...>> {
+  using type = boost::mp11::mp_transform<detail::layer_of_part,
+                                         typename in_order::CrossAttention<Name, HeadCount, Options...>::Parts>;
   static constexpr std::size_t levels = 0;
 };
 

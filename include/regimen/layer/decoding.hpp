@@ -296,8 +296,8 @@ struct attend_on<Layout, Window, void> {
   using type = AttendOn<Layout, Window>;
 };
 template <class HeadCount, class... Options, std::size_t Window>
-struct decoding<SelfAttention<HeadCount, Options...>, Window> {
-  using Attention = SelfAttention<HeadCount, Options...>;
+struct decoding<in_order::SelfAttention<HeadCount, Options...>, Window> {
+  using Attention = in_order::SelfAttention<HeadCount, Options...>;
   using Layout = typename Attention::Layout;
   static constexpr bool possible = Attention::Chosen::causal;
   using type = boost::mp11::mp_apply<
@@ -309,8 +309,8 @@ struct decoding<SelfAttention<HeadCount, Options...>, Window> {
 };
 /// Possible where the text is kept before the target is read: Keep itself has no such form.
 template <class Name, class HeadCount, class... Options, std::size_t Window>
-struct decoding<CrossAttention<Name, HeadCount, Options...>, Window> {
-  using Attention = CrossAttention<Name, HeadCount, Options...>;
+struct decoding<in_order::CrossAttention<Name, HeadCount, Options...>, Window> {
+  using Attention = in_order::CrossAttention<Name, HeadCount, Options...>;
   using Chosen = typename Attention::Chosen;
   using Alone = AttendToOn<Name, typename Attention::Layout, Chosen::bias, typename Chosen::norm>;
   using Kept = std::conditional_t<std::is_void_v<typename Chosen::lengths>, Alone,

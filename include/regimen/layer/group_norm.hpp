@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/ratio.hpp>
+#include <regimen/layer/in_order.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/layer/norm.hpp>
 
@@ -22,18 +23,8 @@ struct group_norm_options<Epsilon<Value>, Rest...> : group_norm_options<Rest...>
 
 }  // namespace detail
 
-/// y = (x − mean) · rstd · weight + bias, rstd = 1/√(variance + epsilon), for each sample over all positions and the
-/// channels of each of `Groups` equal groups: neighbours are in one group. GroupNorm<1> is over all of a sample,
-/// GroupNorm<C> over the positions of each channel (instance normalisation).
-///
-///   x, y (B,H,W,C), (B,T,C) or (B,C)   weight (C) one   bias (C) zero   mean, rstd (B,Groups) at least fp32, saved
-///   options   Epsilon<Ratio<1, 100'000>>
-///
-/// refuses  channels that Groups does not divide; generate: a position's mean is over later ones, too
-/// source   Wu, He 2018, eq. 1-3 and 7
-/// error    of mean and variance: rows of a chunk, at least 32 of them, chunks and channels of a group, as roundings of
-///          an fp32 sum
-/// cost     x three times and y; saves x and 2·B·Groups statistics
+namespace in_order {
+/// regimen::GroupNorm, whose Epsilon is another than the default.
 template <std::size_t Groups, class... Options>
 struct GroupNorm final {
   static constexpr const char* name = "group_norm";
@@ -82,6 +73,30 @@ struct GroupNorm final {
     }
   };
 };
+}  // namespace in_order
+namespace detail {
+template <std::size_t Groups, class Options>
+struct group_norm_in_order;
+template <std::size_t Groups, class... Options>
+struct group_norm_in_order<Groups, boost::mp11::mp_list<Options...>> {
+  using type = in_order::GroupNorm<Groups, Options...>;
+};
+}  // namespace detail
+
+/// y = (x − mean) · rstd · weight + bias, rstd = 1/√(variance + epsilon), for each sample over all positions and the
+/// channels of each of `Groups` equal groups: neighbours are in one group. GroupNorm<1> is over all of a sample,
+/// GroupNorm<C> over the positions of each channel (instance normalisation).
+///
+///   x, y (B,H,W,C), (B,T,C) or (B,C)   weight (C) one   bias (C) zero   mean, rstd (B,Groups) at least fp32, saved
+///   options   Epsilon<Ratio<1, 100'000>>
+///
+/// refuses  channels that Groups does not divide; generate: a position's mean is over later ones, too
+/// source   Wu, He 2018, eq. 1-3 and 7
+/// error    of mean and variance: rows of a chunk, at least 32 of them, chunks and channels of a group, as roundings of
+///          an fp32 sum
+/// cost     x three times and y; saves x and 2·B·Groups statistics
+template <std::size_t Groups, class... Options>
+using GroupNorm = typename detail::group_norm_in_order<Groups, typename detail::types_in_order<Options...>::type>::type;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/ratio.hpp>
+#include <regimen/layer/in_order.hpp>
 #include <regimen/layer/layer.hpp>
 
 namespace regimen {
@@ -76,6 +77,8 @@ struct NormBound : LayerDefaults {
 ///   mean, rstd     (B,T)     at least fp32, saved for backward
 ///
 /// epsilon  1e-5, dimensionless, added to the variance
+/// error    of x − mean that of the mean, some u · |mean|, u half an ulp of 1, as the mean is one number; backward has
+///          forward's differences to the bit
 /// source   Ba, Kiros, Hinton 2016, eq. 3–4
 /// cost     saves x and 2·B·T statistics
 struct LayerNorm final {
@@ -88,7 +91,23 @@ struct LayerNorm final {
 /// A norm's epsilon, a Ratio above 0: LayerNormWith<Epsilon<Ratio<1, 1'000'000>>>.
 template <class Value>
 struct Epsilon final {};
-/// LayerNorm with another epsilon.
+
+namespace detail {
+template <class Value>
+inline constexpr OptionPlace option_place<Epsilon<Value>>{0, std::is_same_v<Value, Ratio<1, 100'000>>};
+/// A norm with an option; without one, where the option says nothing.
+template <template <class> class Layer, class Without, class Option>
+struct norm_with {
+  using type = Layer<Option>;
+};
+template <template <class> class Layer, class Without>
+struct norm_with<Layer, Without, Epsilon<Ratio<1, 100'000>>> {
+  using type = Without;
+};
+}  // namespace detail
+
+namespace in_order {
+/// regimen::LayerNormWith, of another epsilon than that of LayerNorm.
 template <class Epsilon>
 struct LayerNormWith;
 template <class Value>
@@ -98,6 +117,11 @@ struct LayerNormWith<Epsilon<Value>> final {
   template <class X, class Roles>
   using Bound = detail::NormBound<true, X, Roles, Value>;
 };
+}  // namespace in_order
+/// LayerNorm with another epsilon.
+template <class Epsilon>
+using LayerNormWith = typename detail::norm_with<in_order::LayerNormWith, LayerNorm,
+                                                 typename detail::reduced_option<Epsilon>::type>::type;
 
 /// y[b,t,:] = x[b,t,:] · rstd · weight, rstd = 1/√(mean of x² over C + 1e-5)
 ///
@@ -112,7 +136,8 @@ struct RmsNorm final {
   using Bound = detail::NormBound<false, X, Roles>;
 };
 
-/// RmsNorm with another epsilon.
+namespace in_order {
+/// regimen::RmsNormWith, of another epsilon than that of RmsNorm.
 template <class Epsilon>
 struct RmsNormWith;
 template <class Value>
@@ -122,6 +147,11 @@ struct RmsNormWith<Epsilon<Value>> final {
   template <class X, class Roles>
   using Bound = detail::NormBound<false, X, Roles, Value>;
 };
+}  // namespace in_order
+/// RmsNorm with another epsilon.
+template <class Epsilon>
+using RmsNormWith =
+    typename detail::norm_with<in_order::RmsNormWith, RmsNorm, typename detail::reduced_option<Epsilon>::type>::type;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

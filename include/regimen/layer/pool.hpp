@@ -47,6 +47,22 @@ inline constexpr PoolOptions pool_options = [] {
   return all;
 }();
 
+/// A pool with options in order; as they are, if they are not sound, or none.
+template <template <std::size_t, auto...> class Pool, auto given, std::size_t Size, auto... Options>
+struct pool_in_order {
+  using type = Pool<Size, Options...>;
+};
+template <template <std::size_t, auto...> class Pool, auto given, std::size_t Size, auto First, auto... Options>
+  requires(given.are_sound() && given.padding == 0)
+struct pool_in_order<Pool, given, Size, First, Options...> {
+  using type = Pool<Size, StrideOption{given.stride}>;
+};
+template <template <std::size_t, auto...> class Pool, auto given, std::size_t Size, auto First, auto... Options>
+  requires(given.are_sound() && given.padding > 0)
+struct pool_in_order<Pool, given, Size, First, Options...> {
+  using type = Pool<Size, StrideOption{given.stride}, PaddingOption{given.padding}>;
+};
+
 /// The windows of an image X, and the operations on them.
 template <std::size_t Size, class X, auto... Options>
 struct PooledWindows {
@@ -75,15 +91,8 @@ using pooled = std::conditional_t<sizeof...(Options) == 0, Pooled<Size, X>, Pool
 
 }  // namespace detail
 
-/// y[b,i,j,c] = max of x[b, i·stride + r − padding, j·stride + s − padding, c] over 0 <= r, s < Size, where x has it
-///
-///   x (B,H,W,C)   y (B,H',W',C)   H' = ⌊(H + 2·padding − Size) / stride⌋ + 1, W' alike. Exact; NaN where one of its
-///   pixels is. The gradient goes to the first of several largest
-///
-/// MaxPool<2> cuts the image into squares. Options, in any order, each once: Stride<N> (otherwise Size), Padding<N>.
-/// refuses  without options, extents that Size does not divide; padding that is no less than Size; a window that is
-///          larger than the padded image
-/// cost     saves x. With options, backward looks for the largest pixel of a window again for each pixel of it
+namespace in_order {
+/// regimen::MaxPool, written in this order: Stride, always, and Padding, if there are options.
 template <std::size_t Size, auto... Options>
 struct MaxPool final {
   static constexpr const char* name = "max_pool";
@@ -104,6 +113,20 @@ struct MaxPool final {
     }
   };
 };
+}  // namespace in_order
+
+/// y[b,i,j,c] = max of x[b, i·stride + r − padding, j·stride + s − padding, c] over 0 <= r, s < Size, where x has it
+///
+///   x (B,H,W,C)   y (B,H',W',C)   H' = ⌊(H + 2·padding − Size) / stride⌋ + 1, W' alike. Exact; NaN where one of its
+///   pixels is. The gradient goes to the first of several largest
+///
+/// MaxPool<2> cuts the image into squares. Options, in any order, each once: Stride<N> (otherwise Size), Padding<N>.
+/// refuses  without options, extents that Size does not divide; padding that is no less than Size; a window that is
+///          larger than the padded image
+/// cost     saves x. With options, backward looks for the largest pixel of a window again for each pixel of it
+template <std::size_t Size, auto... Options>
+using MaxPool =
+    typename detail::pool_in_order<in_order::MaxPool, detail::pool_options<Size, Options...>, Size, Options...>::type;
 
 /// y[b,c] = max of x[b,t,c] over t                    x (B,T,C), or (B,H,W,C) over all positions; y (B,C)
 ///
@@ -135,14 +158,8 @@ struct GlobalMaxPool final {
   };
 };
 
-/// y[b,i,j,c] = mean of x[b, i·stride + r − padding, j·stride + s − padding, c] over 0 <= r, s < Size, x being 0 outside
-///
-///   x (B,H,W,C)   y (B,H',W',C)   as of MaxPool, with its options
-///
-/// Padding counts: the sum is divided by Size² (PyTorch's default, count_include_pad).
-/// refuses  as MaxPool
-/// error    a sum in at least fp32, times 1 / Size² in that type; one rounding
-/// cost     saves nothing
+namespace in_order {
+/// regimen::AveragePool, written in this order: Stride, always, and Padding, if there are options.
 template <std::size_t Size, auto... Options>
 struct AveragePool final {
   static constexpr const char* name = "average_pool";
@@ -162,6 +179,19 @@ struct AveragePool final {
     }
   };
 };
+}  // namespace in_order
+
+/// y[b,i,j,c] = mean of x[b, i·stride + r − padding, j·stride + s − padding, c] over 0 <= r, s < Size, x being 0 outside
+///
+///   x (B,H,W,C)   y (B,H',W',C)   as of MaxPool, with its options
+///
+/// Padding counts: the sum is divided by Size² (PyTorch's default, count_include_pad).
+/// refuses  as MaxPool
+/// error    a sum in at least fp32, times 1 / Size² in that type; one rounding
+/// cost     saves nothing
+template <std::size_t Size, auto... Options>
+using AveragePool = typename detail::pool_in_order<in_order::AveragePool, detail::pool_options<Size, Options...>, Size,
+                                                   Options...>::type;
 
 /// Upsample<N, Bilinear>, Downsample<N, Bilinear>: pixels between others, by their distances.
 struct Bilinear final {};

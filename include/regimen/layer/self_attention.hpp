@@ -72,6 +72,29 @@ using attention_parts = boost::mp11::mp_append<
 
 }  // namespace detail
 
+namespace in_order {
+/// regimen::SelfAttention, with its options in the order in which detail::option_place has them.
+template <class HeadCount, class... Options>
+struct SelfAttention final {
+  static constexpr const char* name = "self_attention";
+  static constexpr std::size_t heads = detail::heads_in<HeadCount>;
+  using Chosen = detail::attention_options<Options...>;
+  using Layout = detail::HeadLayout<heads, (Chosen::key_heads > 0 ? Chosen::key_heads : heads), Chosen::width,
+                                    Chosen::window, Chosen::scaled>;
+  using Attend = typename detail::attend_of<Layout, Chosen>::type;
+  using Parts = detail::attention_parts<Layout, Chosen, Attend, false>;
+};
+}  // namespace in_order
+namespace detail {
+template <class... Given>
+struct self_attention_in_order;
+template <class HeadCount, class... Options>
+struct self_attention_in_order<HeadCount, Options...> {
+  using type = boost::mp11::mp_apply<in_order::SelfAttention,
+                                     boost::mp11::mp_push_front<attention_in_order<HeadCount, Options...>, HeadCount>>;
+};
+}  // namespace detail
+
 /// y = projection(concat over heads of softmax(q kᵀ / √D) v),  (q, k, v) = qkv(x)
 ///
 ///   x, y (B,T,C)   H = N heads of D = C / H channels, K = H key heads
@@ -103,21 +126,14 @@ using attention_parts = boost::mp11::mp_append<
 /// cost     saves q, k, v, the heads' output, and 2·B·H·T statistics; with QueryKeyNorm q, k, v twice, and statistics of
 ///          each; with Alibi and RelativeBias some H·T numbers while it runs, RelativeBias B·H·T more in backward, and
 ///          2·T² additions a head; decoding keeps 2·T·K·D numbers of a text, also with a window, of which it reads N positions
-template <class HeadCount, class... Options>
-struct SelfAttention final {
-  static constexpr const char* name = "self_attention";
-  static constexpr std::size_t heads = detail::heads_in<HeadCount>;
-  using Chosen = detail::attention_options<Options...>;
-  using Layout = detail::HeadLayout<heads, (Chosen::key_heads > 0 ? Chosen::key_heads : heads), Chosen::width,
-                                    Chosen::window, Chosen::scaled>;
-  using Attend = typename detail::attend_of<Layout, Chosen>::type;
-  using Parts = detail::attention_parts<Layout, Chosen, Attend, false>;
-};
+template <class... Given>
+using SelfAttention = typename detail::self_attention_in_order<Given...>::type;
 
 /// Written out where it stands.
 template <class HeadCount, class... Options>
-struct children<SelfAttention<HeadCount, Options...>> {
-  using type = boost::mp11::mp_transform<detail::layer_of_part, typename SelfAttention<HeadCount, Options...>::Parts>;
+struct children<in_order::SelfAttention<HeadCount, Options...>> {
+  using type =
+      boost::mp11::mp_transform<detail::layer_of_part, typename in_order::SelfAttention<HeadCount, Options...>::Parts>;
   static constexpr std::size_t levels = 0;
 };
 

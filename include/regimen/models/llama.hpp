@@ -40,9 +40,9 @@ struct llama_attention {
   using type = SelfAttention<Heads<1>>;
 };
 template <class... Options>
-struct llama_attention<SelfAttention<Options...>> {
+struct llama_attention<in_order::SelfAttention<Options...>> {
   static constexpr bool holds = true;
-  using type = SelfAttention<Options...>;
+  using type = in_order::SelfAttention<Options...>;
 };
 
 }  // namespace detail

@@ -112,16 +112,17 @@ struct resnet_options<resnet::Width<Channels>, Rest...> : resnet_option<4, Rest.
   static constexpr std::size_t width = Channels;
 };
 template <class... Of, class... Rest>
-struct resnet_options<BatchNorm<Of...>, Rest...> : resnet_option<5, Rest...> {
-  using Norm = BatchNorm<Of...>;
+struct resnet_options<in_order::BatchNorm<Of...>, Rest...> : resnet_option<5, Rest...> {
+  using Norm = in_order::BatchNorm<Of...>;
 };
 
 /// The norm behind a convolution with a bias.
 template <class Norm>
 struct norm_after_bias;
 template <class... Of>
-struct norm_after_bias<BatchNorm<Of...>> {
-  using type = std::conditional_t<BatchNorm<Of...>::Chosen::after_bias, BatchNorm<Of...>, BatchNorm<Of..., AfterBias>>;
+struct norm_after_bias<in_order::BatchNorm<Of...>> {
+  using type = std::conditional_t<in_order::BatchNorm<Of...>::Chosen::after_bias, in_order::BatchNorm<Of...>,
+                                  BatchNorm<Of..., AfterBias>>;
 };
 
 template <class Block, class... Options>

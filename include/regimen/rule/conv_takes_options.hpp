@@ -22,7 +22,7 @@ struct conv_takes_options<Layer, Sound, true> {
   struct must_hold {
     static_assert(
         holds,
-        "regimen: a convolution knows its input's channels; write those of its output alone, Conv2d<64, 3, Stride<2>>");
+        "regimen: a convolution knows its input's channels, and options have names; write Conv2d<64, 3, Stride<2>>");
   };
 };
 

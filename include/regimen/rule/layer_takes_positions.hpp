@@ -21,7 +21,7 @@ struct layer_takes_positions<Layer, InputShape, MostAxes, true> {
   struct must_hold {
     static_assert(
         holds,
-        "regimen: this layer takes positions, and a Vector has none; write Input<Series<Length, Channels>>, or an Embedding");
+        "regimen: this layer takes positions, not a vector; write Input<Series<Length, Channels>>, or an Embedding, and no Flatten");
   };
 };
 

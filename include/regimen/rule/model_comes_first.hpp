@@ -44,5 +44,21 @@ struct model_comes_first<First> {
   };
 };
 
+/// A struct without members and bases. If its base is what the compiler could not read, as in Model<Input<784>, ...>, then
+/// that error stands above, and nothing may follow it that speaks of another mistake; else the program does not link:
+/// "undefined reference to regimen::rule::model_comes_first<Net>::struct_without_a_model".
+template <class First>
+concept Blank = requires { sizeof(First); } && std::is_empty_v<First> && !Policy<First> && !detail::is_model<First> &&
+                !requires { First::name; };
+
+template <Blank First>
+struct model_comes_first<First> {
+  static constexpr bool holds = detail::is_model<First>;
+  struct must_hold {};
+  struct struct_without_a_model {
+    struct_without_a_model();
+  };
+};
+
 }  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

@@ -3,6 +3,7 @@
 
 #include <regimen/data/source.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
+#include <regimen/rule/worker_is_told_shape.hpp>
 #include <regimen/service/detail/host.hpp>
 
 #include <cstdint>
@@ -36,6 +37,10 @@ class Server final {
       : host_(new service::Host(hide(std::move(source)), service::extents_of<In, Label>(shape), options)) {
     static_assert(sizeof(typename rule::source_writes_samples<S, In, Label>::must_hold));
   }
+  template <class S>
+  explicit Server(const S&, const ServeOptions& = {}) : host_(nullptr) {
+    static_assert(sizeof(typename rule::worker_is_told_shape<S, 0>::must_hold));
+  }
 
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -64,6 +69,10 @@ class Server final {
 template <class In, class Label, class S>
 void serve(S source, const SampleShape& shape, const ServeOptions& options = {}) {
   Server<In, Label>(std::move(source), shape, options).wait();
+}
+template <class In, class Label, class S>
+void serve(const S&, const ServeOptions& = {}) {
+  static_assert(sizeof(typename rule::worker_is_told_shape<S, 0>::must_hold));
 }
 
 }  // namespace regimen::data

@@ -526,6 +526,7 @@ class Trainer<Network, Policies...>
   using Broken = detail::broken_rules<Network, Policies...>;
   static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) &&
                 sizeof(detail::speech<Broken, 2>));
+  [[no_unique_address]] detail::unlinked<Broken> unlinked_{};
 
  public:
   using Base::Base;

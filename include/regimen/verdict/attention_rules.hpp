@@ -141,14 +141,15 @@ using length_of_keys =
                                (regimen::detail::positions_of<typename Attention::Chosen::lengths> > 0 ? keys : 0),
                                regimen::detail::positions_of<typename Attention::Chosen::lengths>>;
 template <class HeadCount, class... Options, class X>
-struct layer_rules<SelfAttention<HeadCount, Options...>, X> {
-  using type = mp::mp_list<rule::input_matches<X, SelfAttention<HeadCount, Options...>, Number<typename X::Element>>,
-                           rule::attention_takes_option<HeadCount, false>>;
+struct layer_rules<in_order::SelfAttention<HeadCount, Options...>, X> {
+  using type =
+      mp::mp_list<rule::input_matches<X, in_order::SelfAttention<HeadCount, Options...>, Number<typename X::Element>>,
+                  rule::attention_takes_option<HeadCount, false>>;
 };
 template <std::size_t Count, class... Options, class X>
-struct layer_rules<SelfAttention<Heads<Count>, Options...>, X> {
+struct layer_rules<in_order::SelfAttention<Heads<Count>, Options...>, X> {
  private:
-  using Attention = SelfAttention<Heads<Count>, Options...>;
+  using Attention = in_order::SelfAttention<Heads<Count>, Options...>;
   using Head = head_width<Attention, Heads<Count>, X>;
 
  public:
@@ -177,15 +178,15 @@ inline constexpr bool crosses_with = attention_option<Option>::kind == Attention
 template <>
 inline constexpr bool crosses_with<WithoutProjectionBias> = false;
 template <class Name, class HeadCount, class... Options, class X>
-struct layer_rules<CrossAttention<Name, HeadCount, Options...>, X> {
-  using type =
-      mp::mp_list<rule::input_matches<X, CrossAttention<Name, HeadCount, Options...>, Number<typename X::Element>>,
-                  rule::cross_attention_takes_option<HeadCount, false>>;
+struct layer_rules<in_order::CrossAttention<Name, HeadCount, Options...>, X> {
+  using type = mp::mp_list<
+      rule::input_matches<X, in_order::CrossAttention<Name, HeadCount, Options...>, Number<typename X::Element>>,
+      rule::cross_attention_takes_option<HeadCount, false>>;
 };
 template <class Name, std::size_t Count, class... Options, class X>
-struct layer_rules<CrossAttention<Name, Heads<Count>, Options...>, X> {
+struct layer_rules<in_order::CrossAttention<Name, Heads<Count>, Options...>, X> {
  private:
-  using Attention = CrossAttention<Name, Heads<Count>, Options...>;
+  using Attention = in_order::CrossAttention<Name, Heads<Count>, Options...>;
   using Head = head_width<Attention, Heads<Count>, X>;
   using TextShape = typename regimen::detail::shape_of_name<Name>::type;
   /// Of x and the text the one that has no positions; where name_declares_shape or input_matches refuses, none.

@@ -54,10 +54,11 @@ struct pool_rules<Layer, Size, X> {
   using type = square_rules<Layer, Size, X>;
 };
 template <std::size_t Size, auto... Options, class X>
-struct layer_rules<MaxPool<Size, Options...>, X> : pool_rules<MaxPool<Size, Options...>, Size, X, Options...> {};
+struct layer_rules<in_order::MaxPool<Size, Options...>, X>
+    : pool_rules<in_order::MaxPool<Size, Options...>, Size, X, Options...> {};
 template <std::size_t Size, auto... Options, class X>
-struct layer_rules<AveragePool<Size, Options...>, X> : pool_rules<AveragePool<Size, Options...>, Size, X, Options...> {
-};
+struct layer_rules<in_order::AveragePool<Size, Options...>, X>
+    : pool_rules<in_order::AveragePool<Size, Options...>, Size, X, Options...> {};
 template <class Layer, class... Mode>
 using takes_mode = rule::resampling_takes_mode<Layer, sizeof...(Mode) == 0 ||
                                                           std::is_same_v<mp::mp_list<Mode...>, mp::mp_list<Bilinear>>>;
@@ -93,23 +94,24 @@ template <class Layer, class X>
 using image_window = rule::window_fits_image<Layer, span_of(Layer::options, Layer::options.height),
                                              span_of(Layer::options, Layer::options.width), Layer::options.padding, X>;
 template <std::size_t Channels, auto Window, auto... Options, class X>
-struct layer_rules<Conv2d<Channels, Window, Options...>, X>
-    : conv_rules<Conv2d<Channels, Window, Options...>, X,
-                 rule::layer_takes_images<Conv2d<Channels, Window, Options...>, typename X::Shape>,
-                 image_window<Conv2d<Channels, Window, Options...>, typename X::Shape>> {};
+struct layer_rules<in_order::Conv2d<Channels, Window, Options...>, X>
+    : conv_rules<in_order::Conv2d<Channels, Window, Options...>, X,
+                 rule::layer_takes_images<in_order::Conv2d<Channels, Window, Options...>, typename X::Shape>,
+                 image_window<in_order::Conv2d<Channels, Window, Options...>, typename X::Shape>> {};
 /// Positions are an image of one line, with the padding that it has.
 template <std::size_t Channels, auto Window, auto... Options, class X>
-struct layer_rules<Conv1d<Channels, Window, Options...>, X>
-    : conv_rules<
-          Conv1d<Channels, Window, Options...>, X,
-          rule::layer_takes_positions<Conv1d<Channels, Window, Options...>, typename X::Shape>,
-          rule::window_fits_image<
-              Conv1d<Channels, Window, Options...>, 1, Conv1d<Channels, Window, Options...>::options.span(), 0,
-              Shape<1, X::Shape::extent(0) + Conv1d<Channels, Window, Options...>::options.pads(), X::columns>>> {};
+struct layer_rules<in_order::Conv1d<Channels, Window, Options...>, X>
+    : conv_rules<in_order::Conv1d<Channels, Window, Options...>, X,
+                 rule::layer_takes_positions<in_order::Conv1d<Channels, Window, Options...>, typename X::Shape>,
+                 rule::window_fits_image<
+                     in_order::Conv1d<Channels, Window, Options...>, 1,
+                     in_order::Conv1d<Channels, Window, Options...>::options.span(), 0,
+                     Shape<1, X::Shape::extent(0) + in_order::Conv1d<Channels, Window, Options...>::options.pads(),
+                           X::columns>>> {};
 /// A volume is images of lines, and of frames.
 template <std::size_t Channels, auto Window, auto... Options, class X>
-struct layer_rules<Conv3d<Channels, Window, Options...>, X> {
-  using Layer = Conv3d<Channels, Window, Options...>;
+struct layer_rules<in_order::Conv3d<Channels, Window, Options...>, X> {
+  using Layer = in_order::Conv3d<Channels, Window, Options...>;
   using From = typename X::Shape;
   using Fits =
       std::conditional_t<From::rank == 4,
@@ -120,8 +122,8 @@ struct layer_rules<Conv3d<Channels, Window, Options...>, X> {
   using type = mp::mp_append<typename conv_rules<Layer, X, rule::layer_takes_volumes<Layer, From>>::type, Fits>;
 };
 template <std::size_t Channels, auto Window, auto... Options, class X>
-struct layer_rules<ConvTranspose2d<Channels, Window, Options...>, X> {
-  using Layer = ConvTranspose2d<Channels, Window, Options...>;
+struct layer_rules<in_order::ConvTranspose2d<Channels, Window, Options...>, X> {
+  using Layer = in_order::ConvTranspose2d<Channels, Window, Options...>;
   static constexpr auto o = Layer::options;
   /// Of the output, with what padding takes off; other rules refuse what has no extent.
   static constexpr std::size_t padded(std::size_t axis, std::size_t window) {

@@ -79,13 +79,13 @@ struct layer_rules<Dropout<Rate>, X> {
                            rule::fraction_is_a_ratio<Rate>, rule::rate_below_one<Rate>>;
 };
 template <class Value, class X>
-struct layer_rules<LayerNormWith<Epsilon<Value>>, X> {
-  using type = mp::mp_list<rule::input_matches<X, LayerNormWith<Epsilon<Value>>, Number<typename X::Element>>,
+struct layer_rules<in_order::LayerNormWith<Epsilon<Value>>, X> {
+  using type = mp::mp_list<rule::input_matches<X, in_order::LayerNormWith<Epsilon<Value>>, Number<typename X::Element>>,
                            rule::epsilon_above_zero<Value>>;
 };
 template <class Value, class X>
-struct layer_rules<RmsNormWith<Epsilon<Value>>, X> {
-  using type = mp::mp_list<rule::input_matches<X, RmsNormWith<Epsilon<Value>>, Number<typename X::Element>>,
+struct layer_rules<in_order::RmsNormWith<Epsilon<Value>>, X> {
+  using type = mp::mp_list<rule::input_matches<X, in_order::RmsNormWith<Epsilon<Value>>, Number<typename X::Element>>,
                            rule::epsilon_above_zero<Value>>;
 };
 template <class Layer, std::size_t extent, std::size_t Begin, std::size_t Count, class X>
@@ -158,11 +158,12 @@ constexpr bool batch_norm_options_differ() {
   return std::all_of(counts.begin(), counts.end() - 1, [](unsigned count) { return count <= 1; });
 }
 template <class... Options, class X>
-struct layer_rules<BatchNorm<Options...>, X> {
-  using type = mp::mp_append<
-      mp::mp_list<rule::input_matches<X, BatchNorm<Options...>, Number<typename X::Element>>,
-                  rule::batch_norm_takes_option<BatchNorm<Options...>, batch_norm_options_differ<Options...>()>>,
-      typename batch_norm_option<Options>::rules...>;
+struct layer_rules<in_order::BatchNorm<Options...>, X> {
+  using type =
+      mp::mp_append<mp::mp_list<rule::input_matches<X, in_order::BatchNorm<Options...>, Number<typename X::Element>>,
+                                rule::batch_norm_takes_option<in_order::BatchNorm<Options...>,
+                                                              batch_norm_options_differ<Options...>()>>,
+                    typename batch_norm_option<Options>::rules...>;
 };
 template <class Option>
 struct group_norm_option {
@@ -173,12 +174,13 @@ struct group_norm_option<Epsilon<Value>> {
   using rules = mp::mp_list<rule::epsilon_above_zero<Value>>;
 };
 template <std::size_t Groups, class... Options, class X>
-struct layer_rules<GroupNorm<Groups, Options...>, X> {
+struct layer_rules<in_order::GroupNorm<Groups, Options...>, X> {
   using type = mp::mp_append<
-      mp::mp_list<rule::input_matches<X, GroupNorm<Groups, Options...>, Number<typename X::Element>>,
-                  rule::norm_groups_divide_channels<GroupNorm<Groups, Options...>, Groups, typename X::Shape>>,
+      mp::mp_list<
+          rule::input_matches<X, in_order::GroupNorm<Groups, Options...>, Number<typename X::Element>>,
+          rule::norm_groups_divide_channels<in_order::GroupNorm<Groups, Options...>, Groups, typename X::Shape>>,
       typename group_norm_option<Options>::rules...,
-      mp::mp_list<rule::group_norm_takes_option<GroupNorm<Groups, Options...>, (sizeof...(Options) <= 1)>>>;
+      mp::mp_list<rule::group_norm_takes_option<in_order::GroupNorm<Groups, Options...>, (sizeof...(Options) <= 1)>>>;
 };
 /// Of a layer that takes numbers, for each position. Tokens, which have no channels yet, are one mistake.
 template <class Layer, class X, std::size_t most_axes = 2>

@@ -21,17 +21,17 @@ inline constexpr bool ends_with_bias = false;
 template <std::size_t Width>
 inline constexpr bool ends_with_bias<Linear<Width>> = true;
 template <std::size_t Channels, auto Window, auto... Options>
-inline constexpr bool ends_with_bias<Conv2d<Channels, Window, Options...>> =
-    Conv2d<Channels, Window, Options...>::options.bias;
+inline constexpr bool ends_with_bias<in_order::Conv2d<Channels, Window, Options...>> =
+    in_order::Conv2d<Channels, Window, Options...>::options.bias;
 template <std::size_t Channels, auto Window, auto... Options>
-inline constexpr bool ends_with_bias<Conv1d<Channels, Window, Options...>> =
-    Conv1d<Channels, Window, Options...>::options.bias;
+inline constexpr bool ends_with_bias<in_order::Conv1d<Channels, Window, Options...>> =
+    in_order::Conv1d<Channels, Window, Options...>::options.bias;
 template <std::size_t Channels, auto Window, auto... Options>
-inline constexpr bool ends_with_bias<Conv3d<Channels, Window, Options...>> =
-    Conv3d<Channels, Window, Options...>::options.bias;
+inline constexpr bool ends_with_bias<in_order::Conv3d<Channels, Window, Options...>> =
+    in_order::Conv3d<Channels, Window, Options...>::options.bias;
 template <std::size_t Channels, auto Window, auto... Options>
-inline constexpr bool ends_with_bias<ConvTranspose2d<Channels, Window, Options...>> =
-    ConvTranspose2d<Channels, Window, Options...>::options.bias;
+inline constexpr bool ends_with_bias<in_order::ConvTranspose2d<Channels, Window, Options...>> =
+    in_order::ConvTranspose2d<Channels, Window, Options...>::options.bias;
 template <regimen::detail::InSequence Layer>
 inline constexpr bool ends_with_bias<Layer> = ends_with_bias<regimen::detail::last_child<Layer>>;
 // Where one branch alone has a bias, it stands beside something else, as in a Residual.
@@ -44,10 +44,11 @@ struct begins_with_norm {
   using rules = mp::mp_list<>;
 };
 template <class... Options>
-struct begins_with_norm<BatchNorm<Options...>> {
+struct begins_with_norm<in_order::BatchNorm<Options...>> {
   template <class Before>
-  using rules = mp::mp_list<rule::bias_is_felt<Before, BatchNorm<Options...>,
-                                               BatchNorm<Options...>::Chosen::after_bias || !ends_with_bias<Before>>>;
+  using rules =
+      mp::mp_list<rule::bias_is_felt<Before, in_order::BatchNorm<Options...>,
+                                     in_order::BatchNorm<Options...>::Chosen::after_bias || !ends_with_bias<Before>>>;
 };
 template <regimen::detail::InSequence Layer>
 struct begins_with_norm<Layer> : begins_with_norm<regimen::detail::first_child<Layer>> {};

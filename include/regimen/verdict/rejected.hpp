@@ -109,6 +109,13 @@ template <class Broken, std::size_t Index>
 using speech =
     typename boost::mp11::mp_at_c<boost::mp11::mp_push_back<Broken, silent, silent, silent>, Index>::must_hold;
 
+/// A member of a refused Trainer or Inference whose first rule does not speak where it is broken, but when the program is linked.
+template <class Broken>
+struct unlinked {};
+template <class First, class... Others>
+  requires requires { typename First::struct_without_a_model; }
+struct unlinked<boost::mp11::mp_list<First, Others...>> : First::struct_without_a_model {};
+
 /// The update rule of a recipe, or Default, whatever else in the recipe is wrong; so the
 /// names of its options are known.
 template <class Default, class... Policies>

@@ -145,25 +145,25 @@ template <Combinator Layer, class X, class Roles>
 struct check_layer<Layer, X, Roles>
     : mp::mp_apply<check_branches, mp::mp_append<mp::mp_list<Layer, X, Roles>, typename children<Layer>::type>> {};
 template <class HeadCount, class... Options, class X, class Roles>
-struct check_layer<SelfAttention<HeadCount, Options...>, X, Roles> {
-  using broken = broken_of<typename layer_rules<SelfAttention<HeadCount, Options...>, X>::type>;
+struct check_layer<in_order::SelfAttention<HeadCount, Options...>, X, Roles> {
+  using broken = broken_of<typename layer_rules<in_order::SelfAttention<HeadCount, Options...>, X>::type>;
   using Output = X;
   // At most: what lies between the products is as wide as q, k and v, or narrower.
   static constexpr double between = [] {
-    using Layout = typename SelfAttention<HeadCount, Options...>::Layout;
+    using Layout = typename in_order::SelfAttention<HeadCount, Options...>::Layout;
     return Layout::heads == 0 ? 0.0 : double(Layout::all) * double(Layout::width_in(X::columns));
   }();
   static constexpr Contents contents{
       3 * double(X::rows) * (between + double(X::columns)) + 2 * (double(X::columns) + 1) * (between + 1), true};
 };
 template <class Name, class HeadCount, class... Options, class X, class Roles>
-struct check_layer<CrossAttention<Name, HeadCount, Options...>, X, Roles> {
-  using broken = broken_of<typename layer_rules<CrossAttention<Name, HeadCount, Options...>, X>::type>;
+struct check_layer<in_order::CrossAttention<Name, HeadCount, Options...>, X, Roles> {
+  using broken = broken_of<typename layer_rules<in_order::CrossAttention<Name, HeadCount, Options...>, X>::type>;
   using Output = X;
   // At most, as of SelfAttention, of both texts.
   static constexpr Contents contents{
       [] {
-        using Layout = typename CrossAttention<Name, HeadCount, Options...>::Layout;
+        using Layout = typename in_order::CrossAttention<Name, HeadCount, Options...>::Layout;
         if constexpr (Layout::heads == 0 || !mp::mp_empty<broken>::value) return 0.0;
         else {
           using Text = Value<typename X::Element, typename Name::Shape>;

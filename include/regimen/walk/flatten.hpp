@@ -272,13 +272,13 @@ struct with_parts<Done, At, mp::mp_list<Parts...>> {
       typename Done::template with<typename At::template named<typename Parts::Layer, typename Parts::Label>...>;
 };
 template <class Done, class At, class HeadCount, class... Options, class... Rest>
-struct Writer<Done, At, SelfAttention<HeadCount, Options...>, Rest...>
-    : Writer<typename with_parts<Done, At, typename SelfAttention<HeadCount, Options...>::Parts>::type,
+struct Writer<Done, At, in_order::SelfAttention<HeadCount, Options...>, Rest...>
+    : Writer<typename with_parts<Done, At, typename in_order::SelfAttention<HeadCount, Options...>::Parts>::type,
              typename At::next, Rest...> {};
 
 template <class Done, class At, class Name, class HeadCount, class... Options, class... Rest>
-struct Writer<Done, At, CrossAttention<Name, HeadCount, Options...>, Rest...>
-    : Writer<typename with_parts<Done, At, typename CrossAttention<Name, HeadCount, Options...>::Parts>::type,
+struct Writer<Done, At, in_order::CrossAttention<Name, HeadCount, Options...>, Rest...>
+    : Writer<typename with_parts<Done, At, typename in_order::CrossAttention<Name, HeadCount, Options...>::Parts>::type,
              typename At::next, Rest...> {};
 
 /// Replaces neighbours by their fused form. Names and, within rounding, results stay the same.

@@ -1,0 +1,158 @@
+// regimen/layer/in_order.hpp — layers with options: one type for one meaning, in whatever order and form it is written.
+//
+// Conv2d<64, 7, Stride<2>, Padding<3>> and Conv2d<64, std::size_t{7}, Padding<3>, Stride<2>, Dilation<1>> are both
+// in_order::Conv2d<64, 7, Stride<2>, Padding<3>>, which is the name that compilers show, and which a program may write,
+// too. So a policy that names a layer means every layer like it. docs/why/identity.md says why the public name is an alias.
+//
+// What has no order, since an option is unknown, or given twice, stays as it is written, and is refused by its rule.
+#pragma once
+
+#include <regimen/core/ratio.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/window.hpp>
+
+#include <boost/mp11/algorithm.hpp>
+#include <boost/mp11/list.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace regimen::detail {
+
+/// Where options stand in order.
+///   from    the options that stand at each place, by where they are written     count   how many of them are left
+///   sound   whether each has a place of its own
+template <std::size_t size>
+struct OptionOrder {
+  std::array<std::size_t, size + 1> from{};
+  std::size_t count = 0;
+  bool sound = true;
+};
+/// The place of an option that no layer has.
+inline constexpr int unknown_option = 99;
+/// Where an option stands, and whether what it says is so without it.
+struct OptionPlace {
+  int place = unknown_option;
+  bool needless = false;
+};
+/// By the place of each; the last place is no option's.
+template <std::size_t size>
+constexpr OptionOrder<size> order_of(const std::array<OptionPlace, size + 1>& places) {
+  OptionOrder<size> order;
+  for (int place = 0; place < 12; ++place) {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      if (places[i].place != place) continue;
+      ++found;
+      if (!places[i].needless) order.from[order.count++] = i;
+    }
+    order.sound = order.sound && found <= 1;
+  }
+  for (std::size_t i = 0; i < size; ++i) order.sound = order.sound && places[i].place != unknown_option;
+  return order;
+}
+
+// ---- options that are values
+
+/// Of an option that is a value: its place, and the number for which it says nothing.
+struct ValuePlace {
+  int place = unknown_option;
+  std::size_t needless = ~std::size_t{0};
+};
+template <class Option>
+inline constexpr ValuePlace value_place{};
+template <>
+inline constexpr ValuePlace value_place<StrideOption>{0, 1};
+template <>
+inline constexpr ValuePlace value_place<PaddingOption>{1, 0};
+template <>
+inline constexpr ValuePlace value_place<LinearOption>{9};
+template <class Option>
+constexpr OptionPlace place_of_option(Option option) {
+  constexpr ValuePlace of = value_place<Option>;
+  return {of.place, static_cast<std::size_t>(option) == of.needless};
+}
+template <auto value_>
+struct OptionValue final {
+  static constexpr auto value = value_;
+};
+
+/// A number as it is written by itself: an int, if it fits.
+template <std::size_t number>
+constexpr auto number_alone() {
+  if constexpr (number <= std::size_t{(std::numeric_limits<int>::max)()}) return static_cast<int>(number);
+  else return number;
+}
+
+/// A layer whose options are sound.   Window   in its shortest form
+template <template <std::size_t, auto, auto...> class Layer, std::size_t Channels, auto Window, auto... Options>
+struct values_in_order {
+ private:
+  using Given = boost::mp11::mp_list<OptionValue<Options>...>;
+  static constexpr OptionOrder<sizeof...(Options)> order =
+      order_of<sizeof...(Options)>({place_of_option(Options)..., OptionPlace{}});
+  static_assert(order.sound);
+  template <std::size_t... i>
+  static auto ordered(std::index_sequence<i...>)
+      -> boost::mp11::mp_identity<Layer<Channels, Window, boost::mp11::mp_at_c<Given, order.from[i]>::value...>>;
+
+ public:
+  using type = typename decltype(ordered(std::make_index_sequence<order.count>{}))::type;
+};
+/// The same; or, if its options are not sound, as they are.
+template <template <std::size_t, auto, auto...> class Layer, bool sound, std::size_t Channels, auto Window,
+          auto shortest, auto... Options>
+struct values_in_order_if {
+  using type = Layer<Channels, Window, Options...>;
+};
+template <template <std::size_t, auto, auto...> class Layer, std::size_t Channels, auto Window, auto shortest,
+          auto... Options>
+struct values_in_order_if<Layer, true, Channels, Window, shortest, Options...>
+    : values_in_order<Layer, Channels, shortest, Options...> {};
+
+// ---- options that are types
+
+/// The place of an option. No layer has two of one place.
+template <class Option>
+inline constexpr OptionPlace option_place{};
+
+/// A Ratio without a common factor.
+template <class Option>
+struct reduced_option {
+  using type = Option;
+};
+template <template <class> class Option, std::intmax_t Numerator, std::intmax_t Denominator>
+  requires(Numerator > 0 && Denominator > 0)
+struct reduced_option<Option<Ratio<Numerator, Denominator>>> {
+  static constexpr std::intmax_t factor = std::gcd(Numerator, Denominator);
+  using type = Option<Ratio<Numerator / factor, Denominator / factor>>;
+};
+
+/// A list of options; as they are, if they are not sound.
+template <class... Options>
+struct types_in_order {
+ private:
+  using Reduced = boost::mp11::mp_list<typename reduced_option<Options>::type...>;
+  static constexpr OptionOrder<sizeof...(Options)> order =
+      order_of<sizeof...(Options)>({option_place<typename reduced_option<Options>::type>..., OptionPlace{}});
+  template <std::size_t... i>
+  static auto ordered(std::index_sequence<i...>)
+      -> boost::mp11::mp_list<boost::mp11::mp_at_c<Reduced, order.from[i]>...>;
+
+ public:
+  static constexpr bool sound = order.sound;
+  using type = boost::mp11::mp_if_c<sound, decltype(ordered(std::make_index_sequence<order.count>{})),
+                                    boost::mp11::mp_list<Options...>>;
+};
+template <>
+struct types_in_order<> {
+  static constexpr bool sound = true;
+  using type = boost::mp11::mp_list<>;
+};
+
+}  // namespace regimen::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,16 @@
+// A number of inputs alone: an input says what its numbers are.
+// compiler: (type/value mismatch at argument|template argument for template type parameter must be a type|expected a type specifier)
+#include <regimen/regimen.hpp>
+
+using namespace regimen;
+
+#ifndef REGIMEN_MISUSE
+struct Net : Model<Input<Vector<784>>, Linear<16>, Relu, Linear<4>> {};
+#else
+struct Net : Model<Input<784>, Linear<16>, Relu, Linear<4>> {};
+#endif
+
+int main() {
+  Trainer<Net, Batch<8>> trainer{{.seed = 3}};
+  trainer.fit(Fake(), {.steps = 3});
+}
