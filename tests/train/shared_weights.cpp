@@ -46,7 +46,7 @@ bool equal(const std::vector<T>& a, const std::vector<T>& b) {
 /// Repeats `attempt` until it says so, or gives up after a time that no machine needs.
 template <class Attempt>
 bool in_time(const Attempt& attempt) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (std::chrono::steady_clock::now() < end)
     if (attempt()) return true;
   return false;
