@@ -1,5 +1,10 @@
 // regimen/regimen.hpp — everything a program that trains includes.
+//
+// X11's headers may stand before it or behind it. In their files `None` stays X11's macro; leave `Checkpoint<None>` and its
+// like out there, which are what Trainer takes without them.
 #pragma once
+
+#pragma push_macro("None")
 
 #include <regimen/data/fake.hpp>
 #include <regimen/data/idx.hpp>
@@ -54,4 +59,5 @@
 #include <regimen/train/generate.hpp>
 #include <regimen/train/inference.hpp>
 #include <regimen/train/trainer.hpp>
+#pragma pop_macro("None")
 // SPDX-License-Identifier: Apache-2.0

@@ -51,7 +51,7 @@ Environment without(Environment base, const std::vector<std::string>& names) {
 TEST_CASE("no launcher: alone") {
   const Membership world =
       of({{"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}, {"SLURM_NTASKS", "1"}, {"PATH", "/bin"}});
-  CHECK((world.launcher == Launcher::None && world.rank == 0 && world.size == 1 && !world.local_rank));
+  CHECK((world.launcher == Launcher::Alone && world.rank == 0 && world.size == 1 && !world.local_rank));
   CHECK_NOTHROW(refuse_other_ranks(world));
 }
 

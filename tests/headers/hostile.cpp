@@ -1,4 +1,4 @@
-// Every header of the library after macros that other headers define: windows.h, complex.h, sys/param.h and Qt.
+// Every header of the library after macros that other headers define: windows.h, complex.h, sys/param.h, Qt and X11.
 // The standard library and the dependencies come first, as they are not ours to mend.
 #include <algorithm>
 #include <array>
@@ -121,5 +121,17 @@
 #define slots this_is_the_macro_slots
 #define emit this_is_the_macro_emit
 #define foreach this_is_the_macro_foreach
+// X11's.
+#define None 0L
+#define Success 0
+#define Bool int
+#define Status int
+#define True 1
+#define False 0
+#define Always 2
+#define Above 0
+#define Below 1
+#define Complex 0
+#define Convex 2
 
 #include <everything.hpp>

@@ -4,7 +4,7 @@
 // names: 6291456
 // names: regimen::rule::Exceeds<
 // names: regimen::rule::Either<regimen::Batch<103>
-// names: regimen::Owner<regimen::Linear<256>
+// names: regimen::rule::Owner<regimen::Linear<256>
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

@@ -4,7 +4,7 @@
 // names: 20971520
 // names: regimen::rule::Exceeds<
 // names: regimen::Batch<334>
-// names: regimen::Owner<
+// names: regimen::rule::Owner<
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

@@ -3,7 +3,7 @@
 // names: 67108864
 // names: regimen::rule::Exceeds<
 // names: regimen::rule::StateAlone<
-// names: regimen::Owner<regimen::Linear<4096>
+// names: regimen::rule::Owner<regimen::Linear<4096>
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

@@ -1,5 +1,7 @@
 // The second of two translation units that include every header.
 #include <everything.hpp>
 
+#include "../headers/names.hpp"
+
 int second();
 int second() { return 0; }

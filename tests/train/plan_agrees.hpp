@@ -38,7 +38,7 @@ std::size_t agrees(const char* what) {
     CHECK(same(Recipe::walk_step(batch), Recipe::walk_step(batch, true)));
     CHECK(same(Recipe::walk_evaluation(batch), Recipe::walk_evaluation(batch, true)));
   }
-  for (const Report::Line& line : constant.largest) CHECK(line.bytes() <= constant.peak);
+  for (const detail::LiveTensors::Line& line : constant.largest) CHECK(line.bytes() <= constant.peak);
   CHECK(constant.largest[0].item.path.digits == now.largest[0].item.path.digits);
   return constant.peak;
 }

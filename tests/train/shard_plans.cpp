@@ -90,7 +90,7 @@ TEST_CASE("where ZeRO-3 takes more, the plan names the unit that is gathered") {
   CHECK(three.kept < two.kept);
   CHECK(three.peak > two.peak);
   std::string gathered;
-  for (const Report::Line& line : three.largest)
+  for (const detail::LiveTensors::Line& line : three.largest)
     if (line.item.kind == MemoryKind::communication) gathered += line.item.path.name;
   CHECK(gathered.find("linear") != std::string::npos);
 }

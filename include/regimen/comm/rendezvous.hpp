@@ -15,7 +15,7 @@
 
 namespace regimen::comm {
 
-enum class Launcher : unsigned char { None, Torchrun, OpenMpi, Slurm };
+enum class Launcher : unsigned char { Alone, Torchrun, OpenMpi, Slurm };
 constexpr const char* name_of_launcher(Launcher launcher) {
   constexpr const char* names[] = {"no launcher", "torchrun", "Open MPI", "Slurm"};
   return names[static_cast<std::size_t>(launcher)];
@@ -23,7 +23,7 @@ constexpr const char* name_of_launcher(Launcher launcher) {
 
 /// A process's rank among `size`; without a launcher, rank 0 of 1.
 struct Membership final {
-  Launcher launcher = Launcher::None;
+  Launcher launcher = Launcher::Alone;
   std::size_t rank = 0, size = 1;
   std::optional<std::size_t> local_rank;  // on its machine; empty if the launcher does not give it
   std::string address;                    // where rank 0 listens for comm::Tcp; empty if not given

@@ -50,8 +50,10 @@ struct Transients {
   }
 };
 
+namespace detail {
+
 /// What was live at the peak. `copies` counts the same tensor in several iterations of a Repeat.
-struct Report {
+struct LiveTensors {
   struct Line {
     ArenaTensor item{};
     std::size_t copies = 0;
@@ -72,6 +74,8 @@ struct Report {
   }
 };
 
+}  // namespace detail
+
 /// The saved tensors, for a plan that was asked for a report. An entry stands for `copies` tensors, `stride` bytes
 /// apart: so iterations of a Repeat that the plan skips appear in the report, too.
 struct TensorLog {
@@ -82,7 +86,7 @@ struct TensorLog {
   static constexpr std::size_t limit = 4096;
   Entry entries[limit]{};
   std::size_t count = 0, snapshot_at = 0;
-  Report report{};
+  detail::LiveTensors report{};
 
   constexpr void push(const ArenaTensor& item) {
     if (count == limit) defect("more saved tensors than a report can hold");

@@ -104,7 +104,7 @@ class Cache final {
     std::array<std::mutex, 64> locks;  // who computes a value makes others wait that want it, and each 64th
   };
 
-  detail::Below<D> below_;
+  detail::Underlying<D> below_;
   std::shared_ptr<Kept> kept_;
 };
 

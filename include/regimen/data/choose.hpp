@@ -111,7 +111,7 @@ class Chosen final {
   static constexpr bool varies = data::varies<D>;
   static constexpr std::size_t height = detail::height<D>;
 
-  Chosen(detail::Below<D> below, Find find, std::size_t size, std::string label)
+  Chosen(detail::Underlying<D> below, Find find, std::size_t size, std::string label)
       : below_(std::move(below)), find_(std::move(find)), size_(size), label_(std::move(label)) {}
   std::size_t size() const { return size_; }
   std::string name() const { return below_.name() + label_; }
@@ -124,7 +124,7 @@ class Chosen final {
   }
 
  private:
-  detail::Below<D> below_;
+  detail::Underlying<D> below_;
   Find find_;
   std::size_t size_;
   std::string label_;
@@ -149,11 +149,11 @@ struct Listed final {
 };
 
 template <class D>
-auto slice(Below<D> below, std::size_t first, std::size_t count, std::string label) {
+auto slice(Underlying<D> below, std::size_t first, std::size_t count, std::string label) {
   return Chosen<D, From>(std::move(below), {first}, count, std::move(label));
 }
 template <class D>
-auto listed(Below<D> below, std::vector<std::size_t> index, std::string label) {
+auto listed(Underlying<D> below, std::vector<std::size_t> index, std::string label) {
   index.shrink_to_fit();
   const std::size_t size = index.size();
   return Chosen<D, Listed>(std::move(below), {std::make_shared<const std::vector<std::size_t>>(std::move(index))}, size,
@@ -167,7 +167,7 @@ inline void expect_as_many(const std::string& name, const char* stage, std::size
 
 /// result[i] = f(value i), for all values, from several threads. f also may be a predicate.
 template <class T, class D, class F>
-std::vector<T> all_of(const Below<D>& below, const F& f, const Opening& opening, const std::string& label) {
+std::vector<T> all_of(const Underlying<D>& below, const F& f, const Opening& opening, const std::string& label) {
   std::vector<T> result(below.size());
   scan(below.size(), opening, label.c_str() + 3, [&](std::size_t i) {
     decltype(auto) value = below.at(Key{.index = i});
@@ -208,7 +208,7 @@ inline constexpr bool may_choose = !varies<D> && rule::predicate_takes_value<F, 
 inline auto take(std::size_t n) {
   return detail::Pipe{[n]<class D>(D dataset) {
     detail::expect_as_many(dataset.name(), "take", dataset.size(), n);
-    return detail::slice(detail::Below<D>(std::move(dataset)), 0, n, " | take " + std::to_string(n));
+    return detail::slice(detail::Underlying<D>(std::move(dataset)), 0, n, " | take " + std::to_string(n));
   }};
 }
 template <class D>
@@ -221,7 +221,7 @@ inline auto skip(std::size_t n) {
   return detail::Pipe{[n]<class D>(D dataset) {
     const std::size_t size = dataset.size();
     detail::expect_as_many(dataset.name(), "skip", size, n);
-    return detail::slice(detail::Below<D>(std::move(dataset)), n, size - n, " | skip " + std::to_string(n));
+    return detail::slice(detail::Underlying<D>(std::move(dataset)), n, size - n, " | skip " + std::to_string(n));
   }};
 }
 template <class D>
@@ -237,7 +237,7 @@ auto skip(D dataset, std::size_t n) {
 inline auto shuffle(std::uint64_t seed) {
   return detail::Pipe{[seed]<class D>(D dataset) {
     const std::size_t size = dataset.size();
-    return Chosen<D, detail::Permuted>(detail::Below<D>(std::move(dataset)), {mix(seed, 0x5F), size}, size,
+    return Chosen<D, detail::Permuted>(detail::Underlying<D>(std::move(dataset)), {mix(seed, 0x5F), size}, size,
                                        " | shuffle");
   }};
 }
@@ -258,7 +258,7 @@ auto filter(P p, Opening opening = {}) {
     static_assert(sizeof(typename rule::predicate_takes_value<P, D>::must_hold));
     static_assert(sizeof(typename detail::GivesBool<P, D>::must_hold));
     if constexpr (detail::may_choose<detail::GivesBool, P, D>) {
-      const detail::Below<D> below(std::move(dataset));
+      const detail::Underlying<D> below(std::move(dataset));
       const auto is_true = [&](auto&& value) { return static_cast<bool>(p(static_cast<decltype(value)&&>(value))); };
       const auto stays = detail::all_of<std::uint8_t>(below, is_true, opening, " | filter");
       std::vector<std::size_t> index;
@@ -291,7 +291,7 @@ auto by_length(Length length, Opening opening = {}) {
     static_assert(sizeof(typename rule::predicate_takes_value<Length, D>::must_hold));
     static_assert(sizeof(typename detail::GivesNumber<Length, D>::must_hold));
     if constexpr (detail::may_choose<detail::GivesNumber, Length, D>) {
-      const detail::Below<D> below(std::move(dataset));
+      const detail::Underlying<D> below(std::move(dataset));
       const auto lengths = detail::all_of<double>(below, length, opening, " | by_length");
       for (std::size_t i = 0; i < lengths.size(); ++i)
         if (std::isnan(lengths[i]))
@@ -328,7 +328,7 @@ inline auto split(double fraction) {
     static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
     detail::expect_fraction(dataset.name(), fraction);
     const std::size_t size = dataset.size(), first = static_cast<std::size_t>(std::floor(double(size) * fraction));
-    const detail::Below<D> below(std::move(dataset));
+    const detail::Underlying<D> below(std::move(dataset));
     return Split<Chosen<D, detail::From>>{detail::slice(below, 0, first, " | train"),
                                           detail::slice(below, first, size - first, " | validation")};
   }};
@@ -345,7 +345,7 @@ auto split(double fraction, By by, Opening opening = {}) {
     static_assert(sizeof(typename rule::predicate_takes_value<By, D>::must_hold));
     static_assert(sizeof(typename detail::GivesHashed<By, D>::must_hold));
     if constexpr (detail::may_choose<detail::GivesHashed, By, D>) {
-      const detail::Below<D> below(std::move(dataset));
+      const detail::Underlying<D> below(std::move(dataset));
       detail::expect_fraction(below.name(), fraction);
       const auto hash = [&](auto&& value) { return detail::hash_of(by(static_cast<decltype(value)&&>(value))); };
       const auto hashes = detail::all_of<std::uint64_t>(below, hash, opening, " | split");

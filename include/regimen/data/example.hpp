@@ -90,12 +90,12 @@ class Example final {
   std::int64_t integer(std::string_view name) const { return integers(one(name)).front(); }
 
  private:
-  enum Kind : unsigned { None = 0, Strings = 1, Floats = 2, Integers = 3 };  // fields of Feature
+  enum Kind : unsigned { Absent = 0, Strings = 1, Floats = 2, Integers = 3 };  // fields of Feature
   struct Feature {
     std::string_view name;
     std::span<const std::byte> list;  // the message BytesList, FloatList or Int64List
     std::size_t count = 0;
-    Kind kind = None;
+    Kind kind = Absent;
   };
   using Reader = detail::ProtoReader;
 
@@ -168,7 +168,7 @@ class Example final {
         ++feature.count;
       });
     }
-    if (feature.count == 0) feature.kind = None, feature.list = {};
+    if (feature.count == 0) feature.kind = Absent, feature.list = {};
   }
   /// f(reader that stands before a number), for packed numbers and others.
   void for_each_number(const Feature& feature, auto&& f) const {
@@ -201,7 +201,7 @@ class Example final {
   }
   const Feature& expect(std::string_view name, Kind kind) const {
     const Feature& feature = expect(name);
-    if (feature.kind != kind && feature.kind != None) throw Error(where(name), words(kind), words(feature.kind));
+    if (feature.kind != kind && feature.kind != Absent) throw Error(where(name), words(kind), words(feature.kind));
     return feature;
   }
   /// The name of a feature, which has one value.

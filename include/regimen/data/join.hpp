@@ -38,7 +38,7 @@ class Parts final {
   static constexpr bool agree = one_value<D...>, varies = any_varies<D...>;
   static constexpr std::size_t height = greatest_height<D...>;
 
-  explicit Parts(D... datasets) : parts_(Below<D>(std::move(datasets))...) {}
+  explicit Parts(D... datasets) : parts_(Underlying<D>(std::move(datasets))...) {}
   Value at(std::size_t part, const Key& key) const { return at_part<0>(part, key); }
   void for_each(const auto& f) const {
     std::apply([&](const auto&... part) { (f(part), ...); }, parts_);
@@ -51,7 +51,7 @@ class Parts final {
       if (part != I) return at_part<I + 1>(part, key);
     return std::get<I>(parts_).at(key);
   }
-  std::tuple<Below<D>...> parts_;
+  std::tuple<Underlying<D>...> parts_;
 };
 template <class D>
 class PartsOfOneType final {
@@ -65,11 +65,11 @@ class PartsOfOneType final {
   }
   Value at(std::size_t part, const Key& key) const { return parts_[part].at(key); }
   void for_each(const auto& f) const {
-    for (const Below<D>& part : parts_) f(part);
+    for (const Underlying<D>& part : parts_) f(part);
   }
 
  private:
-  std::vector<Below<D>> parts_;
+  std::vector<Underlying<D>> parts_;
 };
 
 /// Which value of which part; in a mixture also of which of the part's epochs.

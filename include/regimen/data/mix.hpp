@@ -160,7 +160,7 @@ class Mixed final {
   std::size_t bytes() const { return below_.bytes(); }
 
  private:
-  detail::Below<D> below_;
+  detail::Underlying<D> below_;
   How how_;
   std::shared_ptr<detail::Meter> meter_;
 };

@@ -57,7 +57,7 @@ class Samples final {
  private:
   static constexpr std::size_t height = detail::height<D> + 1;
 
-  detail::Below<D> below_;
+  detail::Underlying<D> below_;
   Write write_;
   std::shared_ptr<detail::Meter> meter_;
 };

@@ -71,11 +71,11 @@ inline constexpr std::size_t height = [] {
 
 /// The dataset that a stage stands on. Copies share one meter, which times it if it is no stage itself.
 template <Dataset D>
-class Below final {
+class Underlying final {
  public:
   static constexpr bool is_stage = requires(const D& d, std::vector<Timing>& all) { d.timings(all); };
 
-  explicit Below(D dataset) : dataset_(std::move(dataset)) {
+  explicit Underlying(D dataset) : dataset_(std::move(dataset)) {
     if constexpr (!is_stage) meter_ = std::make_shared<Meter>();
   }
   std::size_t size() const { return dataset_.size(); }
@@ -114,7 +114,7 @@ class Below final {
   }
 }
 template <Dataset D>
-[[noreturn, gnu::cold, gnu::noinline]] void refuse_value(const Below<D>& below, const std::string& stage,
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_value(const Underlying<D>& below, const std::string& stage,
                                                          const Key& key) {
   refuse_value(value_text(stage, key.index, below.place(key)));
 }
@@ -172,7 +172,7 @@ class Map final {
   /// Two stages that draw do not draw the same.
   static Key own(const Key& key) { return {key.index, key.epoch, mix(key.seed, height)}; }
 
-  detail::Below<D> below_;
+  detail::Underlying<D> below_;
   F f_;
   std::string label_;
   std::shared_ptr<detail::Meter> meter_;

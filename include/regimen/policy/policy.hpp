@@ -36,6 +36,9 @@ struct graph final : Axis { template <class P> struct decided_by { using graph =
 // clang-format on
 }  // namespace axis
 
+#ifdef None  // X11's, a macro for 0: no name None could be. regimen.hpp puts it back at its end
+#undef None
+#endif
 /// Switches an axis off: `Checkpoint<None>`, `Clip<None>`, `Debug<None>`, `LossScale<None>`.
 struct None final {};
 

@@ -46,7 +46,7 @@ struct MemoryPlan final {
   std::size_t batch = 0, micro_batches = 1, ranks = 1, parameters = 0, trained = 0;
   std::size_t peak = 0, peak_of_live = 0, kept = 0, gaps = 0, padding = 0;
   std::array<std::size_t, memory_kinds> kinds{};
-  std::array<Report::Line, 10> largest{};
+  std::array<regimen::detail::LiveTensors::Line, 10> largest{};
   Cost forward{}, backward{}, update{};
   std::array<plan::UnalignedRows, 4> unaligned{};
   std::size_t budget = 0;
@@ -148,7 +148,7 @@ struct MemoryPlan final {
       text += "\n";
     }
     text += "largest at the peak:\n";
-    for (const Report::Line& entry : largest) {
+    for (const regimen::detail::LiveTensors::Line& entry : largest) {
       if (entry.copies == 0) break;
       line("  %10.2f %s  %-13s ", size(entry.bytes()), unit,
            memory_kind_names[static_cast<std::size_t>(entry.item.kind)]);
@@ -211,7 +211,7 @@ constexpr std::size_t largest_batch_within() {
 }
 
 /// The live tensors at the peak, as the log of a walk reports them.
-constexpr void describe_peak(MemoryPlan& plan, const auto& arena, const Report& live) {
+constexpr void describe_peak(MemoryPlan& plan, const auto& arena, const regimen::detail::LiveTensors& live) {
   plan.peak = arena.peak;
   plan.peak_of_live = arena.peak_of_live;
   plan.kinds = live.bytes_by_kind;

@@ -124,8 +124,8 @@ struct Recipe {
 
   /// A second pass over the larger of step and evaluation: the first pass found the time of the peak, this one logs the
   /// live tensors at that time.
-  static constexpr Report live_at_peak(std::size_t batch_size, std::size_t world, const Walked& step,
-                                       const Walked& evaluation) {
+  static constexpr regimen::detail::LiveTensors live_at_peak(std::size_t batch_size, std::size_t world,
+                                                             const Walked& step, const Walked& evaluation) {
     const bool training = step.peak >= evaluation.peak;
     TensorLog log{};
     log.snapshot_at = (training ? step : evaluation).peak_event;
@@ -134,7 +134,7 @@ struct Recipe {
     return log.report;
   }
   static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world, const Walked& step,
-                                        const Walked& evaluation, const Report& tensors) {
+                                        const Walked& evaluation, const regimen::detail::LiveTensors& tensors) {
     MemoryPlan made{};
     made.batch = batch_size;
     made.micro_batches = micro_batches;
@@ -162,7 +162,8 @@ struct Recipe {
   // Constants of their own: compilers count the steps of each constant expression apart.
   static constexpr Walked step_walked = summary(walk_step(batch, false, nullptr, planned_ranks, nullptr)),
                           evaluation_walked = summary(walk_evaluation(batch, false, nullptr, planned_ranks));
-  static constexpr Report live = live_at_peak(batch, planned_ranks, step_walked, evaluation_walked);
+  static constexpr regimen::detail::LiveTensors live =
+      live_at_peak(batch, planned_ranks, step_walked, evaluation_walked);
   static constexpr MemoryPlan plan = make_plan(batch, planned_ranks, step_walked, evaluation_walked, live);
   /// An operation that the device lacks, of a step, or of an evaluation alone.
   static constexpr typename Planned::Engine::Lacking lacking =

@@ -12,9 +12,11 @@
 
 namespace regimen {
 
+namespace rule {
 /// An owner of memory in an error: a layer, the iteration over all Repeats, and how many bytes.
 template <class Layer, std::size_t Iteration, std::size_t Bytes>
 struct Owner final {};
+}  // namespace rule
 
 namespace train {
 
@@ -79,9 +81,9 @@ constexpr auto owner_at() {
 }
 
 template <class Recipe, std::size_t line>
-using owner_of_line =
-    Owner<typename decltype(owner_at<typename Recipe::Bound, Recipe::plan.largest[line].item.path.digits>())::type,
-          static_cast<std::size_t>(Recipe::plan.largest[line].item.path.iteration), Recipe::plan.largest[line].bytes()>;
+using owner_of_line = rule::Owner<
+    typename decltype(owner_at<typename Recipe::Bound, Recipe::plan.largest[line].item.path.digits>())::type,
+    static_cast<std::size_t>(Recipe::plan.largest[line].item.path.iteration), Recipe::plan.largest[line].bytes()>;
 
 }  // namespace train
 }  // namespace regimen

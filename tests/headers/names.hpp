@@ -1,0 +1,99 @@
+// Names that programs with `using namespace regimen` are likely to have of their own: none of them is taken. A name that must
+// be taken from here, because the library is to have it for all to use, joins the list below, with its reason.
+#pragma once
+
+struct All {};
+struct Alpha {};
+struct Base {};
+struct Wire {};
+struct Sum {};
+struct Rank {};
+struct Values {};
+struct Statistics {};
+struct Masters {};
+struct Account {};
+struct Action {};
+struct Agent {};
+struct Beta {};
+struct Block {};
+struct Board {};
+struct Box {};
+struct Buffer {};
+struct Builder {};
+struct Camera {};
+struct Cell {};
+struct Chart {};
+struct Client {};
+struct Config {};
+struct Counter {};
+struct Curve {};
+struct Date {};
+struct Decoder {};
+struct Document {};
+struct Encoder {};
+struct Entry {};
+struct Environment {};
+struct Episode {};
+struct Event {};
+struct Experiment {};
+struct Factory {};
+struct Filter {};
+struct Frame {};
+struct Game {};
+struct Gamma {};
+struct Grid {};
+struct Handler {};
+struct Index {};
+struct Item {};
+struct Job {};
+struct Line {};
+struct Log {};
+struct Logger {};
+struct Matrix {};
+struct Mesh {};
+struct Message {};
+struct Network {};
+struct Node {};
+struct Other {};
+struct Owner {};
+struct Page {};
+struct Player {};
+struct Point {};
+struct Position {};
+struct Price {};
+struct Queue {};
+struct Range {};
+struct Record {};
+struct Report {};
+struct Result {};
+struct Row {};
+struct Server {};
+struct Session {};
+struct Settings {};
+struct Signal {};
+struct State {};
+struct Status {};
+struct Table {};
+struct Task {};
+struct Tensor {};
+struct Test {};
+struct Timer {};
+struct Train {};
+struct Word {};
+struct Worker {};
+
+// Taken, for a reason. Layers, losses, policies, metrics and sources have the field's own names, which is what a program writes:
+// Linear, Repeat, Batch, Accuracy, Text. What a program's own layer, loss, update rule or metric is written with: Value, Shape, View,
+// Parameter, Reads, Roles, Cost, Number, Scalars. What a program gets: Gradients, Evaluation, Used, Error. Concepts that it may ask:
+// Policy, Source. Part is the layer that takes one of several inputs. Arena, Path and Weights are no vocabulary, and stay until
+// the next version that may break programs.
+using namespace regimen;
+
+template <class... Own>
+inline constexpr int count = sizeof...(Own);
+static_assert(count<All, Alpha, Base, Wire, Sum, Rank, Values, Statistics, Masters, Account, Action, Agent, Beta, Block, Board,
+                    Box, Buffer, Builder, Camera, Cell, Chart, Client, Config, Counter, Curve, Date, Decoder, Document, Encoder,
+                    Entry, Environment, Episode, Event, Experiment, Factory, Filter, Frame, Game, Gamma, Grid, Handler, Index, Item,
+                    Job, Line, Log, Logger, Matrix, Mesh, Message, Network, Node, Other, Owner, Page, Player, Point, Position, Price,
+                    Queue, Range, Record, Report, Result, Row, Server, Session, Settings, Signal, State, Status, Table, Task, Tensor,
+                    Test, Timer, Train, Word, Worker> == 79);
