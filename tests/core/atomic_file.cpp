@@ -3,6 +3,7 @@
 
 #include "../temporary.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -10,9 +11,39 @@
 
 #include <cerrno>
 #include <csignal>
+#include <string>
+#include <vector>
 
 namespace {
 bool no_locks = false;
+/// What the file system was asked for since the last clear(), in order: "write NAME", "sync NAME", "rename NAME NAME".
+std::vector<std::string> requests;
+/// A sync of this name fails.
+std::string fails_to_sync = "none";
+
+std::string last_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string name_of(int file) {
+  char path[4096] = {};
+  const std::string link = "/proc/self/fd/" + std::to_string(file);
+  return ::readlink(link.c_str(), path, sizeof path - 1) > 0 ? last_of(path) : std::string();
+}
+}  // namespace
+/// In place of the system's: they note what they were asked for.
+extern "C" int fsync(int file) {
+  requests.push_back("sync " + name_of(file));
+  if (name_of(file) == fails_to_sync) {
+    errno = EIO;
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_fsync, file));
+}
+extern "C" int rename(const char* from, const char* to) noexcept {
+  requests.push_back("rename " + last_of(from) + " " + last_of(to));
+  return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+extern "C" ::ssize_t write(int file, const void* bytes, ::size_t count) {
+  requests.push_back("write " + name_of(file));
+  return ::syscall(SYS_write, file, bytes, count);
 }
 /// In place of the system's: file systems without locks, as Lustre is without -o flock.
 extern "C" int flock(int file, int operation) noexcept {
@@ -56,6 +87,35 @@ TEST_CASE("an atomic file replaces what was there, and leaves nothing beside it"
   write(path, {4});
   REQUIRE(test::get(path) == Bytes{4});
   REQUIRE(directory.files() == 1);
+}
+
+TEST_CASE("the bytes are on the disk before the name is, and the name after it") {
+  const test::Directory directory;
+  const std::string path = directory / "state", temporary = "state.tmp-" + std::to_string(::getpid()),
+                    folder = last_of(directory.path());
+  const auto saves = [&] {
+    requests.clear();
+    write(path, {1, 2, 3});
+    const std::vector<std::string> found = requests;  // a test's own output is written, too
+    return found;
+  };
+  const std::vector<std::string> expected{"write " + temporary, "sync " + temporary, "rename " + temporary + " state",
+                                          "sync " + folder};
+  CHECK(saves() == expected);
+  CHECK(saves() == expected);  // in the place of a file
+
+  // No name for what is not on the disk; and who cannot sync the name is told that it is there.
+  const auto error_of_sync = [&](const std::string& name, const Bytes& bytes) {
+    fails_to_sync = name;
+    const std::string error = error_of([&] { write(path, bytes); });
+    fails_to_sync = "none";
+    return error;
+  };
+  CHECK(says(error_of_sync(temporary, {4}), "found Input/output error; the file that was there before is untouched"));
+  CHECK(test::get(path) == Bytes{1, 2, 3});
+  CHECK(directory.files() == 1);
+  CHECK(says(error_of_sync(folder, {5}), "may not survive a loss of power"));
+  CHECK(test::get(path) == Bytes{5});
 }
 
 TEST_CASE("without commit nothing has happened") {

@@ -36,13 +36,13 @@ std::vector<std::int32_t> some_tokens(std::size_t count, std::size_t vocabulary)
 }
 
 template <class T, class G>
-auto gradient(const Case& c, bool add) {
+auto gradient(const Case& c, bool add, std::int32_t padding = -1) {
   return [=](Arena& arena) {
     op::EmbedBackward<T, G> o{};
     o.token = put_integers(arena, some_tokens(c.count, c.vocabulary)),
     o.d_y = arena.put<T>(values<T>(c.count * c.columns));
     o.d_table = arena.put<G>(values<G>(c.vocabulary * c.columns, 1, 2));
-    o.count = c.count, o.vocabulary = c.vocabulary, o.columns = c.columns, o.add = add;
+    o.count = c.count, o.vocabulary = c.vocabulary, o.columns = c.columns, o.add = add, o.padding = padding;
     return o;
   };
 }
@@ -71,9 +71,10 @@ TEMPLATE_LIST_TEST_CASE("the gradient of a table is summed in the order of the t
   using T = typename TestType::first_type;
   using G = typename TestType::second_type;
   for (const Case& c : cases)
-    for (const bool add : {false, true}) {
-      CAPTURE(c.count, c.vocabulary, c.columns, add);
-      is_the_cpu(room, gradient<T, G>(c, add),
+    for (const auto& [add, padding] :
+         {std::pair(false, -1), std::pair(true, -1), std::pair(false, 0), std::pair(true, 1)}) {
+      CAPTURE(c.count, c.vocabulary, c.columns, add, padding);
+      is_the_cpu(room, gradient<T, G>(c, add, padding),
                  [&](const Arena& arena, const auto& o) { return arena.get(o.d_table, c.vocabulary * c.columns); });
       // And its definition: the sum of each row in order, in S, rounded once.
       using S = statistic_t<T>;
@@ -82,12 +83,13 @@ TEMPLATE_LIST_TEST_CASE("the gradient of a table is summed in the order of the t
       std::vector<S> sums(before.size(), S(0));
       for (std::size_t i = 0; i < d_y.size(); ++i) {
         const std::size_t row = static_cast<std::uint32_t>(tokens[i / c.columns]);
-        if (row < c.vocabulary) sums[row * c.columns + i % c.columns] += static_cast<S>(d_y[i]);
+        if (row < c.vocabulary && tokens[i / c.columns] != padding)
+          sums[row * c.columns + i % c.columns] += static_cast<S>(d_y[i]);
       }
       Values expected(sums.size());
       for (std::size_t i = 0; i < sums.size(); ++i)
         expected[i] = number(rounded<G>(add ? double(static_cast<S>(before[i]) + sums[i]) : double(sums[i])));
-      in_every_way(room, gradient<T, G>(c, add), [&](const Arena& arena, const auto& o) {
+      in_every_way(room, gradient<T, G>(c, add, padding), [&](const Arena& arena, const auto& o) {
         CHECK(arena.get(o.d_table, expected.size()) == expected);
       });
     }

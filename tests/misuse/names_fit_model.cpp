@@ -1,5 +1,5 @@
 // A mapping to another library's names leaves a tensor of the model out.
-// expect: the names do not fit the model's tensors; map each, in order, in its shape
+// expect: the names do not fit the model's tensors; map each, in order, in its shape, or as absent\(\.\.\.\)
 // names: Net
 #include <regimen/models/names.hpp>
 #include <regimen/regimen.hpp>

@@ -1,5 +1,5 @@
 // The names of a Llama for a vision transformer.
-// expect: the names do not fit the model's tensors; map each, in order, in its shape
+// expect: the names do not fit the model's tensors; map each, in order, in its shape, or as absent\(\.\.\.\)
 // names: Net
 #include <regimen/models/llama.hpp>
 #include <regimen/models/vit.hpp>

@@ -6,11 +6,15 @@
 
 #include <regimen/engine/emulated/device.hpp>
 #include <regimen/optimizer/averaged.hpp>
+#include <regimen/optimizer/lamb.hpp>
 #include <regimen/optimizer/muon.hpp>
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/optimizer/split.hpp>
 
 #include <cmath>
+#include <cstddef>
+#include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,6 +32,72 @@ using Half = Ratio<1, 2>;
 
 /// In fp64 each step of an average rounds three times; ten steps, of numbers of size 1 or below.
 constexpr double roundings = 30 * 0x1p-53;
+
+/// All tensors of a saved state: weights, copies, optimizer state, averages.
+template <class Train>
+std::map<std::string, std::vector<std::byte>> tensors_of(Train& trainer, const ::test::Directory& folder) {
+  trainer.save(folder / "state");
+  const safetensors::File file(folder / "state");
+  std::map<std::string, std::vector<std::byte>> tensors;
+  for (const safetensors::Tensor& tensor : file.tensors())
+    tensors.emplace(tensor.name, std::vector<std::byte>(tensor.bytes.begin(), tensor.bytes.end()));
+  return tensors;
+}
+/// A step whose gradient is not finite changes no tensor of the state, and the next one goes on from there.
+template <class Train>
+void skips_a_step(Train& trainer) {
+  const ::test::Directory folder;
+  const auto before = tensors_of(trainer, folder);
+  std::vector<typename Train::Input> inputs(4 * 7, 1);
+  const std::vector<std::int32_t> targets{0, 1, 2, 3};
+  inputs[5] = std::numeric_limits<typename Train::Input>::infinity();
+  CHECK(!trainer.step(inputs, targets).applied);
+  for (const auto& [name, bytes] : tensors_of(trainer, folder)) {
+    INFO(name);
+    CHECK(bytes == before.at(name));
+  }
+  inputs[5] = 0;
+  CHECK(trainer.step(inputs, targets).applied);
+  std::size_t moved = 0;
+  for (const auto& [name, bytes] : tensors_of(trainer, folder)) moved += bytes != before.at(name);
+  CHECK(moved > 0);
+}
+template <class Rule, class... Policies>
+void skips_a_step_of(const char* what) {
+  INFO(what);
+  Trainer<Net, Batch<4>, Precision<fp64>, Optimizer<Rule>, Policies...> trainer;
+  trainer.fit(samples(), {.steps = 2, .progress = false});
+  skips_a_step(trainer);
+}
+/// What is read while the averages are in the weights' place is the averages, and what is read after it the weights; a copy
+/// that was read there is not written back. The program that calls parameters_changed() has changed nothing.
+template <class Train>
+void leaves_no_copy(Train& trainer) {
+  const auto weights = support::weights_of<double>(trainer);
+  const double loss = trainer.evaluate(samples()).loss;
+  std::vector<double> averages;
+  double averaged = 0;
+  trainer.with_average([&] {
+    averaged = trainer.evaluate(samples()).loss;
+    averages = support::weights_of<double>(trainer);
+    trainer.parameters_changed();
+    CHECK(trainer.evaluate(samples()).loss == averaged);
+  });
+  CHECK(averages != weights);
+  CHECK(averaged != loss);
+  trainer.parameters_changed();
+  CHECK(trainer.evaluate(samples()).loss == loss);
+  CHECK(support::weights_of<double>(trainer) == weights);
+  // What was read before is the program's to write to, still.
+  const auto mine = trainer.parameters();
+  trainer.with_average([&] { CHECK(support::weights_of<double>(trainer) == averages); });
+  mine[0].values[0] += 1;
+  trainer.parameters_changed();
+  CHECK(support::weights_of<double>(trainer)[0] == weights[0] + 1);
+  trainer.parameters()[0].values[0] = weights[0];
+  trainer.parameters_changed();
+  CHECK(support::weights_of<double>(trainer) == weights);
+}
 
 /// The averages are those of the weights that the steps left, and the steps are those of a Trainer without averages.
 template <class Rule, class... Policies>
@@ -53,6 +123,9 @@ void averages_what_it_trains(const char* what) {
   CHECK(support::weights_of<double>(trainer) == support::weights_of<double>(plain));
   CHECK(trainer.used().peak == trainer.planned().peak);
   CHECK(trainer.plan().kept > plain.plan().kept);
+  leaves_no_copy(trainer);
+  skips_a_step(trainer);
+  skips_a_step(plain);
 }
 
 }  // namespace
@@ -63,6 +136,13 @@ TEST_CASE("an average is that of the weights after each step, of every kind of r
   averages_what_it_trains<rules::Lamb>("whole tensors, on spans");
   averages_what_it_trains<Muon, Device<Emulated>>("on the device");
   averages_what_it_trains<Sgd, Device<Emulated>>("elements on the device");
+}
+
+TEST_CASE("a step that does not count leaves weights, state and averages of every group as they are") {
+  using Groups = Split<Matrices<Averaged<Muon, Half>>, Rest<Averaged<AdamW, Half>>>;
+  skips_a_step_of<Groups>("groups");
+  skips_a_step_of<Groups, Device<Emulated>>("groups on the device");
+  skips_a_step_of<Averaged<Lamb, Half>, Device<Emulated>>("norms by operations on the device");
 }
 
 TEST_CASE("of groups those are averaged that say so") {
@@ -160,6 +240,7 @@ TEST_CASE("averages in slices are those of ranks that keep everything") {
         if (trainer.evaluate(samples()).loss == loss) throw Error("averages", "another loss", "the same");
       });
       trainer.save_average(path);
+      trainer.parameters_changed();  // nothing has: what was read in with_average is not written back
       if (support::weights_of(trainer) != weights || trainer.evaluate(samples()).loss != loss)
         throw Error("weights", "the same", "others");
     });

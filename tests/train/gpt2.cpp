@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "support/tiny.hpp"
+#include "train/other_names.hpp"
 
 #include <regimen/comm/launch.hpp>
 #include <regimen/engine/cpu/device.hpp>
@@ -100,35 +101,10 @@ TEST_CASE("a GPT-2 that transformers saved gives the same logits here") {
 }
 
 TEST_CASE("and the same loss and gradients of it") {
-  // A step of plain SGD with rate 1 moves each weight by its gradient.
-  const auto tokens = recorded<std::int32_t>("tokens", {3, 12});
-  std::vector<std::int32_t> targets(tokens.size(), ignore_index);
-  for (std::size_t sample = 0; sample < 3; ++sample)
-    for (std::size_t t = 0; t + 1 < 12; ++t) targets[sample * 12 + t] = tokens[sample * 12 + t + 1];
-  using Descent = Trainer<Small, Batch<3>, Optimizer<Sgd>>;
-  Descent trainer{{.optimizer = {.learning_rate = 1}}};
-  hugging_face::load(trainer, model_file());
-  const std::vector<float> before = tiny::weights(trainer);
-  const StepResult result = trainer.step(tokens, targets);
-  CHECK(result.loss == Approx(double(recorded<double>("fp64.loss", {1})[0])).epsilon(tolerance));
-  const auto compare = [&](std::size_t index, const char* name) {
-    const auto parameter = trainer.parameters()[index];
-    const auto expected = recorded<double>(std::string("fp64.gradient.") + name, parameter.shape);
-    std::size_t begin = 0;
-    for (std::size_t i = 0; i < index; ++i) begin += trainer.parameters()[i].values.size();
-    double largest = 0, moved = 0, error = 0;
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      largest = std::max(largest, std::fabs(expected[i]));
-      moved = std::max(moved, std::fabs(double(before[begin + i])));
-      error = std::max(error, std::fabs(double(before[begin + i]) - double(parameter.values[i]) - expected[i]));
-    }
-    CHECK(error <=
-          4 * tolerance * largest + 0x1p-23 * (moved + largest));  // backward is twice as long; the weight is rounded
-  };
-  const std::size_t last = trainer.parameters().size() - 1;
-  compare(last, "transformer.wte.weight");
-  compare(0, "transformer.wpe.weight");
-  compare(last - 2, "transformer.ln_f.weight");
+  using Descent = Trainer<Small, Batch<3>, Precision<fp64>, Optimizer<Sgd>>;
+  const regimen::test::Recorded from("gpt2/gradients");
+  regimen::test::has_their_gradients<hugging_face::detail::gpt2_names<Small>, Descent>(
+      "gpt2", from.values<std::int32_t>("tokens"), from.values<std::int32_t>("targets"));
 }
 
 TEST_CASE("what is saved in the naming of Hugging Face comes back with the same bits, and is what was there") {

@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include "support/data.hpp"
 #include "support/weights.hpp"
+#include "train/other_names.hpp"
 
 #include <regimen/comm/launch.hpp>
 #include <regimen/models/llama.hpp>
@@ -119,39 +120,12 @@ void check_logits(const std::string& name) {
   }
 }
 
-/// A step of plain SGD with rate 1 moves each weight by its gradient.
 template <class Network>
 void check_gradients(const std::string& name) {
-  INFO(name);
-  const Recorded from(name + "/logits");
-  const auto tokens = from.values<std::int32_t>("tokens");
-  std::vector<std::int32_t> targets(tokens.size(), ignore_index);
-  for (std::size_t i = 0; i < tokens.size(); ++i)
-    if (i % 12 < 11) targets[i] = tokens[i + 1];
-  Trainer<Network, Batch<3>, Precision<fp64>, Optimizer<Sgd>> trainer{{.optimizer = {.learning_rate = 1}}};
-  const std::string theirs = support::recorded(name + "/model.safetensors").string();
-  names::load<hugging_face::llama_names<Network>>(trainer, theirs);
-  trainer.poison_dead_memory();
-  const double loss = trainer.step(tokens, targets).loss;
-  CHECK(trainer.used().peak == trainer.planned().peak);
-  CHECK(std::fabs(loss - from.values<double>("fp64.loss")[0]) <= 2 * exact * loss);
-  ::test::Directory directory;
-  names::save<hugging_face::llama_names<Network>>(trainer, directory / "after");
-  const safetensors::File before(theirs), after(directory / "after");
-  std::size_t compared = 0;
-  for (const safetensors::Tensor& tensor : from.file.tensors())
-    if (const std::string prefix = "fp64.gradient."; tensor.name.starts_with(prefix)) {
-      const std::string weight = tensor.name.substr(prefix.size());
-      INFO(weight);
-      std::vector<float> start(tensor.bytes.size() / 8);
-      std::vector<double> end(start.size()), moved;
-      before.copy<float>(weight, tensor.shape, start);
-      after.copy<double>(weight, tensor.shape, end);
-      for (std::size_t i = 0; i < end.size(); ++i) moved.push_back(double(start[i]) - end[i]);
-      CHECK(distance(moved, from.values<double>(tensor.name)) <= 4 * exact);  // backward is twice as long as forward
-      ++compared;
-    }
-  CHECK(compared == (Network::has_head_norms ? 3 : 2));
+  const Recorded from(name + "/gradients");
+  regimen::test::has_their_gradients<hugging_face::llama_names<Network>,
+                                     Trainer<Network, Batch<3>, Precision<fp64>, Optimizer<Sgd>>>(
+      name, from.values<std::int32_t>("tokens"), from.values<std::int32_t>("targets"));
 }
 
 using Numbers = std::vector<double>;

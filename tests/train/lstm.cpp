@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::size_t words = 11, window = 6;
 struct Untied final : LstmModel<words, window, 8, 2, Ratio<1, 4>> {};
+struct Plain final : LstmModel<words, window, 8, 2> {};
 struct Tied final : TiedLstmModel<words, window, 8, 2, Ratio<1, 4>> {};
 struct Whole final : TiedLstmModel<words, window, 8, 2> {};
 
@@ -58,6 +59,12 @@ TEST_CASE("a language model that PyTorch has trained gives the same logits here,
   is_that_of_pytorch<fp32>();
   is_that_of_pytorch<fp64>();
   regimen::test::writes_what_was_read<pytorch_lstm_names<Untied>, Trainer<Untied, Batch<2>>>("lstm_language_model");
+}
+TEST_CASE("it has the gradients that PyTorch gives it") {
+  const regimen::test::Recorded recorded("lstm_language_model/gradients");
+  regimen::test::has_their_gradients<pytorch_lstm_names<Plain>,
+                                     Trainer<Plain, Batch<3>, Precision<fp64>, Optimizer<Sgd>>>(
+      "lstm_language_model", recorded.values<std::int32_t>("tokens"), recorded.values<std::int32_t>("targets"));
 }
 TEST_CASE("a tied language model reads one table, or two that are equal") {
   const ::test::Directory directory;

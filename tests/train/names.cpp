@@ -267,6 +267,69 @@ TEST_CASE("a file that does not fit is refused by the tensor's name, with both s
   });
 }
 
+namespace {
+constexpr auto body_of_pictures = names::list(
+    names::conv2d("stem.conv"), names::layer("stem.norm"),
+    names::repeat_from(1, 2, "stage.{}.", names::inside("body.", names::conv2d("conv"), names::layer("norm"))));
+constexpr auto of_new_head = names::list(body_of_pictures, names::absent(names::layer("head")));
+constexpr auto of_other_head = names::list(of_new_head, names::ignore("head.*"));
+static_assert(misfits<Pictures>(body_of_pictures, Misfit::tensors_without_name, 17));
+static_assert(misfits<Pictures>(of_new_head, Misfit::none, 0));
+}  // namespace
+
+TEST_CASE("what a mapping says is absent keeps its values, is written, and is refused in a file unless it is ignored") {
+  ::test::Directory directory;
+  Trainer<Pictures, Batch<2>, Precision<fp64>> trainer;
+  Inference<Pictures, Batch<1>> model;
+  const std::size_t head = place_of(trainer, "5.weight");
+  const auto values_of = [](auto& of, std::size_t which) {
+    std::vector<double> values;
+    auto parameters = of.parameters();
+    parameters[which].visit([&](auto span) { values.assign(span.begin(), span.end()); });
+    return values;
+  };
+  fill(model);
+  names::save<of_pictures>(model, directory / "whole");
+  const std::string without = changed(directory, directory / "whole", [](TensorList& tensors) {
+    std::erase_if(tensors, [](const auto& tensor) { return tensor.name.starts_with("head."); });
+  });
+  const auto begun = values_of(trainer, head), bias = values_of(trainer, head + 1);
+  REQUIRE(begun.size() == 20);
+
+  const std::string refused = ::test::error_of([&] { names::load<of_pictures>(trainer, without); });
+  CHECK(::test::says(refused, "the tensor head.weight of shape [5, 4]"));
+  CHECK(::test::says(refused, "absent(...)"));
+  CHECK(values_of(trainer, 0) != values_of(model, 0));  // nothing has changed
+  names::load<of_new_head>(trainer, without);
+  for (std::size_t p = 0; p < head; ++p) CHECK(values_of(trainer, p) == values_of(model, p));
+  CHECK(values_of(trainer, head) == begun);
+  CHECK(values_of(trainer, head + 1) == bias);
+  CHECK(values_of(trainer, head + 2) == values_of(model, head + 2));  // running statistics
+
+  const std::string there = ::test::error_of([&] { names::load<of_new_head>(trainer, directory / "whole"); });
+  CHECK(::test::says(there, "tensor \"head."));
+  CHECK(::test::says(there, "expected no such tensor"));
+  CHECK(::test::says(there, "ignore(\"head."));
+  names::load<of_other_head>(trainer, directory / "whole");
+  CHECK(values_of(trainer, head) == begun);
+  const std::string other_shape = changed(directory, directory / "whole", [&](TensorList& tensors) {
+    named(tensors, "head.weight").shape = {4, 5};
+    named(tensors, "head.bias").name = "head.scale";
+  });
+  names::load<of_other_head>(trainer, other_shape);
+  CHECK(values_of(trainer, head) == begun);
+  const std::string spare = changed(directory, directory / "whole",
+                                    [](TensorList& tensors) { named(tensors, "head.bias").name = "top.bias"; });
+  CHECK(::test::says(::test::error_of([&] { names::load<of_other_head>(trainer, spare); }), "ignore(...)"));
+
+  names::save<of_new_head>(trainer, directory / "mine");
+  const safetensors::File mine(directory / "mine");
+  CHECK(mine.tensors().size() == safetensors::File(directory / "whole").tensors().size());
+  std::vector<double> saved(20);
+  mine.copy<double>("head.weight", std::vector<std::size_t>{5, 4}, saved);
+  CHECK(saved == begun);
+}
+
 TEST_CASE("a mapping with one name for two tensors is refused") {
   ::test::Directory directory;
   Inference<Two, Batch<1>> model;

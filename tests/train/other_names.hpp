@@ -8,6 +8,7 @@
 #include <regimen/train/inference.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -55,6 +56,53 @@ void writes_what_was_read(const std::string& folder) {
     CHECK(found.shape == tensor.shape);
     CHECK(std::equal(found.bytes.begin(), found.bytes.end(), tensor.bytes.begin(), tensor.bytes.end()));
   }
+}
+
+/// A step moves each weight of folder/model.safetensors by its gradient in folder/gradients.safetensors, all of which it has.
+///   Trainer   in fp64, by Sgd, whose rate is 1 here
+///   still     tensors of the file that have none, running statistics aside
+/// The record rounds a gradient to fp32, 2^-24 of it; angles of Rotary are off by at most 2^-34, which 2^-32 of the largest
+/// gradient covers; 1e-12 are some five thousand roundings of sums in fp64 below 1.
+template <const auto& map, class Trainer, class Inputs, class Targets>
+void has_their_gradients(const std::string& folder, const Inputs& inputs, const Targets& targets,
+                         std::size_t still = 0) {
+  INFO(folder);
+  const Recorded recorded(folder + "/gradients");
+  const ::test::Directory directory;
+  Trainer trainer{{.optimizer = {.learning_rate = 1}}};
+  trainer.poison_dead_memory();
+  names::load<map>(trainer, support::recorded(folder + "/model.safetensors").string());
+  names::save<map>(trainer, directory / "before");
+  const double loss = trainer.step(inputs, targets).loss;
+  CHECK(trainer.used().peak == trainer.planned().peak);
+  names::save<map>(trainer, directory / "after");
+  CHECK(std::abs(loss - recorded.values<double>("loss")[0]) <= 0x1p-32 * loss);
+  const safetensors::File before(directory / "before"), after(directory / "after");
+  std::size_t compared = 0;
+  for (const safetensors::Tensor& tensor : before.tensors()) {
+    const auto found = std::find_if(recorded.file.tensors().begin(), recorded.file.tensors().end(),
+                                    [&](const auto& one) { return one.name == "gradient." + tensor.name; });
+    if (tensor.name.ends_with(".running_mean") || tensor.name.ends_with(".running_var")) ++still;
+    if (found == recorded.file.tensors().end()) continue;
+    ++compared;
+    const auto truth = recorded.values<float>(found->name);
+    std::vector<double> start(truth.size()), end(truth.size());
+    before.copy<double>(tensor.name, found->shape, start);
+    after.copy<double>(tensor.name, found->shape, end);
+    double largest = 0, worst = 0;
+    for (const float value : truth) largest = std::max(largest, std::abs(double(value)));
+    for (std::size_t i = 0; i < truth.size(); ++i) {
+      const double distance = std::abs(start[i] - end[i] - double(truth[i])) /
+                              (0x1p-24 * std::abs(double(truth[i])) + 0x1p-32 * largest + 1e-12);
+      worst = distance <= worst ? worst : distance;  // keeps a NaN
+    }
+    INFO(tensor.name << ": " << worst << " of the bound, the largest gradient " << largest);
+    CHECK(worst <= 1);
+  }
+  std::size_t given = 0;
+  for (const safetensors::Tensor& tensor : recorded.file.tensors()) given += tensor.name.starts_with("gradient.");
+  CHECK(compared == given);
+  CHECK(compared + still == before.tensors().size());
 }
 
 }  // namespace regimen::test

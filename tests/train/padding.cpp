@@ -148,6 +148,21 @@ TEST_CASE("logits of padded sources are those of transformers") {
                                                                               regimen::test::two_texts);
 }
 namespace {
+/// By transformers, of padded sources, and of targets that begin and end with padding.
+template <class Network, const auto& map, class... Policies>
+void has_gradients_of_transformers(const std::string& folder, std::size_t still) {
+  const regimen::test::Recorded recorded(folder + "/gradients");
+  using Train = Trainer<Network, Batch<4>, Precision<fp64>, Optimizer<Sgd>, Policies...>;
+  regimen::test::has_their_gradients<map, Train>(folder, regimen::test::two_texts(recorded, typename Train::Input{}),
+                                                 recorded.values<std::int32_t>("targets"), still);
+}
+}  // namespace
+TEST_CASE("gradients of padded sources are those of transformers, the padding token's row too") {
+  has_gradients_of_transformers<Marian, hugging_face::marian_names<Marian>, Freeze<AddBias>>("marian", 1);
+  has_gradients_of_transformers<T5, hugging_face::t5_names<T5>>("t5", 0);
+}
+
+namespace {
 struct KeptLength : NamedLength<source> {};
 struct KeptText : NamedValue<Shape<source, 8>> {};
 using Table = Embedding<Vocabulary<11>, 8>;

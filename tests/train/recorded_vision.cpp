@@ -1,6 +1,6 @@
 // Networks of convolutions against PyTorch: torchvision's ResNet blocks and a U-Net, from files in their own naming, in
 // evaluation and in training; and files of ours are those files.
-#include "train/recorded.hpp"
+#include "train/other_names.hpp"
 
 #include <regimen/models/resnet.hpp>
 #include <regimen/models/unet.hpp>
@@ -70,6 +70,8 @@ void check(const std::string& name, std::size_t classes) {
   names::load<map>(trainer, model);
   const Pictures<Train> pictures(3 * batch, classes);
   const std::size_t in = batch * Train::input_size, out = batch * Train::target_size;
+  if constexpr (exact)
+    has_their_gradients<map, Train>(name, std::span(pictures.inputs).first(in), std::span(pictures.targets).first(out));
   compare<T>(from, "logits", trainer.predict({pictures.inputs.data(), in}));
 
   const auto losses = from.values<double>("fp64.losses"), norms = from.values<double>("fp64.gradient_norms");

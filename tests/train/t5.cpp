@@ -74,6 +74,10 @@ TEST_CASE("a T5 that transformers saved gives the same logits here, and is saved
 TEST_CASE("a T5 1.1 that transformers saved gives the same logits here, and is saved as it was") {
   is_that_of_transformers<Gated, fp64>("t5_v1_1");
   is_saved_as_it_was<Gated>("t5_v1_1");
+  const regimen::test::Recorded recorded("t5_v1_1/gradients");
+  using Train = Trainer<Gated, Batch<4>, Precision<fp64>, Optimizer<Sgd>>;
+  regimen::test::has_their_gradients<hugging_face::t5_names<Gated>, Train>(
+      "t5_v1_1", regimen::test::two_texts(recorded, Train::Input{}), recorded.values<std::int32_t>("targets"));
 }
 TEST_CASE("a T5 has the gradients of calculus") {
   CHECK(gradient_check<Plain, Batch<2>, Precision<fp64>>({12, 1e-4, 1}).worst < 1e-7);

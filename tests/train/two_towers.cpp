@@ -47,19 +47,19 @@ struct Recordings final : TwoTowers<Tower<Image<4, 5, 2>, Conv2d<6, 3, Padding<1
                                     Tower<Tokens<5>, Embedding<Vocabulary<9>, 8>, MeanPool>, 4> {};
 constexpr auto their_names = names::list(names::conv2d("picture"), names::layer("picture_projection"),
                                          names::layer("words"), names::layer("text_projection"));
+constexpr auto recorded_pairs = [](const regimen::test::Recorded& recorded, auto sample) {
+  const auto pictures = recorded.values<float>("pictures");
+  const auto tokens = recorded.values<std::int32_t>("tokens");
+  std::vector<decltype(sample)> samples(3);
+  for (std::size_t s = 0; s < 3; ++s) {
+    std::copy_n(pictures.begin() + std::ptrdiff_t(s * 40), 40, samples[s].template get<0>().begin());
+    std::copy_n(tokens.begin() + std::ptrdiff_t(s * 5), 5, samples[s].template get<1>().begin());
+  }
+  return samples;
+};
 template <class T>
 void is_that_of_pytorch() {
-  regimen::test::reads_what_was_written<their_names, Recordings, T>(
-      "two_towers", "output", "output", [](const auto& recorded, auto sample) {
-        const auto pictures = recorded.template values<float>("pictures");
-        const auto tokens = recorded.template values<std::int32_t>("tokens");
-        std::vector<decltype(sample)> samples(3);
-        for (std::size_t s = 0; s < 3; ++s) {
-          std::copy_n(pictures.begin() + std::ptrdiff_t(s * 40), 40, samples[s].template get<0>().begin());
-          std::copy_n(tokens.begin() + std::ptrdiff_t(s * 5), 5, samples[s].template get<1>().begin());
-        }
-        return samples;
-      });
+  regimen::test::reads_what_was_written<their_names, Recordings, T>("two_towers", "output", "output", recorded_pairs);
 }
 
 }  // namespace
@@ -68,6 +68,11 @@ TEST_CASE("two towers that PyTorch has embed the same here, and are saved as the
   is_that_of_pytorch<fp32>();
   is_that_of_pytorch<fp64>();
   regimen::test::writes_what_was_read<their_names, Trainer<Recordings, Contrast, Batch<2>>>("two_towers");
+}
+TEST_CASE("and have the gradients that PyTorch gives them") {
+  using Train = Trainer<Recordings, Contrast, Batch<3>, Precision<fp64>, Optimizer<Sgd>>;
+  const auto samples = recorded_pairs(regimen::test::Recorded("two_towers/gradients"), Train::Input{});
+  regimen::test::has_their_gradients<their_names, Train>("two_towers", samples, std::vector<std::int32_t>(3));
 }
 TEST_CASE("two towers have the gradients of calculus") {
   CHECK(gradient_check<Pairs, Contrast, Batch<3>, Precision<fp64>>({12, 1e-4, 1}).worst < 1e-6);

@@ -8,6 +8,7 @@
 #include "support/on_two.hpp"
 #include "support/trained.hpp"
 #include "temporary.hpp"
+#include "train/other_names.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -100,6 +101,15 @@ void compare_logits(auto& trainer, const std::string& folder) {
   CHECK(error <= tolerance * largest);
 }
 
+template <class Network>
+void compare_gradients(const std::string& folder) {
+  const regimen::test::Recorded from(folder + "/gradients");
+  using Train = Trainer<Network, Batch<4>, Precision<fp64>, Optimizer<Sgd>>;
+  const auto images = from.values<float>("images");
+  regimen::test::has_their_gradients<timm::vit_names<Network>, Train>(
+      folder, std::vector<double>(images.begin(), images.end()), from.values<std::int32_t>("targets"));
+}
+
 /// 30 steps from timm's weights. In fp32 losses and norms may be eight times as far from the truth as PyTorch's are at
 /// most, and the weights eight times as far as its own; in fp64 they are the truth, of which the file has the weights in
 /// fp32.
@@ -190,6 +200,10 @@ TEST_CASE("timm's vision transformers have the same logits here, and the same fi
   }
 }
 
+TEST_CASE("timm's vision transformers have the same gradients here") {
+  compare_gradients<Recorded>("vit");
+  compare_gradients<RecordedMean>("vit_mean");
+}
 TEST_CASE("a vision transformer learns as timm's does") {
   compare_curve<fp64>();
   compare_curve<fp32>();

@@ -110,10 +110,14 @@ class AtomicFile final {
     if (std::rename(temporary_.c_str(), target_.c_str()) != 0) throw failure("to rename " + temporary_);
     owned_ = false;
     set_mode(mode_);  // a kill just before leaves the mark, which harms nothing and goes with the next save
-    const std::string name = directory_of(target_);
-    const Descriptor directory(::open(name.empty() ? "." : name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (*directory < 0 || (::fsync(*directory) != 0 && errno != EINVAL))
+    if (!sync_directory_of(target_))
       throw failure("to sync the directory", "the new file is in place, but may not survive a loss of power");
+  }
+  /// The names in the folder of a file are on the disk; if not, errno says why.
+  [[gnu::cold]] static bool sync_directory_of(const std::string& path) {
+    const std::string name = directory_of(path);
+    const Descriptor directory(::open(name.empty() ? "." : name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return *directory >= 0 && (::fsync(*directory) == 0 || errno == EINVAL);
   }
 
   /// The same under another name in the same folder, which only now is known; a link of that name is replaced.

@@ -3,7 +3,12 @@
 
 #include <regimen/layer/layer.hpp>
 #include <regimen/layer/padded.hpp>
+#include <regimen/layer/padding.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace regimen {
@@ -21,7 +26,9 @@ struct Vocabulary final {
 /// failure  a token outside the vocabulary is an Error when its batch is loaded; one that
 ///          reaches a kernel gives a row of NaN
 /// cost     saves the tokens; reads and writes one row per token; backward writes the whole table's gradient
-template <class Words, std::size_t Channels>
+/// option   PaddedWith<token>: the row of this token begins at 0 and its lookups give it no gradient, as with padding_idx in
+///          PyTorch. The gradient of a TiedLinear reaches it. gradient_check, which moves every weight, disagrees there
+template <class Words, std::size_t Channels, class... End>
 struct Embedding final {
   static constexpr const char* name = "embedding";
   static constexpr bool couples_samples = false, couples_positions = false;
@@ -32,12 +39,14 @@ struct Embedding final {
     using G = typename Roles::reduce;
     using Element = T;
     using Output = Value<T, Shape<X::size, Channels>>;
+    static constexpr std::int32_t padding = (std::max)({std::int32_t{-1}, detail::padding_token<End>...});
     static constexpr std::array<Parameter, 1> parameters{Parameter{"weight",
                                                                    ParameterRole::table,
                                                                    2,
                                                                    {Words::size, Channels, 1, 1},
                                                                    {InitialValue::Kind::normal, 0.02},
-                                                                   {InitialValue::Kind::normal, 1}}};
+                                                                   {InitialValue::Kind::normal, 1},
+                                                                   padding}};
 
     static constexpr void forward(auto& engine, const auto& call) {
       engine.run(op::Embed<T>{.token = {call.x},
@@ -55,7 +64,8 @@ struct Embedding final {
                                            .count = engine.batch * X::size,
                                            .vocabulary = Words::size,
                                            .columns = Channels,
-                                           .add = call.add});
+                                           .add = call.add,
+                                           .padding = padding});
     }
     static constexpr bool backward_reads_parameters(bool) { return false; }
     static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
@@ -113,11 +123,11 @@ struct PositionEmbedding final {
 /// source   Press, Wolf 2017
 template <class Table>
 struct TiedLinear;
-template <class Words, std::size_t Channels>
-struct TiedLinear<Embedding<Words, Channels>> final {
+template <class Words, std::size_t Channels, class... End>
+struct TiedLinear<Embedding<Words, Channels, End...>> final {
   static constexpr const char* name = "tied_linear";
   static constexpr bool couples_samples = false, couples_positions = false;
-  using Table = Embedding<Words, Channels>;
+  using Table = Embedding<Words, Channels, End...>;
 
   template <class X, class Roles, class Out>
   struct BoundTo : LayerDefaults {

@@ -140,8 +140,17 @@ template <std::size_t... N>
 constexpr auto repeat(std::size_t count, const char* prefix, const Names<N>&... parts) {
   return repeat_from(0, count, prefix, parts...);
 }
-/// Tensors of files that are no weights, such as masks and counters. A * stands for any text. Not written.
+/// Tensors of files that the model does not have: masks, counters, the head of another task. A * stands for any text. Not
+/// written.
 constexpr Names<1> ignore(const char* pattern) { return detail::one(detail::Entry::Kind::ignore, pattern); }
+/// These names are of tensors that files do not have, such as those of a new head: reading leaves them as they are. They
+/// are written. A file that has one is refused, unless an ignore(...) names it: a head of other classes.
+template <std::size_t... N>
+constexpr auto absent(const Names<N>&... parts) {
+  auto all = detail::together(parts...);
+  for (detail::Entry& entry : all.entries) entry.is_absent = true;
+  return all;
+}
 /// A whole mapping, or a piece of one without a prefix.
 template <std::size_t... N>
 constexpr auto list(const Names<N>&... parts) {
@@ -170,6 +179,12 @@ Written written_for() {
 ///   path       of a file, of an index, or a folder of either: see safetensors::ShardedFile
 ///   types      F64, F32, F16, BF16. A Trainer takes types no wider than its master weights; an Inference rounds once
 ///
+/// Of a pretrained network under a new head, the head is absent from the file, and the file's is ignored:
+///
+///   struct Mine : Model<Input<Image<224, 224, 3>>, Frozen<KeepStatistics, EncoderOf<ResNet18<>>>, Linear<5>> {};
+///   inline constexpr auto pretrained = names::list(ResNet18<>::torchvision_encoder_names,
+///                                                  names::absent(names::layer("fc")), names::ignore("fc.*"));
+///
 /// A Trainer then starts at step 0, without optimizer state. All ranks of a Trainer call it; not in a callback of fit.
 /// refuses   to compile with a mapping that does not fit the model
 /// failure   Error naming the tensor that is missing, unknown, or of another shape or type; then nothing has changed
@@ -193,7 +208,8 @@ void load(Owner& owner, const std::string& path) {
   auto parameters = owner.parameters();
   if constexpr (trains) train::StateLoading<typename Owner::Session>::begin_anew(train::Inside::session(owner));
   for (const detail::Piece& piece : written.pieces)
-    parameters[written.tensors[piece.tensor].position].visit([&](auto values) { reading.copy(piece, values); });
+    if (!piece.is_absent)
+      parameters[written.tensors[piece.tensor].position].visit([&](auto values) { reading.copy(piece, values); });
   owner.parameters_changed();
 }
 template <const auto& map, regimen::detail::Refused Owner>

@@ -29,6 +29,7 @@ struct Piece {
   std::string name, key;  // as it is written; without an optional prefix
   std::size_t tensor = 0;
   Correspondence both{};
+  bool is_absent = false;
   std::vector<std::string> also{};  // keys
 };
 
@@ -62,7 +63,7 @@ struct Written {
     for (const Scope* at = scope; at != nullptr; at = at->outer)
       if (at->open->is_optional && std::find(optional.begin(), optional.end(), at->open->text) == optional.end())
         optional.push_back(at->open->text);
-    Piece piece{text_of(scope, entry.text, true), text_of(scope, entry.text, false), tensor, both};
+    Piece piece{text_of(scope, entry.text, true), text_of(scope, entry.text, false), tensor, both, entry.is_absent};
     if (entry.kind == Entry::Kind::layer) {
       for (std::string* name : {&piece.name, &piece.key}) *name += std::string(".") + tensors[tensor].parameter.name;
     }
@@ -147,6 +148,10 @@ class Reading final {
     }
     std::set<std::string, std::less<>> known;
     for (const Piece& piece : written.pieces) {
+      if (piece.is_absent) {
+        check_absent(piece);
+        continue;
+      }
       const Found& found = source(piece);
       check_shape(piece, found);
       if (widest > 0 && safetensors::bytes_of_dtype(found.tensor->dtype) > widest)
@@ -162,7 +167,7 @@ class Reading final {
       if (!known.contains(key) && !written.ignores(key))
         throw Error(found.file->path(), "tensors of this model only",
                     "the tensor " + found.tensor->name + " of shape " + safetensors::shape_text(found.tensor->shape),
-                    "was the file written by a model of this size?");
+                    "was the file written by a model of this size? Name what the model leaves unread in ignore(...)");
   }
 
   /// Ours, from theirs.
@@ -195,7 +200,16 @@ class Reading final {
       if (const auto place = found_.find(copy); place != found_.end()) return place->second;
     throw Error(files_.path(),
                 "the tensor " + piece.name + " of shape " + safetensors::shape_text(piece.both.theirs.list()), "none",
-                "was the file written by a model of this size?");
+                "was the file written by a model of this size? Name what files lack in absent(...)");
+  }
+  void check_absent(const Piece& piece) const {
+    std::vector<std::string> keys = piece.also;
+    keys.push_back(piece.key);
+    for (const std::string& key : keys)
+      if (const auto place = found_.find(key); place != found_.end() && !written_.ignores(key))
+        throw Error(place_of(place->second), "no such tensor, which the mapping says is absent",
+                    "one of shape " + safetensors::shape_text(place->second.tensor->shape),
+                    "read it by a line outside of absent(...), or leave it unread by ignore(\"" + key + "\")");
   }
   void check_shape(const Piece& piece, const Found& found) const {
     train::with_dtype(*found.file, *found.tensor, [](auto) {});

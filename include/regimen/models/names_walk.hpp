@@ -33,6 +33,7 @@ struct Entry {
   bool repeats = false;      // of open: it has an index of its own
   bool is_optional = false;  // of open: files may have the prefix or not
   bool joins_next = false;   // this entry and the next are rows of one tensor of ours
+  bool is_absent = false;    // files do not have it
   const char* text = "";
   std::size_t first = 0, count = 1, length = 0;          // of open: its indices, and the entries inside
   Extents axes{}, view{};                                // rank 0: as they are

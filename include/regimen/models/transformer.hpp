@@ -41,7 +41,8 @@ struct transformer_layers {
   static constexpr std::size_t width = Sizes::width;
   using Drop = std::conditional_t<Sizes::Rate::value == 0, Sequential<>, Dropout<typename Sizes::Rate>>;
   using Encoded = EncodedText<Source, width>;
-  using Table = Embedding<Vocabulary<Sizes::words>, width>;
+  using Table = std::conditional_t<(Sizes::padding < 0), Embedding<Vocabulary<Sizes::words>, width>,
+                                   Embedding<Vocabulary<Sizes::words>, width, PaddedWith<Sizes::padding>>>;
   using Begin = Sequential<Shared<TransformerWords, Table>, TimesRootWidth, SinusoidalPositionsWith<SinesFirst>, Drop>;
   template <class... Layers>
   using Step = Sequential<Residual<Layers..., Drop>, LayerNorm>;
@@ -76,8 +77,9 @@ struct transformer_layers {
 /// Input t of the target is its token t − 1, and input 0 the token that begins it: Marian's is the padding token. A target
 /// that is shorter than Target has ignore_index behind its end.
 ///
-/// padding   nothing attends to the padding at the end of a source, as with Hugging Face's attention mask; with a padding
-///           of −1 every token counts, as with a mask of ones
+/// padding   nothing attends to the padding at the end of a source, as with Hugging Face's attention mask, and its token's
+///           row of the table gets the output layer's gradient alone, as with their padding_idx; with a padding of −1 every
+///           token counts, as with a mask of ones and without padding_idx
 /// generate  (model, source, prompt, count) reads the source once; the prompt is that first token. Marian's models are not
 ///           trained to leave the padding token out: give Sampling {.vocabulary = 58'100}, all words but that one
 /// cost      Words · width parameters once; the encoded source and its gradient live from encoder to encoder

@@ -26,7 +26,9 @@ template <class Network, names::Misfit first, std::size_t at>
 struct names_fit_model {
   static constexpr bool holds = first == names::Misfit::none;
   struct must_hold {
-    static_assert(holds, "regimen: the names do not fit the model's tensors; map each, in order, in its shape");
+    static_assert(
+        holds,
+        "regimen: the names do not fit the model's tensors; map each, in order, in its shape, or as absent(...)");
   };
 };
 

@@ -1,13 +1,16 @@
 // regimen/state/background_save.hpp — writes a state to its files while training continues.
 #pragma once
 
+#include <regimen/core/atomic_file.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/core/mapped_file.hpp>  // system_words
 #include <regimen/core/say.hpp>
 #include <regimen/state/parts.hpp>
 #include <regimen/state/safetensors.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -50,7 +53,13 @@ struct StateFiles final {
       if (!regimen::detail::exists(part))
         throw Error(path, "the part " + part, "none any more",
                     "one run at a time may save to a path; the older state is in place");
-    if (!save.empty()) safetensors::write(path, {}, index);
+    if (!save.empty()) {
+      // In the background a rank's part may have its name before that name is on the disk.
+      if (!parts.empty() && !regimen::detail::AtomicFile::sync_directory_of(parts.front()))
+        throw Error(path, "to sync the directory of its parts", regimen::detail::system_words(errno),
+                    "the older state is in place");
+      safetensors::write(path, {}, index);
+    }
     SavedState::remove_parts_before(path, time);
   }
   /// Removes the files of unfinished saves, which would fill the disk: of this save, if its index is not in place, and

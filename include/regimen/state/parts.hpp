@@ -182,16 +182,23 @@ class SavedState final {
     }
   }
   /// Moves a state, with its parts, to a folder of the same file system. The index goes first: whoever is killed in
-  /// between leaves no index without parts where it was.
+  /// between, or loses power, leaves no index without parts where it was.
   [[gnu::cold]] static void move(const std::string& path, const std::string& folder) {
     const std::string directory = regimen::detail::directory_of(path), index = regimen::detail::name_of_file(path);
     const auto move = [&](const std::string& name) {
       if (std::rename((directory + name).c_str(), (folder + "/" + name).c_str()) != 0)
         throw Error(directory + name, "to move it to " + folder, std::strerror(errno));
     };
+    const auto sync = [](const std::string& file) {
+      if (!regimen::detail::AtomicFile::sync_directory_of(file))
+        throw Error(file, "to sync its directory", std::strerror(errno));
+    };
     move(index);
+    sync(path);
     for (const std::string& name : regimen::detail::names_in(directory))
       if (!PartNames::find(name, index).save.empty()) move(name);
+    sync(folder + "/" + index);
+    sync(path);
   }
 
  private:

@@ -76,14 +76,17 @@ struct Average final {
   }
 
  private:
-  /// Keeps the weights, and all copies of them, in memory of the host, and puts them back.
+  /// Keeps the weights, and all copies of them, in memory of the host, and puts them back. What a program has read of
+  /// parameters() before stays its own; what it reads meanwhile ends here.
   struct InPlace {
     Session& session;
     std::vector<std::byte> kept;
+    std::vector<Master> read_before;
 
     explicit InPlace(Session& of) : session(of), kept(Session::Recipe::Bound::size(of.ranks()).parameters) {
       session.walk.engine.download(session.resident.parameters, std::span(kept)).wait();
       session.waiting = Waiting::average;
+      read_before.swap(session.host_weights);
     }
     InPlace(const InPlace&) = delete;
     InPlace& operator=(const InPlace&) = delete;
@@ -92,7 +95,7 @@ struct Average final {
         session.walk.engine.upload(session.resident.parameters, std::span<const std::byte>(kept)).wait();
       } catch (const Error&) {  // of a lost device; the first error says why
       }
-      session.host_weights.clear();
+      session.host_weights.swap(read_before);
       session.waiting = Waiting::forward;
     }
   };

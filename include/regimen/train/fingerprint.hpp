@@ -42,7 +42,15 @@ std::uint64_t bits_of_number(const Bundled<Values...>& bundle) {
   return print;
 }
 
-/// A hash of three updates of fixed numbers with these options: any option that changes an update changes the hash.
+/// A hash of the options that a rule lists: some matter to few gradients, as Muon's epsilon to those near 0.
+template <class UpdateRule>
+[[gnu::cold]] std::uint64_t fingerprint_of_listed([[maybe_unused]] const typename UpdateRule::Options& options) {
+  std::uint64_t print = 0;
+  [[maybe_unused]] const auto add = [&](const char*, auto value) { print = mix(print, bits_of_number(value)); };
+  if constexpr (requires { UpdateRule::list(options, add); }) UpdateRule::list(options, add);
+  return print;
+}
+/// A hash of these options, and of three updates of fixed numbers with them: any that changes these updates changes it.
 template <class UpdateRule>
 [[gnu::cold]] std::uint64_t fingerprint_of_rule(const typename UpdateRule::Options& options) {
   constexpr std::size_t count = 4;  // two rows of two
@@ -68,7 +76,7 @@ template <class UpdateRule>
       }
     }
   }
-  std::uint64_t print = 0;
+  std::uint64_t print = fingerprint_of_listed<UpdateRule>(options);
   for (const double number : weight) print = mix(print, bits_of_number(number));
   return print;
 }
@@ -116,12 +124,12 @@ template <class UpdateRule, class Engine>
     update(walk, t > 1);
   }
   walk.engine.download(sizeof(Scalars), {reinterpret_cast<std::byte*>(weight), sizeof weight}).wait();
-  std::uint64_t print = 0;
+  std::uint64_t print = fingerprint_of_listed<UpdateRule>(options);
   for (const double number : weight) print = mix(print, bits_of_number(number));
   return print;
 }
 
-/// A hash of the model, the policies, the update rule and the learning rate; of schedules at steps that are powers of two.
+/// A hash of the model, the policies, the update rule, the learning rate and its schedules.
 template <class Trainer>
 [[gnu::cold]] std::uint64_t fingerprint_of(const typename Trainer::Options& options, std::uint64_t seed) {
   std::uint64_t print = mix(mix(seed, Trainer::batch * Trainer::micro_batches), options.compare_weights_every);
@@ -139,8 +147,8 @@ template <class Trainer>
      ...);
   }(std::make_index_sequence<Groups::count>{});
   const auto add_schedule = [&](const Schedule& schedule) {
-    for (std::uint64_t step = 0; step < std::uint64_t{1} << 40; step = step == 0 ? 1 : 2 * step)
-      print = mix(print, std::bit_cast<std::uint64_t>(schedule.share(step)));
+    print = mix(mix(print, static_cast<std::uint64_t>(schedule.shape)), bits_of_number(schedule.floor));
+    print = mix(mix(mix(print, schedule.warmup), schedule.decay_from), schedule.end);
   };
   add_schedule(options.schedule);
   if constexpr (Groups::count > 1)

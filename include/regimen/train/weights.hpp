@@ -9,6 +9,7 @@
 #include <regimen/program/parameters.hpp>
 #include <regimen/state/trainer_state.hpp>  // shape_of
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -45,6 +46,11 @@ struct Weights final {
       if (tensor.count == 0) continue;
       std::vector<Master> whole(tensor.place.count);
       detail::fill_initial(whole.data(), whole.size(), value, key);
+      if (tensor.parameter.zero_row >= 0) {
+        const std::size_t row = static_cast<std::size_t>(tensor.parameter.zero_row),
+                          columns = tensor.parameter.extents[1];
+        std::fill_n(whole.begin() + static_cast<std::ptrdiff_t>(row * columns), columns, Master{});
+      }
       session.write(session.master_view(tensor), std::span<const Master>(whole).subspan(tensor.first, tensor.count));
     }
     update_copies(session);

@@ -16,6 +16,7 @@
 #include <regimen/layer/slice.hpp>
 #include <regimen/rule/batch_norm_takes_option.hpp>
 #include <regimen/rule/bundle_has_part.hpp>
+#include <regimen/rule/embedding_takes_option.hpp>
 #include <regimen/rule/epsilon_above_zero.hpp>
 #include <regimen/rule/extents_at_least_one.hpp>
 #include <regimen/rule/fraction_is_a_ratio.hpp>
@@ -29,6 +30,7 @@
 #include <regimen/rule/name_declares_shape.hpp>
 #include <regimen/rule/named_value_has_its_shape.hpp>
 #include <regimen/rule/norm_groups_divide_channels.hpp>
+#include <regimen/rule/padding_is_a_token.hpp>
 #include <regimen/rule/part_of_a_bundle.hpp>
 #include <regimen/rule/rate_below_one.hpp>
 #include <regimen/rule/recurrent_takes_option.hpp>
@@ -68,10 +70,22 @@ struct layer_rules<Linear<Width, NoBias>, X> {
   using type = mp::mp_list<rule::input_matches<X, Linear<Width, NoBias>, Number<typename X::Element>>,
                            rule::extents_at_least_one<Linear<Width, NoBias>, Width>>;
 };
-template <class Words, std::size_t Channels, class X>
-struct layer_rules<Embedding<Words, Channels>, X> {
-  using type = mp::mp_list<rule::input_matches<X, Embedding<Words, Channels>, std::is_integral_v<typename X::Element>>,
-                           rule::extents_at_least_one<Embedding<Words, Channels>, Words::size, Channels>>;
+template <class Option>
+inline constexpr bool is_padded_with = false;
+template <std::int32_t Token>
+inline constexpr bool is_padded_with<PaddedWith<Token>> = true;
+template <class Words, class Option>
+inline constexpr bool is_padding_of =
+    regimen::detail::padding_token<Option> >= 0 && regimen::detail::padding_token<Option> < std::int64_t(Words::size);
+template <class Words, std::size_t Channels, class... End, class X>
+struct layer_rules<Embedding<Words, Channels, End...>, X> {
+  using Layer = Embedding<Words, Channels, End...>;
+  using type =
+      mp::mp_list<rule::input_matches<X, Layer, std::is_integral_v<typename X::Element>>,
+                  rule::extents_at_least_one<Layer, Words::size, Channels>,
+                  rule::embedding_takes_option<Layer, sizeof...(End) <= 1>,
+                  rule::embedding_takes_option<End, is_padded_with<End>>...,
+                  rule::padding_is_a_token<End, Words::size, !is_padded_with<End> || is_padding_of<Words, End>>...>;
 };
 template <class Rate, class X>
 struct layer_rules<Dropout<Rate>, X> {
@@ -225,9 +239,10 @@ struct layer_rules<LayerScale<Initial>, X> {
   using type = mp::mp_list<rule::input_matches<X, LayerScale<Initial>, Number<typename X::Element>>,
                            rule::fraction_is_a_ratio<Initial>>;
 };
-template <class Words, std::size_t Channels, class X>
-struct layer_rules<TiedLinear<Embedding<Words, Channels>>, X> {
-  using type = mp::mp_list<rule::input_matches<X, TiedLinear<Embedding<Words, Channels>>, Number<typename X::Element>>,
+template <class Words, std::size_t Channels, class... End, class X>
+struct layer_rules<TiedLinear<Embedding<Words, Channels, End...>>, X> {
+  using Layer = TiedLinear<Embedding<Words, Channels, End...>>;
+  using type = mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
                            rule::inner_extent_matches<Shape<X::rows, Channels>, typename X::Shape>>;
 };
 

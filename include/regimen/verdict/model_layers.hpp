@@ -165,8 +165,8 @@ template <class Layer>
 struct vocabulary {
   static constexpr std::size_t size = 0, part = ~std::size_t{0};
 };
-template <class Words, std::size_t Channels>
-struct vocabulary<Embedding<Words, Channels>> : vocabulary<void> {
+template <class Words, std::size_t Channels, class... End>
+struct vocabulary<Embedding<Words, Channels, End...>> : vocabulary<void> {
   static constexpr std::size_t size = Words::size;
 };
 template <std::size_t I>

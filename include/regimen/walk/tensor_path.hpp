@@ -32,7 +32,7 @@ constexpr TensorPath name_inside(const TensorPath& prefix, std::size_t index) {
 }
 template <class... Labels>
 [[gnu::cold]] std::string name_inside(std::string prefix, boost::mp11::mp_list<Labels...>) {
-  [[maybe_unused]] const auto add = [&]<class Label>(const Label*) {
+  [[maybe_unused]] const auto add = [&]<class Label>(const Label*) {  // of no labels
     if constexpr (requires { Label::text(); }) prefix += Label::text() + ".";
   };
   (add(static_cast<const Labels*>(nullptr)), ...);

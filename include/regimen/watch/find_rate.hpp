@@ -83,6 +83,7 @@ class Untouched final {
         by_hand_(session.batches_by_hand),
         library_(session.library) {
     session.walk.engine.download(0, std::span(kept_)).wait();
+    host_weights_.swap(session.host_weights);
   }
   Untouched(const Untouched&) = delete;
   Untouched& operator=(const Untouched&) = delete;
@@ -99,12 +100,13 @@ class Untouched final {
     session_.steps_done = steps_;
     session_.batches_by_hand = by_hand_;
     session_.library = library_;  // measured at the first step, which has this copy, too
-    session_.host_weights.clear();
+    session_.host_weights.swap(host_weights_);  // what a program has read of parameters() before stays its own
   }
 
  private:
   Session& session_;
   std::vector<std::byte> kept_;
+  decltype(Session::host_weights) host_weights_;
   decltype(Session::options) options_;
   Patience patience_;
   DataPlace place_;

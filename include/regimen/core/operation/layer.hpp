@@ -333,7 +333,7 @@ struct Embed final {
 };
 
 /// d_table[v,:] = Σ over i with token[i] = v of d_y[i,:]   in order of i; rows that no token names become 0 (unless
-///                                                         add)
+///                                                         add). The token `padding` names no row; −1: every token does
 template <class T, class G>
 struct EmbedBackward final {
   static constexpr const char* name = "embedding_backward";
@@ -342,6 +342,7 @@ struct EmbedBackward final {
   View<G> d_table;
   std::size_t count = 0, vocabulary = 0, columns = 0;
   bool add = false;
+  std::int32_t padding = -1;
 
   constexpr Cost cost() const {
     return {double(count * columns), double(count * columns) * sizeof(T) + double(vocabulary * columns) * sizeof(G), 1};

@@ -33,7 +33,7 @@ void compute(const op::Embed<T>& o, const Memory& at) {
 
 /// One chunk owns a block of the table, vocabulary rows by columns, sums it in S on its stack, and rounds
 /// once. It reads all tokens in order and skips sixteen at a time that fall into other blocks. Tokens
-/// outside the vocabulary add nothing.
+/// outside the vocabulary add nothing, nor does the padding token.
 template <class T, class G>
 void compute(const op::EmbedBackward<T, G>& o, const Memory& at) {
   using S = statistic_t<T>;
@@ -53,7 +53,7 @@ void compute(const op::EmbedBackward<T, G>& o, const Memory& at) {
     bool named[most] = {};  // rows that a token names; the others have no sum
     const auto add = [&](std::size_t i) {
       const std::size_t row = static_cast<std::uint32_t>(token[i]) - first;
-      if (row >= rows) return;
+      if (row >= rows || token[i] == o.padding) return;
       S* const to = sums + row * width;
       const T* const from = d_y + i * o.columns + begin;
       const bool again = named[row];
