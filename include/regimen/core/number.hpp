@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string_view>  // std::hash
 #include <type_traits>
+#include <typeindex>  // std::hash, as the smallest header that declares it
 
 namespace regimen {
 
@@ -201,13 +201,13 @@ template <>
 struct std::numeric_limits<regimen::bf16> : regimen::detail::limits_of_half<regimen::bf16, 8> {};
 template <>
 struct std::numeric_limits<regimen::fp16> : regimen::detail::limits_of_half<regimen::fp16, 5> {};
-/// Numbers that compare equal have one hash: that of their value in fp32.
+/// Numbers that compare equal have one hash: their bits, and 0 for both zeros.
 template <>
 struct std::hash<regimen::bf16> {
-  std::size_t operator()(regimen::bf16 value) const noexcept { return std::hash<float>{}(float(value)); }
+  std::size_t operator()(regimen::bf16 value) const noexcept { return (value.bits & 0x7FFF) == 0 ? 0 : value.bits; }
 };
 template <>
 struct std::hash<regimen::fp16> {
-  std::size_t operator()(regimen::fp16 value) const noexcept { return std::hash<float>{}(float(value)); }
+  std::size_t operator()(regimen::fp16 value) const noexcept { return (value.bits & 0x7FFF) == 0 ? 0 : value.bits; }
 };
 // SPDX-License-Identifier: Apache-2.0
