@@ -235,32 +235,34 @@ Case ended(Case c, std::vector<std::int32_t> lengths) {
 
 }  // namespace
 
-/// batch, length, heads, width, causal, key heads, keys of another text, window. Composed is the third form.
+/// batch, length, heads, width, causal, key heads, keys of another text, window. Composed is the third form. 1 / √3 is
+/// rounded, so that a score with its scale is. Of rows with two scores that are nearly alike errors are a hundred times
+/// those of others; the numbers of rows are such that neither statistic lies between the two kinds.
 TEST_CASE("gradients of attention are as right as with saved probabilities, whatever the scores") {
   const auto is_in_all = [](const Case& c) { is_as_right(c, on_the_cpu, by_blocks, composed); };
-  is_in_all({{2, 9, 2, 4, false}});
-  is_in_all({{2, 9, 2, 4, true}});
-  is_in_all({{2, 9, 2, 4, true, 0, 0, 4}});
-  is_in_all(biased({{2, 9, 2, 4, true}}));
-  is_in_all(biased({{2, 9, 2, 4, false}}));
-  is_in_all(biased({{2, 9, 2, 4, true, 0, 0, 4}}));
-  is_in_all(ended({{2, 9, 2, 4, false}}, {5, 9}));
-  is_in_all(ended(biased({{2, 9, 2, 4, false}}), {5, 9}));
-  is_in_all({{2, 5, 2, 4, false, 0, 11}});
-  is_in_all(ended({{2, 5, 2, 4, false, 0, 11}}, {3, 10}));
-  is_in_all({{2, 9, 2, 4, true}, 6554});
+  is_in_all({{2, 9, 2, 3, false}});
+  is_in_all({{2, 9, 2, 3, true}});
+  is_in_all({{2, 9, 2, 3, true, 0, 0, 4}});
+  is_in_all(biased({{2, 9, 2, 3, true}}));
+  is_in_all(biased({{2, 9, 2, 3, false}}));
+  is_in_all(biased({{2, 9, 2, 3, true, 0, 0, 4}}));
+  is_in_all(ended({{2, 9, 2, 3, false}}, {5, 9}));
+  is_in_all(ended(biased({{2, 9, 2, 3, false}}), {5, 9}));
+  is_in_all({{2, 5, 2, 3, false, 0, 11}});
+  is_in_all(ended({{2, 5, 2, 3, false, 0, 11}}, {3, 10}));
+  is_in_all({{2, 9, 2, 3, true}, 6554});
 }
 TEST_CASE("so are those of heads that share keys") {
-  is_as_right({{2, 9, 4, 4, true, 2}}, on_the_cpu, by_blocks);
-  is_as_right(biased({{2, 9, 4, 4, true, 2}}), on_the_cpu, by_blocks);
-  is_as_right({{1, 5, 4, 4, false, 1, 11}}, on_the_cpu, by_blocks);
+  is_as_right({{1, 9, 4, 3, true, 2}}, on_the_cpu, by_blocks);
+  is_as_right(biased({{2, 9, 4, 3, true, 2}}), on_the_cpu, by_blocks);
+  is_as_right({{1, 5, 4, 3, false, 1, 11}}, on_the_cpu, by_blocks);
 }
 /// Rows of two tiles, of 64 keys or of 128, whose mean of d_p is taken from y: where one probability is nearly 1, but is
 /// not 1, that has a rounding of y for each channel. Among few rows that is the largest error, up to scores of 6e3.
 TEST_CASE("so are those of rows in several tiles, and of wide heads") {
   is_as_right({{1, 66, 1, 2, true}}, on_the_cpu);
-  is_as_right_at({60'000, 60'000'000}, {{1, 3, 1, 4, false, 0, 70}}, on_the_cpu);
-  is_as_right_at({60'000, 60'000'000}, {{1, 3, 1, 4, false, 0, 131}, 6554}, on_the_cpu, by_blocks);
+  is_as_right_at({60'000, 60'000'000}, {{1, 3, 1, 3, false, 0, 70}}, on_the_cpu);
+  is_as_right_at({60'000, 60'000'000}, {{1, 3, 1, 3, false, 0, 131}, 6554}, on_the_cpu, by_blocks);
   is_as_right({{1, 3, 1, 260, true}}, on_the_cpu);
 }
 // SPDX-License-Identifier: Apache-2.0
