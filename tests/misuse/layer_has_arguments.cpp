@@ -1,5 +1,5 @@
 // A layer without its arguments: a linear layer has the number of its outputs. What stands where a type belongs and is none, C++
-// itself answers, before the library can speak.
+// itself answers, before the library can speak; so it does to Loss<Huber>, where Huber<Ratio<1>> is meant.
 // compiler: (type/value mismatch at argument 2 in template parameter list|use of class template .* requires template arguments|argument list for class template .* is missing)
 #include <regimen/regimen.hpp>
 

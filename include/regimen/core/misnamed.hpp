@@ -25,8 +25,8 @@ struct loading;        // shuffle, drop_last, num_workers, ...
 namespace detail {
 
 /// A member of options under such a name. It can be neither given a value, whatever the value's type, nor assigned to; it is
-/// empty, and takes no memory where it is [[no_unique_address]].
-template <class Meaning>
+/// empty, and takes no memory where it is [[no_unique_address]], if each of a struct has its own Number.
+template <class Meaning, int Number = 0>
 struct Misnamed final {
   constexpr Misnamed() noexcept {}
   template <class... Given>
