@@ -33,8 +33,8 @@ namespace regimen {
 /// Names of other libraries are members, too, so that an error says how it is written here; nothing can be set to them.
 template <class UpdateRule>
 struct Options {
-  [[no_unique_address]] detail::Misnamed<misnamed::learning_rate> lr{};
   typename UpdateRule::Options optimizer{};
+  [[no_unique_address]] detail::Misnamed<misnamed::learning_rate> lr{};
   [[no_unique_address]] detail::Misnamed<misnamed::policy> batch_size{}, device{}, precision{},
       accumulate_grad_batches{}, gradient_accumulation_steps{}, gradient_clip_val{}, max_grad_norm{}, clipnorm{};
   [[no_unique_address]] detail::Misnamed<misnamed::steps> steps{}, epochs{}, max_steps{}, max_epochs{}, num_epochs{},
