@@ -5,11 +5,12 @@
 
 using namespace regimen;
 
-using Table = Embedding<Vocabulary<16>, 8>;
 #ifndef REGIMEN_MISUSE
-struct Small : Model<Input<Tokens<8>>, Frozen<Table>, LayerNorm, Frozen<TiedLinear<Table>>> {};
+struct Small : Model<Input<Tokens<8>>, Frozen<Embedding<Vocabulary<16>, 8>>, LayerNorm,
+                     Frozen<TiedLinear<Embedding<Vocabulary<16>, 8>>>> {};
 #else
-struct Small : Model<Input<Tokens<8>>, Frozen<Table>, LayerNorm, TiedLinear<Table>> {};
+struct Small : Model<Input<Tokens<8>>, Frozen<Embedding<Vocabulary<16>, 8>>, LayerNorm,
+                     TiedLinear<Embedding<Vocabulary<16>, 8>>> {};
 #endif
 
 using Train = Trainer<Small>;

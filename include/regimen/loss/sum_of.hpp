@@ -100,14 +100,25 @@ struct SumOf final {
       (body(Place<i, Losses, detail::part_of_output<i, Output>>{}), ...);
     }(std::index_sequence_for<Losses...>{});
   }
+  // What is asked in a constraint, or of a constant, is asked without a lambda: nvcc 13 aborts at one.
   /// The first loss that counts correct rows, or `count`.
+  template <class Output, class Engine, std::size_t... i>
+  static constexpr std::size_t first_that_counts(std::index_sequence<i...>) {
+    std::size_t first = count;
+    ((first = first == count && detail::CountsCorrect<typename detail::weighed<Losses>::Function,
+                                                      detail::part_of_output<i, Output>, Engine>
+                  ? i
+                  : first),
+     ...);
+    return first;
+  }
   template <class Output, class Engine>
   static constexpr std::size_t counting() {
-    std::size_t first = count;
-    for_each<Output>([&]<class At>(At) {
-      if (first == count && detail::CountsCorrect<typename At::Loss, typename At::Output, Engine>) first = At::index;
-    });
-    return first;
+    return first_that_counts<Output, Engine>(std::index_sequence_for<Losses...>{});
+  }
+  template <class Output, std::size_t... i>
+  static constexpr std::array<std::size_t, sizeof...(Losses)> bounds_of_labels(std::index_sequence<i...>) {
+    return {detail::labels_below<typename detail::weighed<Losses>::Function, detail::part_of_output<i, Output>>()...};
   }
   /// Runs body(Place, where its output begins, its targets, its sums) for each loss; then adds up the sums.
   template <class Output>
@@ -138,12 +149,8 @@ struct SumOf final {
   static constexpr bool gathers_samples =
       couples_samples && (detail::stays_exact_on_ranks<typename detail::weighed<Losses>::Function> && ...);
   template <class Output>
-  static constexpr std::array<std::size_t, count> labels_below = [] {
-    std::array<std::size_t, count> bounds{};
-    for_each<Output>(
-        [&]<class At>(At) { bounds[At::index] = detail::labels_below<typename At::Loss, typename At::Output>(); });
-    return bounds;
-  }();
+  static constexpr std::array<std::size_t, count> labels_below =
+      bounds_of_labels<Output>(std::index_sequence_for<Losses...>{});
 
   template <class Output>
   using Labels = typename detail::joined_labels<Output, std::index_sequence_for<Losses...>, Losses...>::type;

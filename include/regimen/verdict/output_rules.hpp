@@ -116,16 +116,18 @@ inline constexpr Takes takes = decltype(taken_by(static_cast<const Loss*>(nullpt
 template <class Loss>
 inline constexpr Takes takes<SampleWeighted<Loss>> = takes<Loss>;
 
-/// Whether all numbers of a layer's output come from a layer of this type: through sequences and joins.
-template <class Layer, class Last, class Ending = last_of<Layer>>
-inline constexpr bool ends_with = std::is_same_v<Ending, Last>;
-template <class Layer, class Last, class... Branches>
-inline constexpr bool ends_with<Layer, Last, Fork<Concat, Branches...>> = (ends_with<Branches, Last> && ...);
-template <class Layer, class Last, std::size_t axis, class... Branches>
-inline constexpr bool ends_with<Layer, Last, Fork<ConcatAlong<axis>, Branches...>> = (ends_with<Branches, Last> && ...);
-template <class Layer, class Last, class... Branches>
-inline constexpr bool ends_with<Layer, Last, Fork<regimen::Last, Branches...>> =
-    ends_with<mp::mp_back<mp::mp_list<Branches...>>, Last>;
+/// Whether all numbers of a layer's output come from a layer of this type: through sequences and joins. Not `Last`, which
+/// nvcc would take for the join of that name.
+template <class Layer, class Wanted, class Ending = last_of<Layer>>
+inline constexpr bool ends_with = std::is_same_v<Ending, Wanted>;
+template <class Layer, class Wanted, class... Branches>
+inline constexpr bool ends_with<Layer, Wanted, Fork<Concat, Branches...>> = (ends_with<Branches, Wanted> && ...);
+template <class Layer, class Wanted, std::size_t axis, class... Branches>
+inline constexpr bool ends_with<Layer, Wanted, Fork<ConcatAlong<axis>, Branches...>> =
+    (ends_with<Branches, Wanted> && ...);
+template <class Layer, class Wanted, class... Branches>
+inline constexpr bool ends_with<Layer, Wanted, Fork<Last, Branches...>> =
+    ends_with<mp::mp_back<mp::mp_list<Branches...>>, Wanted>;
 
 /// A last layer, what a loss behind it takes, and the rule that refuses the two together.
 template <class Layer_, Takes takes_, template <class, class, bool> class Rule>
