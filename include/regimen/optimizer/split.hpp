@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -64,20 +63,35 @@ constexpr bool are_groups() {
   }
 }
 
+/// A group's own schedule, if it has one. No std::optional: its bytes without a value are junk, and options are copied to
+/// kernels, whose bytes the emulated device looks at.
+class OwnSchedule final {
+ public:
+  constexpr OwnSchedule() = default;
+  constexpr OwnSchedule(const Schedule& schedule) : schedule_(schedule), is_given_(true) {}
+  constexpr explicit operator bool() const { return is_given_; }
+  constexpr const Schedule& operator*() const { return schedule_; }
+  constexpr const Schedule* operator->() const { return &schedule_; }
+
+ private:
+  Schedule schedule_{};
+  bool is_given_ = false;
+};
+
 /// The schedules of groups that have their own, by the groups' names.
 template <std::size_t count>
 struct SchedulesOfGroups;
 template <>
 struct SchedulesOfGroups<2> {
-  std::optional<Schedule> first{}, rest{};
+  OwnSchedule first{}, rest{};
 };
 template <>
 struct SchedulesOfGroups<3> {
-  std::optional<Schedule> first{}, second{}, rest{};
+  OwnSchedule first{}, second{}, rest{};
 };
 template <>
 struct SchedulesOfGroups<4> {
-  std::optional<Schedule> first{}, second{}, third{}, rest{};
+  OwnSchedule first{}, second{}, third{}, rest{};
 };
 
 /// Options by names: those of each group's rule.
@@ -88,7 +102,7 @@ struct OptionsOfGroups<First, Last> {
   First first{};
   Last rest{};
   double learning_rate = 1;
-  [[no_unique_address]] Misnamed<misnamed::learning_rate> lr{};
+  [[no_unique_address]] Misnamed<misnamed::learning_rate, 1> lr{};  // a group has 0
   SchedulesOfGroups<2> schedules{};
 };
 template <class First, class Second, class Last>
@@ -97,7 +111,7 @@ struct OptionsOfGroups<First, Second, Last> {
   Second second{};
   Last rest{};
   double learning_rate = 1;
-  [[no_unique_address]] Misnamed<misnamed::learning_rate> lr{};
+  [[no_unique_address]] Misnamed<misnamed::learning_rate, 1> lr{};  // a group has 0
   SchedulesOfGroups<3> schedules{};
 };
 template <class First, class Second, class Third, class Last>
@@ -107,7 +121,7 @@ struct OptionsOfGroups<First, Second, Third, Last> {
   Third third{};
   Last rest{};
   double learning_rate = 1;
-  [[no_unique_address]] Misnamed<misnamed::learning_rate> lr{};
+  [[no_unique_address]] Misnamed<misnamed::learning_rate, 1> lr{};  // a group has 0
   SchedulesOfGroups<4> schedules{};
 };
 /// The member of a group, of options or of schedules.   count   of groups

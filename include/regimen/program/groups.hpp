@@ -14,7 +14,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -55,13 +54,13 @@ struct GroupsOf<Split<Groups...>> final {
     return std::string("optimizer.") + regimen::detail::names_of_groups[group + 1 == count ? 3 : group] + ".";
   }
   template <std::size_t group>
-  static constexpr const std::optional<Schedule>& schedule(const typename Choice::Options& all) {
+  static constexpr const regimen::detail::OwnSchedule& schedule(const typename Choice::Options& all) {
     return regimen::detail::of_group<group, count>(all.schedules);
   }
   static double rate(const typename Choice::Options& all, double share, std::uint64_t step) {
     double largest = 0;
     [&]<std::size_t... group>(std::index_sequence<group...>) {
-      const auto look = [&](double own_rate, const std::optional<Schedule>& own) {
+      const auto look = [&](double own_rate, const regimen::detail::OwnSchedule& own) {
         const double rate = all.learning_rate * (own ? own->share(step) : share) * own_rate;
         if (!(rate <= largest)) largest = rate;  // a NaN, too
       };
@@ -71,7 +70,7 @@ struct GroupsOf<Split<Groups...>> final {
   }
   static bool has_schedules(const typename Choice::Options& all) {
     return [&]<std::size_t... group>(std::index_sequence<group...>) {
-      return (schedule<group>(all).has_value() || ...);
+      return (bool(schedule<group>(all)) || ...);
     }(std::make_index_sequence<count>{});
   }
 };

@@ -16,7 +16,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -153,8 +152,8 @@ template <class Trainer>
   add_schedule(options.schedule);
   if constexpr (Groups::count > 1)
     [&]<std::size_t... group>(std::index_sequence<group...>) {
-      const auto add = [&](const std::optional<Schedule>& own) {
-        print = mix(print, own.has_value());
+      const auto add = [&](const regimen::detail::OwnSchedule& own) {
+        print = mix(print, bool(own));
         if (own) add_schedule(*own);
       };
       (add(Groups::template schedule<group>(options.optimizer)), ...);
