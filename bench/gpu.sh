@@ -22,7 +22,7 @@ Without --build, --pack and --run it builds and runs. Sections; all, if none is 
   --build            compile what has changed; needs nvcc, no device
   --pack             build, and pack programs and headers of others into FOLDER.tgz, for a machine without network
   --run              unpack FOLDER.tgz if it is newer than FOLDER, and run; needs no compiler. Goes on where the last --run ended: with
-                     the logs in FOLDER, or with those in DIR. Programs that were built anew are run anew
+                     the logs in FOLDER, or with those in DIR. Other programs, or another GPU, begin anew; DIR/earlier keeps the rest
   --folder FOLDER    where programs, and the headers that they include besides CUDA's, lie (build/gpu)
   --without NAME     leave a program out; may be repeated
   --arch NAME        of the GPU: 80, 90a, 100 (90a)
@@ -198,30 +198,43 @@ if [ "$mode" != --run ]; then
   echo "$((SECONDS - begun)) s, $(find "$folder/bin" -type f 2> /dev/null | wc -l) programs in $folder/bin"
   if [ "$mode" = --pack ]; then
     tar czf "$folder.tgz" -C "$folder" bin include products.txt commit || exit 1
+    sha256sum < "$folder.tgz" > "$folder/unpacked"
     echo "$folder.tgz: $(awk -v b="$(stat -c %s "$folder.tgz")" 'BEGIN { printf "%.1f", b / 1e6 }') MB"
   fi
   [ -z "$mode" ] || exit $broken
 fi
 
 # ---- run -------------------------------------------------------------------------------------------------------------
-if [ -e "$folder.tgz" ] && [ ! "$folder/commit" -nt "$folder.tgz" ]; then
-  mkdir -p "$folder" && rm -rf "$folder/bin" && tar xzmf "$folder.tgz" -C "$folder" || die "$folder.tgz: not a package of --pack"
+packed=$(sha256sum 2> /dev/null < "$folder.tgz")
+if [ -e "$folder.tgz" ] && [ "$packed" != "$(cat "$folder/unpacked" 2> /dev/null)" ]; then
+  mkdir -p "$folder" && tar tzf "$folder.tgz" > /dev/null || die "$folder.tgz: not a package of --pack"
+  rm -rf "$folder/bin" && tar xzmf "$folder.tgz" -C "$folder" && echo "$packed" > "$folder/unpacked" || die "$folder: expected a folder that can be written"
 fi
 [ -x "$folder/bin/device" ] || die "no programs in $folder/bin; run bench/gpu.sh --build, or bring $folder.tgz, which --pack makes"
-mkdir -p "$output" || die "$output: expected a folder that can be written"
+mkdir -p "$output" && : > "$output/.logs.tgz" || die "$output: expected a folder that can be written"
 # PyTorch's first, so that both sides of a comparison use the same.
 LD_LIBRARY_PATH=$( (packages lib; toolkit lib) | while IFS= read -r place; do [ ! -d "$place" ] || printf '%s:' "$place"; done)${LD_LIBRARY_PATH:-}
 export LD_LIBRARY_PATH
 logs=$folder/logs/run
+begin_anew() {   # earlier results stay, apart
+  local kept
+  for kept in "$output"/{logs.tgz,gpu-*.json,gpu-*.md}; do
+    [ ! -e "$kept" ] || { mkdir -p "$output/earlier" && mv "$kept" "$output/earlier"; }
+  done
+  rm -rf "$logs"
+}
 [ -d "$logs" ] || [ ! -e "$output/logs.tgz" ] || { mkdir -p "$folder/logs" && tar xzf "$output/logs.tgz" -C "$folder/logs"; }
 if [ -d "$logs" ] && ! cmp -s "$folder/commit" "$logs/commit"; then
   echo "the logs are of other programs ($(cat "$logs/commit" 2> /dev/null)): begins anew"
-  rm -rf "$logs"
+  begin_anew
 fi
-mkdir -p "$logs"
-cp "$folder/commit" "$logs/commit"
-[ -e "$logs/begun" ] || date -u +%Y-%m-%d > "$logs/begun"
-touch "$logs/programs.tsv"
+start_logs() {
+  mkdir -p "$logs"
+  cp "$folder/commit" "$logs/commit"
+  [ -e "$logs/begun" ] || date -u +%Y-%m-%d > "$logs/begun"
+  touch "$logs/programs.tsv"
+}
+start_logs
 
 # save: what there is so far, in a few files; a kill between two of them loses nothing that was there
 save() {
@@ -232,17 +245,31 @@ save() {
 trap 'kill $(jobs -p) 2> /dev/null' EXIT
 gpu=${CUDA_VISIBLE_DEVICES:-0}
 gpu=${gpu%%,*}
-"$folder/bin/device" > "$logs/device.json" 2> "$logs/device.log"
+# within SECONDS COMMAND...: at most so long, and no longer than the budget
+within() {
+  local most_of_it=$(($1 < budget - SECONDS - 3 ? $1 : budget - SECONDS - 3))
+  timeout -k 2 $((most_of_it > 1 ? most_of_it : 1)) "${@:2}"
+}
+within 60 "$folder/bin/device" > "$folder/logs/device.json" 2> "$logs/device.log"
 code=$?
 if [ $code -ne 0 ]; then
+  [ $code -ne 124 ] && [ $code -ne 137 ] || echo "the device does not answer within a minute, or within the budget" >> "$logs/device.log"
   cat "$logs/device.log" >&2
   [ $code -eq 77 ] || ldd "$folder/bin/device" > "$logs/device.libraries" 2>&1
   save
   exit $code
 fi
-nvidia-smi -i "$gpu" --query-gpu=driver_version,clocks.max.sm,clocks.max.mem,power.limit --format=csv,noheader > "$logs/smi.csv" 2> /dev/null || true
+name_of() { sed -n 's/.*"name":"\([^"]*\)".*/\1/p' "$1" 2> /dev/null; }
+if [ -s "$logs/device.json" ] && [ "$(name_of "$logs/device.json")" != "$(name_of "$folder/logs/device.json")" ]; then
+  echo "the logs are of another device ($(name_of "$logs/device.json")): begins anew"
+  begin_anew
+  start_logs
+fi
+mv "$folder/logs/device.json" "$logs/device.json"
+timeout -k 1 5 nvidia-smi -i "$gpu" --query-gpu=driver_version,clocks.max.sm,clocks.max.mem,power.limit --format=csv,noheader > "$logs/smi.csv" 2> /dev/null || true
 grep -v '^$' "$logs/device.json"
 
+PATH=$PATH:/usr/local/cuda/bin   # compute-sanitizer
 # What clocks are under load, not what an idle device shows.
 watcher=
 watch_clocks() {   # SECTION
@@ -251,11 +278,11 @@ watch_clocks() {   # SECTION
   watcher=$!
 }
 end_watch() {
-  [ -z "$watcher" ] || { kill "$watcher"; wait "$watcher"; } 2> /dev/null
+  [ -z "$watcher" ] || { kill -9 "$watcher"; wait "$watcher"; } 2> /dev/null
   watcher=
 }
 
-most=4000000   # bytes of an output that are kept; a program that writes more is ended
+most=500000   # bytes of an output that are kept; a program that writes more is ended
 closing=4      # seconds that the last results take
 left_over=0
 wants() { case " ${sections[*]} " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
@@ -271,7 +298,7 @@ program() {
   wants "$section" || return
   if is_left_out "$name" || is_left_out "$(basename "$1")"; then return; fi
   # What has ended, ends the same again; what the budget has cut or not reached is run now.
-  if grep "^$section	$name	" "$logs/programs.tsv" | grep -qvE '	(left|cut): '; then return; fi
+  if grep "^$section	$name	" "$logs/programs.tsv" | grep -qvE '	(left|cut|skipped): '; then return; fi
   if [ "${1#"$folder"/}" != "$1" ] && [ ! -x "$1" ]; then note "$section" "$name" 0 "skipped: $(basename "$1") was not built"; return; fi
   [ "$most_seconds" -le "$limit" ] || most_seconds=$limit
   left=$((budget - SECONDS - closing))
@@ -283,8 +310,10 @@ program() {
   fi
   [ "$most_seconds" -le $left ] || { most_seconds=$left; is_cut=true; }
   watch_clocks "$section"
-  { { timeout -k 2 "$most_seconds" "$@" 2>&1 >&3 3>&- < "${input:-/dev/null}" | head -c $most > "$err"; exit "${PIPESTATUS[0]}"; } 3>&1 \
-    | head -c $most > "$out"; code=${PIPESTATUS[0]}; }
+  # A child that the program has left behind keeps the pipes open: whoever reads them ends, too.
+  kept() { timeout $((most_seconds + 3)) stdbuf -o0 head -c $most; }
+  { { timeout -k 2 "$most_seconds" "$@" 2>&1 >&3 3>&- < "${input:-/dev/null}" | kept > "$err"; exit "${PIPESTATUS[0]}"; } 3>&1 | kept > "$out"
+    code=${PIPESTATUS[0]}; }
   end_watch
   case $code in
     0) status=passed ;;
@@ -301,17 +330,21 @@ program() {
   save
 }
 
+lacks() {   # SECTION NAME WHAT: never in place of a result
+  ! wants "$1" || grep -q "^$1	$2	" "$logs/programs.tsv" || note "$1" "$2" 0 "skipped: $3"
+}
 with_torch=true
-"$python" -c 'import torch' 2> /dev/null || with_torch=false
+within 60 "$python" -c 'import torch' 2> /dev/null || with_torch=false
 peer() {   # LIMIT SECTION NAME SCRIPT ARGUMENTS...
   wants "$2" || return
   if $with_torch; then program "$1" "$2" "$3" "$python" "$root/bench/$4" "${@:5}"
-  else note "$2" "$3" 0 "skipped: no PyTorch in $python"; fi
+  else lacks "$2" "$3" "no PyTorch in $python"; fi
 }
 test_program() { program "$1" tests "test_$2" "$folder/bin/test_$2"; }
 sanitized() {   # LIMIT TOOL PROGRAM ARGUMENTS...: errors that libraries provoke and handle are no findings
-  if [ ! -x "$folder/bin/$3" ]; then note sanitizer "$2.$3" 0 "skipped: $3 was not built"
-  elif ! command -v compute-sanitizer > /dev/null; then note sanitizer "$2.$3" 0 "skipped: no compute-sanitizer here"
+  if is_left_out "$3"; then return; fi
+  if [ ! -x "$folder/bin/$3" ]; then lacks sanitizer "$2.$3" "$3 was not built"
+  elif ! command -v compute-sanitizer > /dev/null; then lacks sanitizer "$2.$3" "no compute-sanitizer here"
   else program "$1" sanitizer "$2.$3" compute-sanitizer --tool "$2" --report-api-errors no --error-exitcode 9 "$folder/bin/$3" "${@:4}"; fi
 }
 nano=(--device cuda --batch 12 --seconds 4 --gradient-norm)
@@ -320,7 +353,7 @@ gpt2=(--device cuda --batch 16 --layers 12 --heads 12 --width 768 --context 1024
 # torch.compile fills its cache while tests run, which nobody times; so its own limit is for steps alone.
 warm=
 if $with_torch && wants step && ! grep -q '^step	gpt2_124m.compiled	' "$logs/programs.tsv" && [ $((budget - SECONDS)) -gt 120 ]; then
-  timeout -k 2 200 "$python" "$root/bench/peers/gpt.py" "${gpt2[@]}" --seconds 0.1 --compile > "$logs/warm.out" 2>&1 < /dev/null &
+  within $((budget - SECONDS < 400 ? (budget - SECONDS) / 2 : 200)) "$python" "$root/bench/peers/gpt.py" "${gpt2[@]}" --seconds 0.1 --compile > "$logs/warm.out" 2>&1 < /dev/null &
   warm=$!
 fi
 # The most valuable first: is it right, how fast is a step, how exact is the plan; then rates; then what finds defects slowly.
@@ -335,6 +368,8 @@ peer 90 step gpt2_124m.compiled peers/gpt.py "${gpt2[@]}" --seconds 8 --compile
 input=$folder/products.txt program 60 products ours "$folder/bin/products"
 program 45 attention all "$folder/bin/attention"
 program 60 kernels all "$folder/bin/kernels"
+ip link set lo up 2> /dev/null || true   # ranks of NCCL on one GPU speak by the loopback interface
+test_program 140 ranks
 program 45 step gpt_nano "$folder/bin/step_nano"
 peer 45 step gpt2_124m.eager peers/gpt.py "${gpt2[@]}" --seconds 5
 input=$logs/products.ours.out peer 60 products torch gpu/products.py
@@ -345,14 +380,12 @@ sanitized 60 memcheck test_block_kernels
 sanitized 60 racecheck test_block_kernels
 sanitized 60 memcheck test_trainer small
 program 75 ranks all "$folder/bin/ranks"
-ip link set lo up 2> /dev/null || true   # ranks of NCCL on one GPU speak by the loopback interface
-test_program 140 ranks
 sanitized 60 synccheck test_block_kernels
 peer 30 step gpt_nano.eager peers/gpt.py "${nano[@]}"
 peer 60 step gpt_nano_bf16.compiled peers/gpt.py "${nano[@]}" --dtype bf16 --compile --mode reduce-overhead
-test_program 30 errors   # last: it faults on purpose
+[ $left_over -gt 0 ] || test_program 30 errors   # last: it faults on purpose
 
-save
+save || { broken=1; echo "the tables could not be made; all logs are in $output/logs.tgz"; }
 say "results"
 cat "$folder/logs/summary"
 [ $left_over -eq 0 ] || echo "$left_over programs are left for the next --run"

@@ -21,6 +21,7 @@ def lines_of(path):
     found = []
     for line in text_of(path).splitlines():
         if line.startswith("{"):
+            line = re.sub(r"(?<=[:\[,])(-?)(nan|inf)(?=[,\]}])", lambda m: "NaN" if m[2] == "nan" else m[1] + "Infinity", line)  # C's
             try:
                 found.append(json.loads(line))
             except json.JSONDecodeError:  # a program that was stopped

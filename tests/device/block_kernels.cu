@@ -766,6 +766,7 @@ void attends() {
 }  // namespace
 
 int main() {
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);  // a kernel that hangs is the one behind the last line
 #ifdef REGIMEN_MISUSE
   start();
 #endif

@@ -56,6 +56,7 @@ int wrong_products() {
 }  // namespace
 
 int main() {
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
     std::puts("no CUDA device: no algorithm was chosen, no product computed");

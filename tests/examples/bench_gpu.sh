@@ -32,7 +32,7 @@ stub $bin/device 'echo "{\"name\":\"STUB GPU 1\",\"driver_cuda\":13000,\"runtime
 stub $bin/test_trainer 'test "$*" = small && { echo "{\"trains\":\"bf16\",\"distance\":0.01,\"may\":0.02,\"repeats\":true}"; exit; }
 echo "{\"trains\":\"bf16\",\"distance\":0.01,\"may\":0.02,\"repeats\":true,\"by_calls\":true,\"four_steps\":false,\"exact_losses\":[2,1.5],\"losses\":[2.01,1.52]}"'
 stub $bin/test_block_kernels 'echo "{\"operation\":\"add\",\"type\":\"bf16\",\"difference\":0.5,\"largest\":2,\"may\":1,\"wrong\":0}"'
-stub $bin/test_kernels 'echo "a wrong number"; exit 3'
+stub $bin/test_kernels 'setsid sleep 40 & echo "a wrong number"; exit 3'   # its child keeps the pipe
 stub $bin/test_products 'echo "no fp8 here"; exit 77'
 stub $bin/test_attention 'exec sleep 60'
 stub $bin/test_convolution 'kill -9 $$'
@@ -67,6 +67,7 @@ stub $bin/kernels 'exit 5'
 gpu --limit 3
 code=$?
 [ $code -eq 1 ] || wrong "with failures it ended with $code"
+pkill -f 'sleep 40' && [ $((SECONDS - begun)) -lt 70 ] || wrong "it waited for a child that a program left behind"
 expect kernels all passed
 expect tests test_products 'skipped: no fp8 here'
 expect tests test_block_kernels passed
@@ -122,6 +123,13 @@ expect tests test_trainer passed
 tar tzf "$work/results/logs.tgz" > /dev/null || wrong "a kill left logs that cannot be unpacked"
 pkill -f "$work/path/nvidia-smi" 2> /dev/null
 pkill -f "$work/$bin/test_attention" 2> /dev/null
+
+# Another device begins anew; what was measured on the first stays, apart.
+gpu kernels
+stub $bin/device 'echo "{\"name\":\"STUB GPU 2\",\"driver_cuda\":13000,\"runtime\":13000,\"cublaslt\":130100,\"cudnn\":0,\"copy_gb_per_s\":3000}"'
+gpu kernels
+grep -q 'of another device (STUB GPU 1)' "$work/said" && [ -e "$work"/results/earlier/logs.tgz ] && ls "$work"/results/gpu-*-stub-gpu-2.md > /dev/null ||
+  wrong "two devices: $(cat "$work/said")"
 
 gpu --frobnicate; [ $? -eq 2 ] || wrong "an unknown option is accepted"
 gpu warmth; [ $? -eq 2 ] || wrong "an unknown section is accepted"
