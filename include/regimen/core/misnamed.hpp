@@ -32,7 +32,6 @@ struct Misnamed final {
   template <class... Given>
     requires(sizeof...(Given) > 0 && !(std::is_same_v<std::remove_cvref_t<Given>, Misnamed> && ...))
   Misnamed(Given&&...) {  // not constexpr: who only asks whether a member may be written does not compile the sentence
-
     static_assert(sizeof(typename rule::option_has_name<Meaning, (std::is_void_v<Given> && ...)>::must_hold));
   }
   template <class Given>
