@@ -21,11 +21,12 @@ struct Adam final : detail::Moments {
   struct Options {
     double learning_rate = 1e-3;
     [[no_unique_address]] detail::Misnamed<misnamed::learning_rate> lr{};
-    double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+    double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
     [[no_unique_address]] detail::Misnamed<misnamed::moments> betas{};
     [[no_unique_address]] detail::Misnamed<misnamed::moments, 1> beta_1{};
     [[no_unique_address]] detail::Misnamed<misnamed::moments, 2> beta_2{};
     [[no_unique_address]] detail::Misnamed<misnamed::moments, 3> eps{};
+    double weight_decay = 0;
   };
 
   template <class S>

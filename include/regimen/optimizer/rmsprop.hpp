@@ -28,9 +28,10 @@ struct RmsProp final {
   struct Options {
     double learning_rate = 1e-2;
     [[no_unique_address]] detail::Misnamed<misnamed::learning_rate> lr{};
-    double alpha = 0.99, epsilon = 1e-8, momentum = 0, weight_decay = 0;
+    double alpha = 0.99, epsilon = 1e-8, momentum = 0;
     [[no_unique_address]] detail::Misnamed<misnamed::moments> rho{};
     [[no_unique_address]] detail::Misnamed<misnamed::moments, 1> eps{};
+    double weight_decay = 0;
   };
   static constexpr std::size_t states = 2;
   static constexpr std::array<const char*, 2> state_names{"second_moment", "momentum"};

@@ -362,6 +362,6 @@ static_assert(EngineOf<Composed>::Traits::scratch(small) == 6 * 16_MiB + emulate
 static_assert(EngineOf<Tiled>::Traits::scratch(small) == 0);
 static_assert(EngineOf<Cudnn>::Traits::scratch(small) == emulated::Runtime::workspace);
 static_assert(EngineOf<Cudnn>::Traits::scratch(back<bf16>) ==
-              emulated::Runtime::workspace + 8 * 12 * 1024 * (64 + 2) * sizeof(float));
+              emulated::Runtime::workspace + 8 * 12 * 1024 * 1024 * sizeof(bf16));
 static_assert(std::is_same_v<EngineOf<OfDevice>::Traits::attention, Composed>);
 // SPDX-License-Identifier: Apache-2.0
