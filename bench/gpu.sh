@@ -171,7 +171,9 @@ compile_all() {
       test_ranks) command=("$nvcc" "${flags[@]}" -O1 "$source" "${with_nccl[@]}" -lz "${libraries[@]}") ;;   # these alone must not start
       ranks) command=("$nvcc" "${flags[@]}" -O3 "$source" "${with_nccl[@]}" -lz "${libraries[@]}") ;;        # without NCCL
       test_*) command=("$nvcc" "${flags[@]}" -O1 "$source" "${libraries[@]}") ;;
-      lesson_*) command=("$nvcc" "${flags[@]}" -O1 "$source" "$root/examples/program.cpp" -lz "${libraries[@]}") ;;
+      lesson_*)   # one file of both, as nvcc lists what the last of several has read
+        printf '#include "%s"\n' "$source" "$root/examples/program.cpp" > "$folder/made/$name.cpp"
+        command=("$nvcc" "${flags[@]}" -O1 "$folder/made/$name.cpp" -lz "${libraries[@]}") ;;
       *) command=("$nvcc" "${flags[@]}" -O3 "$source" "${libraries[@]}") ;;
     esac
     while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done

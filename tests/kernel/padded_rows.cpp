@@ -184,6 +184,31 @@ void soft_cross_entropy(std::size_t columns) {
   CHECK(there(congruent) == there(0));
 }
 
+/// The gradient in a narrower type: that of type float, rounded once; it takes the first part of each row, whose rest may have
+/// anything. A row of two chunks (of 1,024 threads, 8 numbers each) and of a part of one is among the columns.
+template <class D, class Make>
+void narrows(std::size_t rows, std::size_t columns, const Make& make) {
+  CAPTURE(name_of<D>, columns);
+  const std::size_t leading = Widths<float>::aligned(columns), narrow_leading = leading * sizeof(float) / sizeof(D);
+  for (const Way& way : ways) {
+    INFO(way.name);
+    Arena wide(room), narrow(room);
+    const auto exact = make.template operator()<float>(wide, leading);
+    const auto o = make.template operator()<D>(narrow, leading);
+    run(exact, wide, way), run(o, narrow, way);
+    CHECK(narrow.guards_hold());
+    const Values expected = get_rows(wide, exact.logits, rows, columns, leading),
+                 found = narrow.get(View<D>{o.logits.offset}, rows * narrow_leading);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const double is = found[i / columns * narrow_leading + i % columns], should = number(rounded<D>(expected[i]));
+      wrong += is == should || (std::isnan(is) && std::isnan(should)) ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+    CHECK(scalars_of(narrow, o).loss_sum == scalars_of(wide, exact).loss_sum);
+  }
+}
+
 /// make(leading) with rows apart has the numbers of make(0), whose rows are dense: on the CPU, and in every order.
 template <class Make, class Get>
 void has_the_dense_bits(const Make& make, std::size_t leading, const Get& get) {
@@ -249,6 +274,30 @@ TEMPLATE_TEST_CASE("cross-entropy with distributions of rows that lie apart", ""
   for (const std::size_t columns : widths) {
     soft_cross_entropy<true, TestType>(columns);
     soft_cross_entropy<false, TestType>(columns);
+  }
+}
+
+TEMPLATE_TEST_CASE("gradients of losses in a narrower type, which overwrite the logits", "", bf16, fp16) {
+  for (const std::size_t columns : Sizes{1, 5, 8, 53, 257, 8192, 8200, 17003}) {
+    constexpr std::size_t rows = 3;
+    const Values logits = values<float>(rows * columns, 20);
+    for (const double smoothing : {0.0, 0.1})
+      narrows<TestType>(rows, columns, [&]<class D>(Arena& arena, std::size_t leading) {
+        const auto o = loss_of<true, float>(arena, logits, {0, ignore_index, std::int32_t(columns - 1)}, columns,
+                                            leading, smoothing);
+        return op::CrossEntropy<true, float, D>{o.logits,  o.target, o.scalars,   o.rows,
+                                                o.columns, o.scale,  o.smoothing, o.leading};
+      });
+    narrows<TestType>(rows, columns, [&]<class D>(Arena& arena, std::size_t leading) {
+      op::SoftCrossEntropy<true, float, D> o{};
+      o.logits = put_rows<float>(arena, logits, columns, leading);
+      arena.begin_past(0);
+      Values targets = values<float>(rows * columns, 1, 2);
+      targets[columns] = std::numeric_limits<double>::quiet_NaN();
+      o.target = arena.put<float>(targets);
+      o.scalars = arena.scalars(), o.rows = rows, o.columns = columns, o.leading = leading, o.masked = true;
+      return o;
+    });
   }
 }
 

@@ -73,16 +73,33 @@ struct Value final {
 };
 
 /// The same in rows that all begin at multiples of so many bytes. What lies between them belongs to nothing: it is never
-/// written by intent, and never read into a result.
-template <class Dense, std::size_t row_alignment>
+/// written by intent, and never read into a result. Its gradient, which overwrites it, has elements of type Gradient, in
+/// rows that begin where its own do.
+template <class Dense, std::size_t row_alignment, class Gradient_ = typename Dense::Element>
 struct PaddedValue final {
   using Element = typename Dense::Element;
+  using Gradient = Gradient_;
   using Shape = typename Dense::Shape;
   static constexpr std::size_t size = Shape::size, rows = Shape::rows, columns = Shape::columns;
   static constexpr std::size_t leading =
       (columns * sizeof(Element) + row_alignment - 1) / row_alignment * row_alignment / sizeof(Element);
   static constexpr std::size_t bytes = rows * leading * sizeof(Element);
 };
+
+namespace detail {
+template <class V>
+struct gradient_of {
+  using type = typename V::Element;
+};
+template <class V>
+  requires requires { typename V::Gradient; }
+struct gradient_of<V> {
+  using type = typename V::Gradient;
+};
+/// Element type of the gradient that overwrites a value.
+template <class V>
+using gradient_of_t = typename gradient_of<V>::type;
+}  // namespace detail
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -14,16 +14,15 @@
 namespace regimen::kernel {
 
 /// A block takes a row, 16 bytes at a time wherever it begins: 50257 classes are a multiple of nothing. So many
-/// threads, because a row is read three times: few rows are open at once, and the second-level cache keeps more of
-/// them. A target outside [0, columns) that is not ignore_index makes the row's loss, and its gradient, NaN.
-template <bool WithGradient, class S>
-struct Kernel<op::CrossEntropy<WithGradient, S>, 0> final {
+/// threads, because a row is read twice: few rows are open at once, and the second-level cache keeps more of them. A target outside [0, columns) that is not ignore_index makes the row's loss, and its gradient, NaN.
+template <bool WithGradient, class S, class D>
+struct Kernel<op::CrossEntropy<WithGradient, S, D>, 0> final {
   static constexpr unsigned passes = 2, threads = 1024;
   static constexpr std::size_t shared_bytes = combined_bytes<S>;
-  op::CrossEntropy<WithGradient, S> o;
+  op::CrossEntropy<WithGradient, S, D> o;
   Memory at;
 
-  static constexpr std::size_t scratch(const op::CrossEntropy<WithGradient, S>& operation) {
+  static constexpr std::size_t scratch(const op::CrossEntropy<WithGradient, S, D>& operation) {
     return operation.rows * sizeof(double);
   }  // rows' losses
   constexpr unsigned blocks() const { return blocks_for(o.rows, 1); }
@@ -44,42 +43,47 @@ struct Kernel<op::CrossEntropy<WithGradient, S>, 0> final {
       if (weight == 0 || target < 0 || static_cast<std::size_t>(target) >= o.columns) {
         const S fill = weight == 0 || target == ignore_index ? S(0) : std::numeric_limits<S>::quiet_NaN();
         if constexpr (WithGradient)
-          for_row(block, values, o.columns, [&]<unsigned n>(std::size_t i) {
+          overwrite_row<D>(block, values, o.columns, [&]<unsigned n>(std::size_t, const Pack<S, n>&) {
             Pack<S, n> filled;
             for (unsigned k = 0; k < n; ++k) filled.at[k] = fill;
-            detail::write(filled, values + i);
+            return filled;
           });
         if (block.thread() == 0) losses[row] = static_cast<double>(fill);
         continue;
       }
-      S most = -std::numeric_limits<S>::infinity();
+      // The largest number so far, from the least that is finite on: no difference of two infinities. A thread's sum is of
+      // powers beside its own.
+      S own = std::numeric_limits<S>::lowest(), total = S(0);
       for_row(block, values, o.columns, [&]<unsigned n>(std::size_t i) {
         const auto x = detail::read<n>(values + i);
-        for (unsigned k = 0; k < n; ++k) most = Largest{}(most, x.at[k]);
+        S next = own;
+        for (unsigned k = 0; k < n; ++k) next = Largest{}(next, x.at[k]);
+        if (next != own) total *= std::exp(own - next);
+        own = next;
+        for (unsigned k = 0; k < n; ++k) total += std::exp(x.at[k] - own);
       });
-      most = combined<Largest>(block, most);
+      const S most = combined<Largest>(block, own);
       const S at_target = values[target] - most;  // read before the barriers below, behind which it is overwritten
-      S total = S(0), shifted = S(0);
-      for_row(block, values, o.columns, [&]<unsigned n>(std::size_t i) {
-        const auto x = detail::read<n>(values + i);
-        for (unsigned k = 0; k < n; ++k) {
-          shifted += x.at[k] - most;
-          total += std::exp(x.at[k] - most);
-        }
-      });
+      if (own != most) total *= std::exp(own - most);
       total = combined<Sum>(block, total);
-      if (o.smoothing != 0) shifted = combined<Sum>(block, shifted);
+      S shifted = S(0);
+      if (o.smoothing != 0) {
+        for_row(block, values, o.columns, [&]<unsigned n>(std::size_t i) {
+          const auto x = detail::read<n>(values + i);
+          for (unsigned k = 0; k < n; ++k) shifted += x.at[k] - most;
+        });
+        shifted = combined<Sum>(block, shifted);
+      }
       const double spread = o.smoothing / static_cast<double>(o.columns);
       if constexpr (WithGradient) {
         const S scale = factor / total, everywhere = static_cast<S>(spread) * factor,
                 there = static_cast<S>(1 - o.smoothing) * factor;
-        for_row(block, values, o.columns, [&]<unsigned n>(std::size_t i) {
-          auto x = detail::read<n>(values + i);
+        overwrite_row<D>(block, values, o.columns, [&]<unsigned n>(std::size_t i, Pack<S, n> x) {
           for (unsigned k = 0; k < n; ++k) {
             const S gradient = std::exp(x.at[k] - most) * scale - everywhere;
             x.at[k] = i + k == static_cast<std::size_t>(target) ? gradient - there : gradient;
           }
-          detail::write(x, values + i);
+          return x;
         });
       }
       if (block.thread() == 0)
@@ -91,11 +95,11 @@ struct Kernel<op::CrossEntropy<WithGradient, S>, 0> final {
 };
 
 /// One block adds the rows' losses, and counts the valid rows.
-template <bool WithGradient, class S>
-struct Kernel<op::CrossEntropy<WithGradient, S>, 1> final {
+template <bool WithGradient, class S, class D>
+struct Kernel<op::CrossEntropy<WithGradient, S, D>, 1> final {
   static constexpr unsigned threads = 1024;
   static constexpr std::size_t shared_bytes = combined_bytes<double>;
-  op::CrossEntropy<WithGradient, S> o;
+  op::CrossEntropy<WithGradient, S, D> o;
   Memory at;
 
   static constexpr unsigned blocks() { return 1; }

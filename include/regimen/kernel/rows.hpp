@@ -3,6 +3,7 @@
 
 #include <regimen/core/hd.hpp>
 #include <regimen/kernel/block.hpp>
+#include <regimen/kernel/elementwise.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -159,6 +160,44 @@ REGIMEN_HD void for_row(const Block& block, const T* row, std::size_t count, con
     body.template operator()<width>(before + i);
   for (std::size_t i = block.thread(); i < count - packed; i += block.threads())
     body.template operator()<1>(i < before ? i : packed + i);
+}
+
+/// The numbers of a row become others, of a type that is no wider, one behind the other from where the row begins: at a
+/// multiple of 16 bytes, if the type is another.
+///   change<n>(i, x)   gives what the n numbers x at i become
+/// What a thread writes in a narrower type lies where numbers of other threads were: all of a chunk is read before any of
+/// it is written, and a chunk's place lies before the next chunk.
+REGIMEN_HD_UNCHECKED
+template <class D, class T, class Block, class Change>
+REGIMEN_HD void overwrite_row(const Block& block, T* row, std::size_t count, const Change& change) {
+  if constexpr (std::is_same_v<D, T>) {
+    for_row(block, row, count, [&]<unsigned n>(std::size_t i) {
+      detail::write(change.template operator()<n>(i, detail::read<n>(row + i)), row + i);
+    });
+  } else {
+    static_assert(sizeof(D) < sizeof(T));
+    constexpr unsigned width = pack_of<T, D>;
+    D* const to = reinterpret_cast<D*>(row);
+    const std::size_t chunk = std::size_t{block.threads()} * width;
+    for (std::size_t begin = 0; begin < count; begin += chunk) {
+      const std::size_t i = begin + std::size_t{block.thread()} * width, left = i < count ? count - i : 0;
+      Pack<T, width> x{};
+      if (left >= width) x = detail::read<width>(row + i);
+      else
+        for (unsigned k = 0; k < width; ++k)
+          if (k < left) x.at[k] = row[i + k];
+      block.sync();
+      if (left >= width) {
+        const auto values = change.template operator()<width>(i, x);
+        Pack<D, width> narrow;
+        for (unsigned k = 0; k < width; ++k) narrow.at[k] = converted<D>(values.at[k]);
+        detail::write(narrow, to + i);
+      } else {
+        for (unsigned k = 0; k < width; ++k)
+          if (k < left) to[i + k] = converted<D>(change.template operator()<1>(i + k, Pack<T, 1>{{x.at[k]}}).at[0]);
+      }
+    }
+  }
 }
 
 }  // namespace regimen::kernel

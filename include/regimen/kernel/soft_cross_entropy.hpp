@@ -19,14 +19,14 @@ namespace regimen::kernel {
 /// A block takes a row, as it does for CrossEntropy. Where a row of logits begins decides the order of its sums; its
 /// target is read 16 bytes at a time only where both begin at the same distance from a multiple of 16 bytes, which is
 /// always so in dense rows.
-template <bool WithGradient, class S>
-struct Kernel<op::SoftCrossEntropy<WithGradient, S>, 0> final {
+template <bool WithGradient, class S, class D>
+struct Kernel<op::SoftCrossEntropy<WithGradient, S, D>, 0> final {
   static constexpr unsigned passes = 2, threads = 1024;
   static constexpr std::size_t shared_bytes = combined_bytes<S>;
-  op::SoftCrossEntropy<WithGradient, S> o;
+  op::SoftCrossEntropy<WithGradient, S, D> o;
   Memory at;
 
-  static constexpr std::size_t scratch(const op::SoftCrossEntropy<WithGradient, S>& operation) {
+  static constexpr std::size_t scratch(const op::SoftCrossEntropy<WithGradient, S, D>& operation) {
     return operation.rows * sizeof(double);
   }  // rows' losses
   constexpr unsigned blocks() const { return blocks_for(o.rows, 1); }
@@ -56,11 +56,8 @@ struct Kernel<op::SoftCrossEntropy<WithGradient, S>, 0> final {
       const S* const target = targets + row * o.columns;
       if ((o.masked && is_nan(*target)) || weight == 0) {
         if constexpr (WithGradient)
-          for_row(block, values, o.columns, [&]<unsigned n>(std::size_t i) {
-            Pack<S, n> zeros;
-            for (unsigned k = 0; k < n; ++k) zeros.at[k] = S(0);
-            detail::write(zeros, values + i);
-          });
+          overwrite_row<D>(block, values, o.columns,
+                           [&]<unsigned n>(std::size_t, const Pack<S, n>&) { return Pack<S, n>{}; });
         if (block.thread() == 0) losses[row] = 0;
         continue;
       }
@@ -87,11 +84,10 @@ struct Kernel<op::SoftCrossEntropy<WithGradient, S>, 0> final {
       product = combined<Sum>(block, product);
       if constexpr (WithGradient) {
         const S scale = mass * factor / total;
-        for_row(block, values, o.columns, [&]<unsigned n>(std::size_t i) {
-          auto x = detail::read<n>(values + i);
+        overwrite_row<D>(block, values, o.columns, [&]<unsigned n>(std::size_t i, Pack<S, n> x) {
           const auto p = wanted<n>(target + i, together);
           for (unsigned k = 0; k < n; ++k) x.at[k] = std::exp(x.at[k] - most) * scale - p.at[k] * factor;
-          detail::write(x, values + i);
+          return x;
         });
       }
       if (block.thread() == 0)
@@ -102,11 +98,11 @@ struct Kernel<op::SoftCrossEntropy<WithGradient, S>, 0> final {
 };
 
 /// One block adds the rows' losses, and counts the rows.
-template <bool WithGradient, class S>
-struct Kernel<op::SoftCrossEntropy<WithGradient, S>, 1> final {
+template <bool WithGradient, class S, class D>
+struct Kernel<op::SoftCrossEntropy<WithGradient, S, D>, 1> final {
   static constexpr unsigned threads = 1024;
   static constexpr std::size_t shared_bytes = combined_bytes<double>;
-  op::SoftCrossEntropy<WithGradient, S> o;
+  op::SoftCrossEntropy<WithGradient, S, D> o;
   Memory at;
 
   static constexpr unsigned blocks() { return 1; }

@@ -134,13 +134,12 @@ struct TiedLinear<Embedding<Words, Channels, End...>> final {
     using T = typename X::Element;
     using G = typename Roles::reduce;
     using F = typename Roles::template factor<T>;
-    using D = typename Roles::template factor<Out>;
     using Element = T;
     using Output = Value<Out, typename detail::with_columns<typename X::Shape, Words::size>::type>;
     static constexpr auto parameters = Table::template Bound<X, Roles>::parameters;
     static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
 
-    /// leading   elements from row to row of y and d_y; 0: they are dense
+    /// leading   elements from row to row of y; 0: they are dense
     template <std::size_t leading = 0>
     static constexpr void forward(auto& engine, const auto& call) {
       const std::size_t rows = engine.batch * X::rows;
@@ -153,8 +152,10 @@ struct TiedLinear<Embedding<Words, Channels, End...>> final {
                                         .transpose_b = true,
                                         .c_leading = leading});
     }
-    template <std::size_t leading = 0>
+    /// leading   elements from row to row of d_y, which are Gradients; 0: they are dense
+    template <std::size_t leading = 0, class Gradient = Out>
     static constexpr void backward(auto& engine, const auto& call) {
+      using D = typename Roles::template factor<Gradient>;
       const std::size_t rows = engine.batch * X::rows;
       if (call.wants_d_x())
         engine.run(op::Product<D, F, T>{.a = {call.d_y},

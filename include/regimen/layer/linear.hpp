@@ -32,7 +32,6 @@ struct LinearBound : LayerDefaults {
   using T = typename X::Element;
   using G = typename Roles::reduce;
   using F = typename Roles::template factor<T>;
-  using D = typename Roles::template factor<Out>;
   using Element = T;
   using Output = Value<Out, typename with_columns<typename X::Shape, Width>::type>;
   static constexpr std::size_t in = X::columns;
@@ -59,7 +58,7 @@ struct LinearBound : LayerDefaults {
 
   static constexpr bool backward_reads_parameters(bool wants_d_x) { return wants_d_x; }
 
-  /// leading   elements from row to row of y and d_y; 0: they are dense
+  /// leading   elements from row to row of y; 0: they are dense
   template <std::size_t leading = 0>
   static constexpr void forward(auto& engine, const auto& call) {
     const std::size_t rows = engine.batch * X::rows;
@@ -91,22 +90,24 @@ struct LinearBound : LayerDefaults {
                                                                     .leading = leading});
     }
   }
-  template <std::size_t leading = 0>
+  /// leading   elements from row to row of d_y, which are Gradients; 0: they are dense
+  template <std::size_t leading = 0, class Gradient = Out>
   static constexpr void backward(auto& engine, const auto& call) {
+    using D = typename Roles::template factor<Gradient>;
     const std::size_t rows = engine.batch * X::rows;
     View<G> d_bias{};
     if constexpr (has_bias)
       if (call.trains()) d_bias = {call.gradients[1]};
-    View<Out> d_sum{call.d_y};
+    View<Gradient> d_sum{call.d_y};
     if constexpr (writes_d_sum) {
       d_sum = {call.d_sum};
-      engine.run(op::BiasBackward<Activation, Out, G>{.x = {call.saved[0]},
-                                                      .d_y = {call.d_y},
-                                                      .d_x = d_sum,
-                                                      .d_bias = d_bias,
-                                                      .rows = rows,
-                                                      .columns = Width,
-                                                      .add = call.add});
+      engine.run(op::BiasBackward<Activation, Gradient, G>{.x = {call.saved[0]},
+                                                           .d_y = {call.d_y},
+                                                           .d_x = d_sum,
+                                                           .d_bias = d_bias,
+                                                           .rows = rows,
+                                                           .columns = Width,
+                                                           .add = call.add});
     }
     if (call.wants_d_x()) {
       const op::Product<D, F, T> product{.a = {d_sum.offset},
@@ -132,13 +133,13 @@ struct LinearBound : LayerDefaults {
                                       .add = call.add,
                                       .a_leading = leading});
       if constexpr (has_bias && !writes_d_sum)
-        engine.run(op::BiasBackward<activation::Identity, Out, G>{.d_y = d_sum,
-                                                                  .d_x = d_sum,
-                                                                  .d_bias = d_bias,
-                                                                  .rows = rows,
-                                                                  .columns = Width,
-                                                                  .add = call.add,
-                                                                  .leading = leading});
+        engine.run(op::BiasBackward<activation::Identity, Gradient, G>{.d_y = d_sum,
+                                                                       .d_x = d_sum,
+                                                                       .d_bias = d_bias,
+                                                                       .rows = rows,
+                                                                       .columns = Width,
+                                                                       .add = call.add,
+                                                                       .leading = leading});
     }
   }
 

@@ -4,6 +4,7 @@
 #include <regimen/core/shape.hpp>
 
 #include <cstddef>
+#include <type_traits>
 
 namespace regimen::detail {
 
@@ -12,7 +13,8 @@ template <class Layer>
 inline constexpr bool writes_padded_rows = false;
 
 /// The form of a last layer whose output has rows that begin at multiples of so many bytes, as its gradient, which
-/// overwrites it: what lies between two rows is never read.
+/// overwrites it: what lies between two rows is never read. The gradient has the type of the layer's factors, if that is
+/// narrower: tensor cores multiply by nothing wider.
 template <class Layer, std::size_t row_alignment>
 struct PaddedRows final {
   static constexpr const char* name = Layer::name;
@@ -21,13 +23,16 @@ struct PaddedRows final {
   template <class X, class Roles>
   struct Bound : Layer::template Bound<X, Roles> {
     using Dense = typename Layer::template Bound<X, Roles>;
-    using Output = PaddedValue<typename Dense::Output, row_alignment>;
+    using Out = typename Dense::Output::Element;
+    using Factor = typename Roles::template factor<typename X::Element>;
+    using Gradient = std::conditional_t<sizeof(Factor) < sizeof(Out), Factor, Out>;
+    using Output = PaddedValue<typename Dense::Output, row_alignment, Gradient>;
 
     static constexpr void forward(auto& engine, const auto& call) {
       Dense::template forward<Output::leading>(engine, call);
     }
     static constexpr void backward(auto& engine, const auto& call) {
-      Dense::template backward<Output::leading>(engine, call);
+      Dense::template backward<Output::leading * sizeof(Out) / sizeof(Gradient), Gradient>(engine, call);
     }
   };
 };

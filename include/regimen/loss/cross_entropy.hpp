@@ -8,12 +8,14 @@
 #include <regimen/policy/policy.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace regimen {
 
 /// −Σ_v q_v log softmax(x)_v per row, averaged over all valid rows of the global batch
 ///
-///   x (B,...,V) the model's output, at least fp32; overwritten by its gradient, never stored twice
+///   x (B,...,V) the model's output, at least fp32; overwritten by its gradient, never stored twice. On GPUs the gradient
+///   has the 16 bits of the products that it goes into, if the precision has
 ///   target (B,...) int32 in [0,V), or ignore_index (−100): that row adds nothing to loss, count and gradient,
 ///   whatever its logits. Use ignore_index as the mask.
 ///   q = (1 − Smoothing) · onehot(target) + Smoothing / V
@@ -40,15 +42,16 @@ struct SmoothedCrossEntropy {
   static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale,
                             View<float> weight = {}) {
     using S = typename Output::Element;
-    engine.run(op::CrossEntropy<gradient, S>{.logits = {output},
-                                             .target = {target},
-                                             .scalars = scalars,
-                                             .rows = engine.batch * Output::rows,
-                                             .columns = Output::columns,
-                                             .scale = scale,
-                                             .smoothing = Smoothing::value,
-                                             .leading = Output::leading,
-                                             .weight = weight});
+    engine.run(op::CrossEntropy<gradient, S, std::conditional_t<gradient, regimen::detail::gradient_of_t<Output>, S>>{
+        .logits = {output},
+        .target = {target},
+        .scalars = scalars,
+        .rows = engine.batch * Output::rows,
+        .columns = Output::columns,
+        .scale = scale,
+        .smoothing = Smoothing::value,
+        .leading = Output::leading,
+        .weight = weight});
   }
 
   /// Adds the rows whose largest logit is the target's to scalars.correct.

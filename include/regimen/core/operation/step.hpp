@@ -29,9 +29,11 @@ REGIMEN_HD constexpr double count_of_weight(double weight) { return weight < 0 ?
 ///   and its gradient is exactly 0, whatever its logits (NaN included)
 ///   gradient = (p − q) · scale · scalars.loss_scale           the division by count comes once, later
 ///   leading   elements from row to row of the logits; 0: columns. What lies between two rows is not touched
+///   D         of the gradient, whose rows begin where those of the logits do: the layer before multiplies by it, and the
+///             engine's products take D. Another type than S: only in rows that begin at multiples of 16 bytes
 ///   weight    (rows), absent: 1. A row adds weight times its loss, and |weight| to count; its gradient is times weight.
 ///             A row of weight 0 is as an ignored one
-template <bool WithGradient, class S>
+template <bool WithGradient, class S, class D = S>
 struct CrossEntropy final {
   static constexpr const char* name = "cross_entropy";
   View<S> logits;
@@ -45,7 +47,7 @@ struct CrossEntropy final {
   REGIMEN_HD constexpr std::size_t row() const { return leading > 0 ? leading : columns; }
   constexpr Cost cost() const {
     return {5 * double(rows * columns),
-            (WithGradient ? 2.0 : 1.0) * double(rows * columns) * sizeof(S) + bytes_of_weights(weight, rows), 1};
+            double(rows * columns) * (sizeof(S) + (WithGradient ? sizeof(D) : 0)) + bytes_of_weights(weight, rows), 1};
   }
 };
 
@@ -56,8 +58,8 @@ struct CrossEntropy final {
 ///   gradient = (p · Σ_v target_v − target) · scale · scalars.loss_scale    the division by count comes once, later
 ///   masked    a row whose first target is NaN adds nothing, and its gradient is exactly 0, whatever its logits
 ///   leading   elements from row to row of the logits; 0: columns. What lies between two rows is not touched
-///   weight    (rows), as CrossEntropy's
-template <bool WithGradient, class S>
+///   D, weight (rows)   as CrossEntropy's
+template <bool WithGradient, class S, class D = S>
 struct SoftCrossEntropy final {
   static constexpr const char* name = "soft_cross_entropy";
   View<S> logits, target;
@@ -71,7 +73,8 @@ struct SoftCrossEntropy final {
   REGIMEN_HD constexpr std::size_t row() const { return leading > 0 ? leading : columns; }
   constexpr Cost cost() const {
     return {8 * double(rows * columns),
-            (WithGradient ? 3.0 : 2.0) * double(rows * columns) * sizeof(S) + bytes_of_weights(weight, rows), 1};
+            double(rows * columns) * (2 * sizeof(S) + (WithGradient ? sizeof(D) : 0)) + bytes_of_weights(weight, rows),
+            1};
   }
 };
 

@@ -333,11 +333,14 @@ class Engine : public engine::EveryIteration {
   template <class Factors>
   void multiply(const ProductDescriptor& descriptor, const Factors& o, std::size_t scratch, double beta,
                 const std::byte* bias = nullptr, std::byte* aux = nullptr, const std::byte* c = nullptr) {
-    const typename R::Product& product =
-        products_.found_or_made(descriptor, [&] { return runtime_.make_product(descriptor); });
-    if (!prepares_)
-      runtime_.multiply(product, base_ + o.b.offset, base_ + o.a.offset, base_ + scratch, beta, base_ + o.c.offset,
-                        stream_, bias, aux, c);
+    for_each_part({.descriptor = descriptor}, R::product_cut, [&](const ProductPart& part) {
+      const typename R::Product& product =
+          products_.found_or_made(part.descriptor, [&] { return runtime_.make_product(part.descriptor); });
+      if (!prepares_)
+        runtime_.multiply(product, base_ + o.b.offset + part.a, base_ + o.a.offset + part.b, base_ + scratch,
+                          part.adds ? 1.0 : beta, base_ + o.c.offset + part.d, stream_, bias, aux,
+                          part.adds || c == nullptr ? nullptr : c + part.d);
+    });
   }
   template <ComposesParts Operation>
   void launch(const Operation& o, std::size_t scratch) {

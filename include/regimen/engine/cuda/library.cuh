@@ -69,7 +69,7 @@ class LastingEvents final {
 };
 
 /// The current device of the calling thread. A failed call throws an Error with the name of its code.
-class Library final {
+class Library {
  public:
   using Stream = cudaStream_t;
   using Event = cudaEvent_t;
@@ -86,6 +86,7 @@ class Library final {
   static constexpr bool has_cudnn = cuda::has_cudnn;
 
   static constexpr std::size_t workspace = library_workspace;
+  static constexpr ProductCut product_cut = library_cut;
 
   Library() : unused_at_first_(unused_memory()) { detail::demand(cudaGetDevice(&device_), "cudaGetDevice"); }
   Library(const Library&) = delete;

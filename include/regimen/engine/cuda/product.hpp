@@ -119,5 +119,64 @@ constexpr ProductDescriptor describe(const op::ProductSum<A, B, C>& o, std::size
   return descriptor;
 }
 
+/// A part of a product: the descriptor of a product, and where its matrices begin, in bytes from those of the whole.
+struct ProductPart {
+  ProductDescriptor descriptor{};
+  std::size_t a = 0, b = 0, d = 0;
+  bool adds = false;  // to what a part before it has left in D
+};
+
+/// each(part): the whole, or, of a large product by tensor cores, what its extents have of whole 16 bytes, and the rest. Where rows have
+/// 50,257 numbers the library takes kernels that load each number by itself, also if the rows begin at multiples of 16
+/// bytes: on an H200 13.3 ms for (16384,768) · (768,50257) in bf16, where 50,264 columns take 2.4.
+///
+/// error   where the terms of a sum are cut, the sum of the rest, at most 7 terms in 16 bits, is rounded to D's type once more
+constexpr void for_each_part(const ProductPart& whole, const ProductCut& cut, const auto& each) {
+  const ProductDescriptor& p = whole.descriptor;
+  const std::size_t bytes = bytes_of(p.a.type), line = 16 / bytes, m = p.d.rows, n = p.d.columns,
+                    k = p.transpose_a ? p.a.rows : p.a.columns;
+  const bool by_tensor_cores = bytes == 2 || p.reads_tf32;
+  const auto is_ragged = [&](std::size_t extent) { return by_tensor_cores && extent % line != 0 && extent > line; };
+  const bool cuts_k = is_ragged(k) && (p.transpose_a || !p.transpose_b), cuts_m = is_ragged(m),
+             cuts_n = is_ragged(n) && p.transpose_b;
+  if (p.d.count != 1 || p.epilogue != Epilogue::none || 2.0 * double(m) * double(n) * double(k) < cut.flops ||
+      !(cuts_k || cuts_m || cuts_n))
+    return each(whole);
+  ProductPart first = whole, rest = whole;
+  /// Cuts a matrix at its row or column `at`; gives how many bytes lie before the rest.
+  const auto cut_at = [&](Layout ProductDescriptor::* of, bool is_row, std::size_t at) {
+    const Layout& matrix = p.*of;
+    const std::size_t before = (is_row ? at : at * static_cast<std::size_t>(matrix.leading)) * bytes_of(matrix.type);
+    Layout &head = first.descriptor.*of, &tail = rest.descriptor.*of;
+    (is_row ? head.rows : head.columns) = at;
+    (is_row ? tail.rows : tail.columns) -= at;
+    tail.alignment = alignment_of(before | tail.alignment);
+    return before;
+  };
+  if (cuts_k) {
+    const std::size_t at = k / line * line;
+    rest.a += cut_at(&ProductDescriptor::a, p.transpose_a, at);
+    rest.b += cut_at(&ProductDescriptor::b, !p.transpose_b, at);
+    first.adds = true, first.descriptor.c_alignment = 0;  // its C is D
+    for_each_part(rest, cut, each);
+    return for_each_part(first, cut, each);
+  }
+  std::size_t of_d = 0;
+  if (cuts_m) {
+    const std::size_t at = m / line * line;
+    rest.a += cut_at(&ProductDescriptor::a, !p.transpose_a, at);
+    of_d = cut_at(&ProductDescriptor::d, true, at);
+  } else {
+    const std::size_t at = (n > 2 * cut.least_rows ? n - cut.least_rows : n) / line * line;
+    rest.b += cut_at(&ProductDescriptor::b, p.transpose_b, at);
+    of_d = cut_at(&ProductDescriptor::d, false, at);
+  }
+  rest.d += of_d;
+  if (p.c_alignment > 0) rest.descriptor.c_alignment = alignment_of(of_d | p.c_alignment);
+  for_each_part(first, cut, each);
+  if (cuts_m) for_each_part(rest, cut, each);
+  else each(rest);
+}
+
 }  // namespace regimen::cuda
 // SPDX-License-Identifier: Apache-2.0
