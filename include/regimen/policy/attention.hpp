@@ -47,12 +47,14 @@ struct Cudnn final {
 /// attention, too, where it changes no result.
 ///
 ///   choices   Attention<Tiled>, Attention<Composed>, Attention<Cudnn>
-///   default   Attention<>: the device's own form
+///   default   Attention<>: the device's own form; on GPUs Cudnn for what it takes, if the program is compiled with it and no
+///             weights are dropped, else Composed
 ///   refuses   a form that the device lacks; Cudnn where the program is compiled without it, and for what it lacks
 ///   cost      Composed stores scores and weights, for a piece of the heads at a time, and reads them again; the plan
 ///             has their bytes. Its products run on tensor cores, which Tiled does not use. In Composed a key or value
 ///             that is not finite reaches every query of its head: a weight of zero does not hide it. Cudnn compiles
-///             its kernels when a Trainer is constructed, a second for each; no GPU has run it so far
+///             its kernels when a Trainer is constructed, a second for each; its backward pass takes T^2 numbers of 16 bits
+///             for each head and sample besides, as scratch
 ///
 /// One new position against kept ones (incremental decoding) of SelfAttention is Tiled in every form; against another text
 /// (CrossAttention) it has the form.

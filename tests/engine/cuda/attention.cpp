@@ -364,4 +364,15 @@ static_assert(EngineOf<Cudnn>::Traits::scratch(small) == emulated::Runtime::work
 static_assert(EngineOf<Cudnn>::Traits::scratch(back<bf16>) ==
               emulated::Runtime::workspace + 8 * 12 * 1024 * 1024 * sizeof(bf16));
 static_assert(std::is_same_v<EngineOf<OfDevice>::Traits::attention, Composed>);
+// By default cuDNN's, where it takes the operation and no weights are dropped.
+template <class Operation>
+constexpr bool is_fused_by_default(Operation o, std::uint32_t threshold = 0) {
+  o.drop.threshold = threshold;
+  return EngineOf<OfDevice>::Traits::is_fused(o) && !EngineOf<Composed>::Traits::is_fused(o);
+}
+static_assert(is_fused_by_default(small) && is_fused_by_default(back<fp16>) && !is_fused_by_default(small, 6554));
+static_assert(!is_fused_by_default(back<fp32>));
+static_assert(!is_fused_by_default(operation_of<op::Attention<bf16>>({16, 1024, 12, 60, true})));
+static_assert(EngineOf<OfDevice>::Traits::scratch(small) == EngineOf<Cudnn>::Traits::scratch(small));
+static_assert(EngineOf<OfDevice>::Traits::scratch(back<fp32>) == EngineOf<Composed>::Traits::scratch(back<fp32>));
 // SPDX-License-Identifier: Apache-2.0

@@ -220,7 +220,9 @@ class Engine : public engine::EveryIteration {
   template <class Compute>
   static std::string numerics() {
     return R::numerics() + (std::is_same_v<Compute, tf32> ? ", factors rounded to tf32" : "") +
-           (Traits::fuses_attention ? ", attention and its dropout by cuDNN" : "") +
+           (Traits::fuses_attention                                   ? ", attention and its dropout by cuDNN"
+            : Traits::prefers_fused && sizeof(stored_t<Compute>) == 2 ? ", attention without dropout by cuDNN"
+                                                                      : "") +
            (Traits::calls_convolutions ? ", convolutions by cuDNN" : "") + versions();
   }
   template <class Compute>
@@ -348,10 +350,11 @@ class Engine : public engine::EveryIteration {
   }
   template <class Operation>
   void attend(const Operation& o, std::size_t scratch) {
+    if constexpr (Fuses<Operation> && (Traits::fuses_attention || Traits::prefers_fused))
+      if (Traits::is_fused(o)) return attend_fused(o, scratch);
     if constexpr (Traits::composes_attention)
       for_each_part(o, Traits::composed(o), scratch,
                     [&](const auto& part, std::size_t part_scratch) { launch(part, part_scratch); });
-    else if constexpr (Traits::fuses_attention && Fuses<Operation>) attend_fused(o, scratch);
     else launch_kernels(o, scratch);
   }
   /// With dropout the library draws its own random numbers, from a seed that lies at the begin of scratch.

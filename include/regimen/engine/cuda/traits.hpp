@@ -123,6 +123,17 @@ struct Traits : engine::DefaultTraits {
   static constexpr bool composes_attention = regimen::detail::ComposedForm<attention>;
   static constexpr bool fuses_attention = std::is_same_v<attention, Cudnn>,
                         calls_convolutions = std::is_same_v<convolution, Cudnn>, has_cudnn = cudnn, has_nccl = nccl;
+  /// By default cuDNN computes what it takes.
+  static constexpr bool prefers_fused = cudnn && std::is_same_v<typename Choices::attention::form, OfDevice>;
+  /// Whether cuDNN computes an attention: where Attention<Cudnn> says so, and by default, if no weights are dropped: it
+  /// would draw other random numbers than the CPU.
+  template <class Operation>
+  static constexpr bool is_fused(const Operation& o) {
+    if constexpr (!Fuses<Operation>) return false;
+    else if constexpr (fuses_attention) return true;
+    else if constexpr (prefers_fused) return o.drop.threshold == 0 && not_taken_by_cudnn(o) == 0;
+    else return false;
+  }
 
   template <class Operation>
   static constexpr std::size_t scratch(const Operation& operation) {
@@ -148,10 +159,8 @@ struct Traits : engine::DefaultTraits {
   /// keys of another text, 5, a window, 6, what distances add to scores, and 7, lengths of texts.
   template <class T>
   static constexpr unsigned refused_part(const op::Attention<T>& o) {
-    if (shares_in_vain(o.shape)) return 3;
-    if constexpr (!fuses_attention) return 0;
-    else if constexpr (sizeof(T) != 2) return 1;
-    else return o.shape.width % Cudnn::channels_multiple != 0 || o.shape.width > Cudnn::most_channels ? 2 : 0;
+    if constexpr (fuses_attention) return not_taken_by_cudnn(o);
+    else return shares_in_vain(o.shape) ? 3 : 0;
   }
   template <class T>
   static constexpr unsigned refused_part(const op::CrossAttention<T>& o) {
@@ -204,13 +213,20 @@ struct Traits : engine::DefaultTraits {
   }
 
  private:
+  template <template <class> class Operation, class T>
+  static constexpr unsigned not_taken_by_cudnn(const Operation<T>& o) {
+    if (o.shape.group() > 1) return 3;
+    if constexpr (sizeof(T) != 2) return 1;
+    else return o.shape.width % Cudnn::channels_multiple != 0 || o.shape.width > Cudnn::most_channels ? 2 : 0;
+  }
   static constexpr bool shares_in_vain(const op::AttentionShape& shape) {
     return (composes_attention || fuses_attention) && shape.group() > 1;
   }
   template <class Operation>
   static constexpr std::size_t scratch_of_attention(const Operation& o) {
+    if constexpr (Fuses<Operation>)
+      if (is_fused(o)) return random_bytes(o.drop) + fused(o, workspace).workspace;
     if constexpr (composes_attention) return composed(o).bytes + workspace;
-    else if constexpr (fuses_attention && Fuses<Operation>) return random_bytes(o.drop) + fused(o, workspace).workspace;
     else return kernel::scratch_of(o);
   }
 };
