@@ -242,7 +242,10 @@ constexpr auto moved() {
     else return Policies{};
   } else if constexpr (std::is_same_v<typename Move::Axis, axis::checkpoint> && try_ == 0 && Model::depth > 0 &&
                        Model::Source::below(id, 50, 4) == 0) {
-    return typename budgeted<Network<typename Model::Source>, Policies>::type{};
+    // Not with KeepSegments, if the budget takes a schedule without segments.
+    using Fits = typename budgeted<Network<typename Model::Source>, Policies>::type;
+    if constexpr (composable<Network<typename Model::Source>, Fits>) return Fits{};
+    else return moved<Model, Policies, Move, id, try_ + 1>();
   } else {
     using Chosen = typename picked<typename Model::Source, id, try_, fits_model<Model>,
                                    typename Move::Choices>::template make<Model>;

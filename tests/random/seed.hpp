@@ -74,7 +74,9 @@ void check_plan(Findings& findings) {
 /// bends (a norm of little), so that a gradient is right if it is the difference at one distance: a wrong one is so at
 /// none.
 ///   tolerance   differences of fourth order round to 2⁻⁵³ L / h ≤ 1e-9 of a loss near 1 at h = 1e-6, in units of the
-///               largest gradient, which is not below 1e-2 of the norm; errors of calculus show as 1e-3 to 1
+///               largest gradient, which is not below 1e-2 of the norm; errors of calculus show as 1e-3 to 1. Norms of
+///               few samples, one behind the other, make more of roundings (seed 6048: 4e-9 of a loss of 0.3): n, by which
+///               losses differ that nothing else tells apart, is 18 n / 12 h of a slope
 inline void check_gradients(Case program, std::uint64_t seed, Findings& findings) {
   on_ranks(program.alone ? 0 : 1, program.maker, [&](Subject& subject, std::size_t, std::size_t) {
     const Place place{0, 0, 1, subject.batch, subject.capacity()};
@@ -93,21 +95,29 @@ inline void check_gradients(Case program, std::uint64_t seed, Findings& findings
     findings.expect(std::isfinite(norm), "a gradient is not finite");
     for (std::size_t look = 0; look < 24; ++look) {
       const std::size_t at = number_at(seed + 1, look) % count;
+      const auto loss = [&](double offset) {
+        subject.nudge(at, offset);
+        const double result = subject.loss_by_hand(place, nullptr);
+        subject.nudge(at, -offset);
+        return result;
+      };
       double best = 1e300, found = 0;
-      for (const double h : {1e-3, 1e-4, 1e-5, 1e-6}) {
-        const auto loss = [&](double offset) {
-          subject.nudge(at, offset);
-          const double result = subject.loss_by_hand(place, nullptr);
-          subject.nudge(at, -offset);
-          return result;
-        };
-        const double slope = (8 * (loss(h) - loss(-h)) - (loss(2 * h) - loss(-2 * h))) / (12 * h);
-        const double error = std::abs(slope - gradients.values[at]);
-        if (error < best) {
-          best = error;
-          found = slope;
+      const auto compare = [&](double noise) {
+        for (const double h : {1e-3, 1e-4, 1e-5, 1e-6}) {
+          const double slope = (8 * (loss(h) - loss(-h)) - (loss(2 * h) - loss(-2 * h))) / (12 * h);
+          const double error = std::abs(slope - gradients.values[at]) - (std::min)(1.5 * noise / h, 1e-5 * norm);
+          if (error < best) {
+            best = error;
+            found = slope;
+          }
+          if (best <= 1e-6 * norm + 1e-9) return;
         }
-        if (best <= 1e-6 * norm + 1e-9) break;
+      };
+      compare(0);
+      if (best > 1e-6 * norm + 1e-9) {
+        double noise = 0;
+        for (int i = 1; i <= 8; ++i) noise = (std::max)(noise, std::abs(loss(i * 1e-12) - loss(-i * 1e-12)));
+        compare(noise);
       }
       findings.expect(best <= 1e-6 * norm + 1e-9, "gradient " + std::to_string(at) + " is " +
                                                       std::to_string(gradients.values[at]) + ", differences say " +
