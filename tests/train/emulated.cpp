@@ -135,7 +135,9 @@ TEST_CASE("a GPT trains in cuDNN's form, in 16 bits, as far from fp64 as the CPU
     const DeferredOutcome exact = trained<Trainer<PlainGpt, Batch<4>, Precision<fp64>>>(),
                           here = trained<Trainer<PlainGpt, Batch<4>, Format...>>(), there = trained<Fused>();
     CHECK(distance(exact.weights, there.weights) < as_far_as(distance(exact.weights, here.weights)));
-    CHECK(there.weights != trained<Trainer<PlainGpt, Batch<4>, Format..., Device<Emulated>>>().weights);
+    CHECK(there.weights == trained<Trainer<PlainGpt, Batch<4>, Format..., Device<Emulated>>>().weights);  // the default
+    CHECK(there.weights !=
+          trained<Trainer<PlainGpt, Batch<4>, Format..., Attention<Composed>, Device<Emulated>>>().weights);
     Fused trainer;
     const std::size_t before = trainer.used().operations;  // copies of the weights in 16 bits
     trainer.fit(fake_data(), {.steps = 4, .progress = false});
