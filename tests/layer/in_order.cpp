@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -103,6 +104,30 @@ static_assert(one<LayerNorm, LayerNormWith<Epsilon<Ratio<1, 100'000>>>> &&
               one<LayerNormWith<Epsilon<Ratio<1, 1000>>>, LayerNormWith<Epsilon<Ratio<4, 4000>>>> &&
               differ<LayerNorm, RmsNorm, LayerNormWith<Epsilon<Ratio<1, 1000>>>, RmsNormWith<Epsilon<Ratio<1, 1000>>>>);
 
+// ---- fractions: Ratio itself is in lowest terms, so whatever takes one is one type
+
+static_assert(one<Ratio<1, 4>, Ratio<2, 8>, Ratio<-1, -4>, in_order::Ratio<1, 4>> && one<Ratio<3>, Ratio<6, 2>> &&
+              one<Ratio<0>, Ratio<0, 7>, Ratio<0, -7>, in_order::Ratio<0, 1>> && one<Ratio<-1, 4>, Ratio<2, -8>> &&
+              differ<Ratio<1, 4>, Ratio<-1, 4>, Ratio<4, 1>, Ratio<1, 2>, Ratio<0>>);
+// Without a denominator, or where its sign cannot be turned, it stays as it is written.
+inline constexpr auto least = std::numeric_limits<std::intmax_t>::min();
+static_assert(one<Ratio<2, 0>, in_order::Ratio<2, 0>> && one<Ratio<0, 0>, in_order::Ratio<0, 0>> &&
+              one<Ratio<least, -2>, in_order::Ratio<least, -2>> && one<Ratio<2, least>, in_order::Ratio<2, least>>);
+static_assert(
+    one<Dropout<Ratio<2, 8>>, Dropout<Ratio<1, 4>>, Dropout<in_order::Ratio<1, 4>>> &&
+    one<DropPath<Ratio<2, 8>>, DropPath<Ratio<1, 4>>> && one<LayerScale<Ratio<10, 1'000'000>>, LayerScale<>> &&
+    one<SelfAttention<Heads<2>, Rotary<Ratio<20'000, 2>>>, SelfAttention<Heads<2>, Rotary<>>> &&
+    one<SelfAttention<Heads<2>, Rotary<Ratio<10'000>, Llama3Scaling<Ratio<16, 2>, Ratio<3, 3>, Ratio<4>, 8192>>>,
+        SelfAttention<Heads<2>, Rotary<Ratio<10'000>, Llama3Scaling<>>>> &&
+    one<SelfAttention<Heads<2>, QueryKeyNorm<Epsilon<Ratio<10, 10'000'000>>>>,
+        SelfAttention<Heads<2>, QueryKeyNorm<>>>);
+static_assert(one<Clip<Norm<Ratio<4, 8>>>, Clip<Norm<Ratio<1, 2>>>> && one<Huber<Ratio<2, 2>>, Huber<>> &&
+              one<NtXent<Ratio<2, 4>>, NtXent<>> &&
+              one<SmoothedCrossEntropy<Ratio<2, 20>>, SmoothedCrossEntropy<Ratio<1, 10>>> &&
+              one<Weighted<CrossEntropy, Ratio<2, 4>>, Weighted<CrossEntropy, Ratio<1, 2>>> &&
+              one<Averaged<AdamW, Ratio<1998, 2000>>, Averaged<AdamW>> &&
+              one<Unaligned<Ratio<5, 100>>, Unaligned<Ratio<1, 20>>>);
+
 // An option twice stays, for the error, also where one of the two says nothing.
 static_assert(std::is_same_v<BatchNorm<Momentum<Ratio<1, 10>>, Momentum<Ratio<1, 4>>>,
                              in_order::BatchNorm<Momentum<Ratio<1, 10>>, Momentum<Ratio<1, 4>>>> &&
@@ -116,11 +141,15 @@ static_assert(differ<Linear<8>, Linear<8, NoBias>, Lstm<8>, Lstm<8, NoBias>, Gru
                      Embedding<Vocabulary<9>, 8>>);
 static_assert(one<Linear<8>, Linear<std::size_t{8}>> && one<Lstm<8, NoBias>, Lstm<8u, NoBias>> &&
               one<Upsample<2>, Upsample<std::uint8_t{2}>> &&
-              one<Embedding<Vocabulary<8>, 4>, Embedding<Vocabulary<8ul>, 4ul>>);
+              one<Embedding<Vocabulary<8>, 4>, Embedding<Vocabulary<8ul>, 4ul>> &&
+              one<Embedding<Vocabulary<8>, 4, PaddedWith<3>>, Embedding<Vocabulary<8u>, 4, PaddedWith<3ul>>,
+                  Embedding<Vocabulary<8>, 4, PaddedWith<std::int8_t{3}>>> &&
+              differ<Embedding<Vocabulary<8>, 4>, Embedding<Vocabulary<8>, 4, PaddedWith<0>>,
+                     Embedding<Vocabulary<8>, 4, PaddedWith<3>>>);
 
 }  // namespace
 
-TEST_CASE("a convolution is frozen in whatever spelling, and so is its place in a ready network") {
+TEST_CASE("a layer is frozen in whatever spelling, and so is its place in a ready network") {
   struct Net final : Model<Input<Image<8, 8, 3>>, Conv2d<4, 3, Padding<1>, NoBias>, BatchNorm<>, Relu,
                            GlobalAveragePool, Linear<3>> {};
   using Train = Trainer<Net, Batch<4>, Freeze<Conv2d<4, std::size_t{3}, NoBias, Stride<1>, Padding<1>>>>;
@@ -131,6 +160,9 @@ TEST_CASE("a convolution is frozen in whatever spelling, and so is its place in 
   const std::vector<float> kept(before.begin(), before.end());
   trainer.step(x, std::vector<std::int32_t>{0, 1, 2, 0});
   CHECK(std::equal(kept.begin(), kept.end(), trainer.parameters()[0].values.begin()));
+  struct Dropped final : Model<Input<Vector<4>>, Linear<4>, LayerScale<Ratio<3, 4>>, Dropout<Ratio<2, 8>>, Linear<3>> {
+  };
+  static_assert(Composable<Dropped, Freeze<LayerScale<Ratio<6, 8>>>, Checkpoint<Selective<Dropout<Ratio<1, 4>>>>>);
   static_assert(Composable<Model<Input<Image<64, 64, 3>>, EncoderOf<ResNet18<Image<64, 64, 3>, 3>>, Linear<3>>,
                            Freeze<Conv2d<64, 7, Stride<2>, Padding<3>, NoBias>, BatchNorm<>>>);
 }

@@ -1,6 +1,6 @@
 // A bound where a policy belongs.
 // expect: Norm<\.\.\.> is a bound, not a policy; write Clip<Norm<Ratio<1>>>
-// names: regimen::Norm<regimen::Ratio<1
+// names: regimen::Norm<regimen::in_order::Ratio<1
 #include "../support/recipe.hpp"
 
 using namespace regimen;

@@ -1,6 +1,6 @@
 // Two dropout rates, of which one would be ignored.
 // expect: attention has an option twice; keep one of each kind
-// names: regimen::Dropout<regimen::Ratio<1, 5>>
+// names: regimen::Dropout<regimen::in_order::Ratio<1, 5>>
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

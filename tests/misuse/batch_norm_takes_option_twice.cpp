@@ -1,6 +1,6 @@
 // Two momenta, of which one would be ignored.
 // expect: BatchNorm takes Epsilon, Momentum, PerMicroBatch, OverRanks, AfterBias, each at most once; write no other
-// names: regimen::in_order::BatchNorm<regimen::Momentum<regimen::Ratio<1, 10>>, regimen::Momentum<regimen::Ratio<1, 100>>>
+// names: regimen::in_order::BatchNorm<regimen::Momentum<regimen::in_order::Ratio<1, 10>>, regimen::Momentum<regimen::in_order::Ratio<1, 100>>>
 #include "../support/model_recipe.hpp"
 
 #include <regimen/layer/batch_norm.hpp>

@@ -1,6 +1,6 @@
 // A bound of zero: every gradient would vanish.
 // expect: Clip<Norm<Ratio<\.\.\.>>> needs a bound above zero; write Clip<Norm<Ratio<1>>>
-// names: regimen::Clip<regimen::Norm<regimen::Ratio<0
+// names: regimen::Clip<regimen::Norm<regimen::in_order::Ratio<0
 #include "../support/recipe.hpp"
 
 using namespace regimen;

@@ -1,6 +1,6 @@
 // A number where Optimizer takes what decays.
 // expect: the second option of Optimizer<\.\.\.> says what decays; name DecayAll, or leave it out for products alone
-// names: regimen::Ratio<1, 10>
+// names: regimen::in_order::Ratio<1, 10>
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

@@ -1,6 +1,6 @@
 // A bound of zero.
 // expect: Huber<Ratio<\.\.\.>> is quadratic up to a bound above zero; write Huber<Ratio<1>>
-// names: regimen::Ratio<0
+// names: regimen::in_order::Ratio<0
 #include "../support/recipe.hpp"
 
 #include <regimen/loss/pointwise.hpp>

@@ -1,6 +1,6 @@
 // An epsilon of zero.
 // expect: Epsilon<\.\.\.> takes a Ratio above zero; write Epsilon<Ratio<1, 1'000'000>>
-// names: regimen::Ratio<0
+// names: regimen::in_order::Ratio<0
 #include "../support/model_recipe.hpp"
 
 #include <regimen/layer/norm.hpp>

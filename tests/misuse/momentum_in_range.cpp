@@ -1,6 +1,6 @@
 // Keras' momentum is the share of the old statistics; a percentage is no share.
 // expect: Momentum<\.\.\.> is the new batch's share, above 0 and at most 1; write Momentum<Ratio<1, 10>>
-// names: regimen::Ratio<99
+// names: regimen::in_order::Ratio<99
 #include "../support/model_recipe.hpp"
 
 #include <regimen/layer/batch_norm.hpp>

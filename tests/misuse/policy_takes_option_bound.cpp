@@ -1,6 +1,6 @@
 // A bound without its norm.
 // expect: Clip<\.\.\.> takes a bound; name None or Norm<Ratio<\.\.\.>>
-// names: regimen::Ratio<1
+// names: regimen::in_order::Ratio<1
 #include "../support/recipe.hpp"
 
 using namespace regimen;

@@ -1,6 +1,6 @@
 // A dropout rate of one.
 // expect: Dropout<Ratio<\.\.\.>> drops at least 0 and less than 1; write Dropout<Ratio<1, 10>>
-// names: regimen::Ratio<4, 4>
+// names: regimen::in_order::Ratio<1
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

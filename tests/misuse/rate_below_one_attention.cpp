@@ -1,6 +1,6 @@
 // Attention with a dropout rate above one.
 // expect: Dropout<Ratio<\.\.\.>> drops at least 0 and less than 1; write Dropout<Ratio<1, 10>>
-// names: regimen::Ratio<3, 2>
+// names: regimen::in_order::Ratio<3, 2>
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

@@ -1,6 +1,6 @@
 // Two outputs; the branch of classes ends with Softmax.
 // expect: a cross-entropy takes logits, of which it computes the softmax itself; leave out the last Softmax
-// names: regimen::SmoothedCrossEntropy<regimen::Ratio<1, 10>>
+// names: regimen::SmoothedCrossEntropy<regimen::in_order::Ratio<1, 10>>
 #include "../support/model_recipe.hpp"
 
 #include <regimen/layer/softmax.hpp>

@@ -1,6 +1,6 @@
 // A bound before the target.
 // expect: Target<T, \.\.\.> takes the target first, then a bound; name Unaligned<Ratio<1, 100>>, or none
-// names: regimen::Unaligned<regimen::Ratio<0
+// names: regimen::Unaligned<regimen::in_order::Ratio<0
 #include "../support/recipe.hpp"
 
 #include <regimen/engine/cuda/traits.hpp>

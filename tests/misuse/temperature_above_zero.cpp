@@ -1,6 +1,6 @@
 // A temperature of zero.
 // expect: NtXent<Ratio<\.\.\.>> divides by a temperature above zero; write NtXent<Ratio<1, 2>>
-// names: regimen::Ratio<0
+// names: regimen::in_order::Ratio<0
 #include "../support/recipe.hpp"
 
 #include <regimen/loss/nt_xent.hpp>

@@ -1,6 +1,6 @@
 // A base of rotary frequencies that has no powers.
 // expect: Rotary<Theta> takes a Ratio above zero; write Rotary<>, or Rotary<Ratio<500'000>>
-// names: regimen::Ratio<0
+// names: regimen::in_order::Ratio<0
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

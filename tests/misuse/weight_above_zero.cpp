@@ -1,6 +1,6 @@
 // A loss that is to count for nothing.
 // expect: the weight of a loss is above 0; write Weighted<Loss, Ratio<1, 2>>, or leave it out
-// names: regimen::Ratio<0
+// names: regimen::in_order::Ratio<0
 #include "../support/model_recipe.hpp"
 
 #include <regimen/layer/join.hpp>

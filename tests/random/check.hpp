@@ -129,6 +129,9 @@ class Subject {
   virtual double loss_by_hand(const Place& place, Outcome* gradients) = 0;
   /// Adds to element `at` of all weights that train, in the order of the gradients.
   virtual void nudge(std::size_t at, double by) = 0;
+  /// Of all weights that train, in that order: whether it is of a row whose lookups have no gradient.
+  virtual std::vector<bool> padded() const = 0;
+  bool ties_padded = false;  // whether something else may read such a row
   virtual StepResult apply_by_hand(const Place& place) = 0;
   std::size_t capacity() const { return batch * micro_batches; }
 };
@@ -156,6 +159,8 @@ class SubjectOf final : public Subject {
     micro_batches = Train::micro_batches;
     planned_operations = trainer_.planned().operations();
     planned_peak = trainer_.planned().peak;
+    ties_padded =
+        mp::mp_any_of<detail::layers_in<walk::layers_of<typename Train::Recipe::Network>>, walk::is_tied>::value;
     // What the constant plan says holds for as many ranks alone.
     steps_take_most = trainer_.ranks() == Train::Recipe::planned_ranks &&
                       Train::Recipe::evaluation_walked.peak < Train::Recipe::step_walked.peak;
@@ -235,6 +240,19 @@ class SubjectOf final : public Subject {
       }
     }
     return {};
+  }
+  std::vector<bool> padded() const override {
+    std::vector<bool> all;
+    for (const train::TensorRecord& tensor : train::list_tensors<typename Train::Recipe::Bound>()) {
+      if (!tensor.place.trains) continue;
+      const std::size_t before = all.size(), columns = tensor.parameter.extents[1];
+      all.resize(before + tensor.place.count);
+      if (tensor.parameter.zero_row >= 0)
+        std::fill_n(all.begin() + static_cast<std::ptrdiff_t>(
+                                      before + static_cast<std::size_t>(tensor.parameter.zero_row) * columns),
+                    columns, true);
+    }
+    return all;
   }
   void nudge(std::size_t at, double by) override {
     for (const auto& parameter : trainer_.parameters()) {

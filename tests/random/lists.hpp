@@ -103,12 +103,22 @@ struct AnyGroupedNorm {
   template <class At>
   using make = Leaf<std::conditional_t<At::below(5, 2) == 0, OfBatch<At>, GroupNorm<groups<At>>>, At>;
 };
+/// A layer of a frozen backbone, with the norm behind it, whose statistics stay.
+template <class Layer>
+struct OfBackbone : Layer {
+  using Norm = BatchNorm<PerMicroBatch, AfterBias>;
+  using Layers = mp::mp_list<Frozen<KeepStatistics, mp::mp_front<typename Layer::Layers>, Norm>>;
+  using leaves = mp::mp_push_back<typename Layer::leaves, Norm>;
+  using weighted = mp::mp_push_back<typename Layer::weighted, Norm>;
+};
 struct AnyLinear {
   template <class At>
   static constexpr bool fits = At::reads_numbers;
   template <class At, std::size_t width =
                           At::below(0, 2) == 0 ? At::X::columns : At::one_of(1, {1, 2, 3, 4, 5, 8, 9, 16, 17, 33})>
-  using make = Leaf<std::conditional_t<At::below(5, 4) == 0, Linear<width, NoBias>, Linear<width>>, At>;
+  using drawn = Leaf<std::conditional_t<At::below(5, 4) == 0, Linear<width, NoBias>, Linear<width>>, At>;
+  template <class At>
+  using make = std::conditional_t<At::below(8, 10) == 0, OfBackbone<drawn<At>>, drawn<At>>;
 };
 struct AnyDropout {
   template <class At>
@@ -253,14 +263,12 @@ struct AnyAttention {
   template <class At>
   static constexpr bool is_even = is_wide<At> || At::X::columns / heads<At> % 2 == 0;
   template <class At>
-  using more =
-      mp::mp_append<If<is_even<At> && At::below(5, 3) == 0, Rotary<Ratio<20>>>, If<At::below(6, 4) == 0, WithoutBias>,
-                    If<At::below(6, 12) == 1, WithoutProjectionBias>, If<At::below(6, 12) == 1, WithoutProjectionBias>,
-                    If<At::below(7, 3) == 0, KeyHeads<(heads<At> == 4 ? 2 : 1)>>, If<is_wide<At>, HeadWidth<6>>,
-                    If<At::below(9, 4) == 0, QueryKeyNorm<Epsilon<Ratio<1, 100>>>>, If<At::below(12, 8) == 0, Alibi>,
-                    If<At::below(12, 8) == 1, RelativeBias<4, 3>>,
-                    If<At::below(12, 8) == 2, RelativeBias<6, 5, Distances<At::id>>>,
-                    If<At::below(13, 6) == 0, WithoutScale>>;
+  using more = mp::mp_append<
+      If<is_even<At> && At::below(5, 3) == 0, Rotary<Ratio<20>>>, If<At::below(6, 4) == 0, WithoutBias>,
+      If<At::below(6, 12) == 1, WithoutProjectionBias>, If<At::below(7, 3) == 0, KeyHeads<(heads<At> == 4 ? 2 : 1)>>,
+      If<is_wide<At>, HeadWidth<6>>, If<At::below(9, 4) == 0, QueryKeyNorm<Epsilon<Ratio<1, 100>>>>,
+      If<At::below(12, 8) == 0, Alibi>, If<At::below(12, 8) == 1, RelativeBias<4, 3>>,
+      If<At::below(12, 8) == 2, RelativeBias<6, 5, Distances<At::id>>>, If<At::below(13, 6) == 0, WithoutScale>>;
   template <class Options>
   using causal = mp::mp_contains<Options, Causal>;
   template <class At, class Options>
@@ -508,11 +516,20 @@ using Layers = mp::mp_list<Often<5, AnyLinear>, Often<1, OneOf<Relu, HardSwish>>
 
 // ---- inputs
 
+template <std::size_t words, std::size_t channels, bool pads, std::size_t token>
+struct TableOf {
+  using type = Embedding<Vocabulary<words>, channels>;
+};
+template <std::size_t words, std::size_t channels, std::size_t token>
+struct TableOf<words, channels, true, token> {
+  using type = Embedding<Vocabulary<words>, channels, PaddedWith<static_cast<std::int32_t>(token)>>;
+};
 struct AnyTokens {
   template <class At>
   using make = Tokens<At::one_of(0, {1, 2, 3, 5, 8})>;
-  template <class At>  // sometimes as many words as channels: then a tied layer keeps the shape
-  using Table = Embedding<Vocabulary<At::one_of(1, {2, 4, 5, 11})>, At::one_of(2, {1, 2, 4, 6, 8, 12, 17})>;
+  template <class At>  // sometimes as many words as channels: then a tied layer keeps the shape; now and then one pads
+  using Table = typename TableOf<At::one_of(1, {2, 4, 5, 11}), At::one_of(2, {1, 2, 4, 6, 8, 12, 17}),
+                                 At::below(7, 3) == 0, At::below(8, At::one_of(1, {2, 4, 5, 11}))>::type;
 };
 struct AnyVector {
   template <class At>

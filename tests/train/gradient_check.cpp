@@ -6,6 +6,7 @@
 #include <regimen/layer/conv1d.hpp>
 #include <regimen/layer/conv3d.hpp>
 #include <regimen/layer/dropout.hpp>
+#include <regimen/layer/embedding.hpp>
 #include <regimen/layer/group_norm.hpp>
 #include <regimen/layer/join.hpp>
 #include <regimen/layer/layer_scale.hpp>
@@ -88,6 +89,33 @@ struct Forgetful final {
                                                                                    .rows = engine.batch * X::rows,
                                                                                    .columns = X::columns});
       if (call.wants_d_x()) engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+    }
+  };
+};
+
+struct Ends final : NamedLength<9> {};
+using PaddedTable = Embedding<Vocabulary<7>, 4, PaddedWith<2>>;
+/// A lookup of padding that has a gradient, or loses one of another row, where it may not.
+template <bool counts_padding, bool loses_neighbour>
+struct WrongTable final {
+  static constexpr const char* name = "wrong_table";
+  static constexpr bool couples_samples = false, couples_positions = false;
+  template <class>
+  using rules = boost::mp11::mp_list<>;  // it reads tokens
+  template <class X, class Roles>
+  struct Bound : PaddedTable::Bound<X, Roles> {
+    using G = typename Roles::reduce;
+    static constexpr void backward(auto& engine, const auto& call) {
+      engine.run(op::EmbedBackward<typename Roles::compute, G>{.token = {call.x},
+                                                               .d_y = {call.d_y},
+                                                               .d_table = {call.gradients},
+                                                               .count = engine.batch * X::size,
+                                                               .vocabulary = 7,
+                                                               .columns = 4,
+                                                               .add = call.add,
+                                                               .padding = counts_padding    ? -1
+                                                                          : loses_neighbour ? 3
+                                                                                            : 2});
     }
   };
 };
@@ -223,6 +251,39 @@ TEST_CASE("a further micro-batch adds to the gradients") { holds<LayerNorm, Shap
 
 TEST_CASE("cross-entropy with distributions has the gradient of its definition") {
   holds<Linear<5>, Shape<4, 3>, Loss<SoftCrossEntropy>, Accumulate<2>>();
+}
+
+TEST_CASE("a padded row is checked as it is defined: its lookups have no gradient, and all else that reads it has") {
+  const auto holds_in = []<class Net>(Net*, std::size_t elements) {  // all are checked, or 28 of a tensor
+    const GradientCheck found = gradient_check<Net>({.samples = 28});
+    INFO(found.tensor << "[" << found.element << "], worst " << found.worst);
+    CHECK(found.worst < tolerance);
+    CHECK(found.checked == elements);
+  };
+  using Text = Input<Tokens<9>>;
+  holds_in((Model<Text, PaddedTable, Linear<7>>*)nullptr, 63);
+  holds_in((Model<Text, PaddedTable, LayerNorm, TiedLinear<PaddedTable>>*)nullptr, 36);
+  // A length is what it was, and so is every other table of the same tokens.
+  holds_in((Model<Text, KeepLength<Ends, PaddedWith<2>>, PaddedTable, PositionEmbedding,
+                  SelfAttention<Heads<2>, Within<Ends>>, LayerNorm, TiedLinear<PaddedTable>>*)nullptr,
+           124);
+  holds_in((Model<Text, Fork<Add, PaddedTable, Embedding<Vocabulary<7>, 4, PaddedWith<0>>>, Linear<7>>*)nullptr, 91);
+  holds_in((Model<Input<Bundle<Tokens<3>, Tokens<4>>>,
+                  Fork<ConcatAlong<0>, Sequential<Part<0>, PaddedTable>,
+                       Sequential<Part<1>, Embedding<Vocabulary<5>, 4, PaddedWith<4>>>>,
+                  Linear<3>>*)nullptr,
+           63);
+}
+
+TEST_CASE("a wrong gradient of a padded row is found, and so is one beside it") {
+  // (Whatever the model's tokens are below, an Embedding says.)
+  using Beside = Embedding<Vocabulary<7>, 4>;
+  using Counts = Model<Input<Tokens<9>>, Fork<Add, WrongTable<true, false>, Beside>, Linear<7>>;
+  using Neighbour = Model<Input<Tokens<9>>, Fork<Add, WrongTable<false, true>, Beside>, Linear<7>>;
+  using Right = Model<Input<Tokens<9>>, Fork<Add, WrongTable<false, false>, Beside>, Linear<7>>;
+  CHECK(gradient_check<Counts>({.samples = 28}).worst > 1e-3);
+  CHECK(gradient_check<Neighbour>({.samples = 28}).worst > 1e-3);
+  CHECK(gradient_check<Right>({.samples = 28}).worst < tolerance);
 }
 
 TEST_CASE("a check that would check nothing is refused") {

@@ -11,6 +11,7 @@
 #include <regimen/layer/padding.hpp>
 
 #include <cstddef>
+#include <type_traits>
 
 namespace regimen {
 
@@ -199,9 +200,8 @@ template <>
 inline constexpr OptionPlace option_place<WithoutProjectionBias>{8};
 template <class Name>
 inline constexpr OptionPlace option_place<Within<Name>>{9};
-template <std::intmax_t Numerator, std::intmax_t Denominator>
-inline constexpr OptionPlace option_place<Dropout<Ratio<Numerator, Denominator>>>{10,
-                                                                                  Numerator == 0 && Denominator > 0};
+template <class Rate>
+inline constexpr OptionPlace option_place<Dropout<Rate>>{10, std::is_same_v<Rate, Ratio<0>>};
 
 /// The options of attention in order; without as many key heads as there are heads.
 template <class HeadCount, class... Options>

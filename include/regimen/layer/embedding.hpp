@@ -27,7 +27,7 @@ struct Vocabulary final {
 ///          reaches a kernel gives a row of NaN
 /// cost     saves the tokens; reads and writes one row per token; backward writes the whole table's gradient
 /// option   PaddedWith<token>: the row of this token begins at 0 and its lookups give it no gradient, as with padding_idx in
-///          PyTorch. The gradient of a TiedLinear reaches it. gradient_check, which moves every weight, disagrees there
+///          PyTorch. The gradient of a TiedLinear reaches it
 template <class Words, std::size_t Channels, class... End>
 struct Embedding final {
   static constexpr const char* name = "embedding";

@@ -7,7 +7,6 @@
 // What has no order, since an option is unknown, or given twice, stays as it is written, and is refused by its rule.
 #pragma once
 
-#include <regimen/core/ratio.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/window.hpp>
 
@@ -16,9 +15,7 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 namespace regimen::detail {
@@ -120,28 +117,15 @@ struct values_in_order_if<Layer, true, Channels, Window, shortest, Options...>
 template <class Option>
 inline constexpr OptionPlace option_place{};
 
-/// A Ratio without a common factor.
-template <class Option>
-struct reduced_option {
-  using type = Option;
-};
-template <template <class> class Option, std::intmax_t Numerator, std::intmax_t Denominator>
-  requires(Numerator > 0 && Denominator > 0)
-struct reduced_option<Option<Ratio<Numerator, Denominator>>> {
-  static constexpr std::intmax_t factor = std::gcd(Numerator, Denominator);
-  using type = Option<Ratio<Numerator / factor, Denominator / factor>>;
-};
-
 /// A list of options; as they are, if they are not sound.
 template <class... Options>
 struct types_in_order {
  private:
-  using Reduced = boost::mp11::mp_list<typename reduced_option<Options>::type...>;
   static constexpr OptionOrder<sizeof...(Options)> order =
-      order_of<sizeof...(Options)>({option_place<typename reduced_option<Options>::type>..., OptionPlace{}});
+      order_of<sizeof...(Options)>({option_place<Options>..., OptionPlace{}});
   template <std::size_t... i>
   static auto ordered(std::index_sequence<i...>)
-      -> boost::mp11::mp_list<boost::mp11::mp_at_c<Reduced, order.from[i]>...>;
+      -> boost::mp11::mp_list<boost::mp11::mp_at_c<boost::mp11::mp_list<Options...>, order.from[i]>...>;
 
  public:
   static constexpr bool sound = order.sound;

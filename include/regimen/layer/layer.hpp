@@ -79,7 +79,7 @@ struct Parameter {
   std::array<std::size_t, 4> extents{1, 1, 1, 1};
   InitialValue fill{};
   InitialValue torch{InitialValue::Kind::as_fill};
-  std::int32_t zero_row = -1;  // a row that begins at 0 under every Init; −1: none
+  std::int32_t zero_row = -1;  // a row that begins at 0 under every Init, and whose lookups have no gradient; −1: none
 
   constexpr std::size_t size() const { return extents[0] * extents[1] * extents[2] * extents[3]; }
 };

@@ -120,8 +120,7 @@ struct LayerNormWith<Epsilon<Value>> final {
 }  // namespace in_order
 /// LayerNorm with another epsilon.
 template <class Epsilon>
-using LayerNormWith = typename detail::norm_with<in_order::LayerNormWith, LayerNorm,
-                                                 typename detail::reduced_option<Epsilon>::type>::type;
+using LayerNormWith = typename detail::norm_with<in_order::LayerNormWith, LayerNorm, Epsilon>::type;
 
 /// y[b,t,:] = x[b,t,:] · rstd · weight, rstd = 1/√(mean of x² over C + 1e-5)
 ///
@@ -150,8 +149,7 @@ struct RmsNormWith<Epsilon<Value>> final {
 }  // namespace in_order
 /// RmsNorm with another epsilon.
 template <class Epsilon>
-using RmsNormWith =
-    typename detail::norm_with<in_order::RmsNormWith, RmsNorm, typename detail::reduced_option<Epsilon>::type>::type;
+using RmsNormWith = typename detail::norm_with<in_order::RmsNormWith, RmsNorm, Epsilon>::type;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -107,27 +107,81 @@ class GradientProbe final {
     GradientCheck result;
     for (std::size_t t = 0; t < tensors_.size(); ++t) {
       if (!tensors_[t].place.trains) continue;
-      const std::size_t count = tensors_[t].place.count, looks = (std::min)(options.samples, count);
+      const std::size_t count = tensors_[t].place.count;
       double largest = 1e-4 * largest_of_all;  // the gradient of a tensor without effect is rounding noise
       for (const Reduce value : analytic[t]) largest = (std::max)(largest, std::abs(value));
-      for (std::size_t look = 0; look < looks; ++look) {
-        const std::size_t element = looks == 1 ? 0 : look * (count - 1) / (looks - 1);
-        const double found = slope(weight(tensors_[t]) + element, options.distance);
-        const double error = std::abs(found - analytic[t][element] / Step::scale_of(walk_.capacity, 1)) *
-                             Step::scale_of(walk_.capacity, 1) / largest;
+      const auto check_element = [&](std::size_t element, double gradient) {
+        const double scale = Step::scale_of(walk_.capacity, 1);
+        const double error =
+            std::abs(slope(weight(tensors_[t]) + element, options.distance) - gradient / scale) * scale / largest;
         ++result.checked;
         if (!(error <= result.worst)) {
           result.worst = is_finite(error) ? error : std::numeric_limits<double>::infinity();
           result.tensor = tensors_[t].name;
           result.element = element;
         }
-      }
+      };
+      const Row padded = padded_row(tensors_[t].parameter);
+      for_spread(options.samples, 0, count, [&](std::size_t element) {
+        if (element < padded.from || element >= padded.to) check_element(element, analytic[t][element]);
+      });
+      if (padded.from < padded.to)
+        look_away(tensors_[t], [&](const std::vector<Reduce>& gradients) {
+          for_spread(options.samples, padded.from, padded.to,
+                     [&](std::size_t element) { check_element(element, gradients[element]); });
+        });
     }
     return result;
   }
 
  private:
   using Engine = typename Recipe::Device::type;
+
+  /// f(element) of so many in [from, to), with the first and the last.
+  static void for_spread(std::size_t most, std::size_t from, std::size_t to, const auto& f) {
+    const std::size_t looks = (std::min)(most, to - from);
+    for (std::size_t look = 0; look < looks; ++look) f(looks == 1 ? from : from + look * (to - from - 1) / (looks - 1));
+  }
+  /// The elements of the row whose lookups give no gradient.
+  struct Row {
+    std::size_t from = 0, to = 0;
+  };
+  static Row padded_row(const Parameter& table) {
+    if (table.zero_row < 0) return {};
+    const std::size_t columns = table.extents[1], from = static_cast<std::size_t>(table.zero_row) * columns;
+    return {from, from + columns};
+  }
+  /// Calls f(gradients of the table) in a state where differences show no lookup of its padding, but all else that reads
+  /// that row, as a TiedLinear does: each text begins with that token; for the differences another one stands there, whose
+  /// row has the same numbers and holds still. (At the first position alone, so that a text has the same length with
+  /// either.) A table of one row has no other; nor does f follow where something else than a table tells the two apart.
+  void look_away(const train::TensorRecord& table, const auto& f) {
+    const std::size_t rows = table.parameter.extents[0], padding = static_cast<std::size_t>(table.parameter.zero_row);
+    if (rows < 2) return;
+    const std::size_t other = (padding + 1) % rows;
+    std::vector<std::pair<View<Master>, std::vector<Master>>> kept;
+    for (const train::TensorRecord& each : tensors_) {
+      const Parameter& parameter = each.parameter;
+      if (parameter.role != ParameterRole::table || parameter.rank != 2 ||
+          parameter.extents[0] <= (std::max)(padding, other))
+        continue;
+      const auto row_at = [&](std::size_t row) { return weight(each) + row * parameter.extents[1]; };
+      std::vector<Master> row(parameter.extents[1]);
+      train::download(walk_, row_at(other), std::span(row));
+      kept.emplace_back(row_at(other), row);
+      train::download(walk_, row_at(padding), std::span(row));
+      write(row_at(other), row);
+    }
+    padding_ = static_cast<std::int32_t>(padding);
+    begins_with_ = padding_;
+    const double loss = loss_sum(true);
+    std::vector<Reduce> gradients(table.place.count);
+    train::download(walk_, gradient(table), std::span(gradients));
+    begins_with_ = static_cast<std::int32_t>(other);
+    if (loss_sum(false) == loss) f(gradients);
+    padding_ = -1;
+    for (const auto& [at, row] : kept) write(at, row);
+  }
 
   View<Master> weight(const train::TensorRecord& tensor) const {
     return View<Master>{resident_.parameters + tensor.unit.parameters + tensor.master_offset} + tensor.master;
@@ -156,21 +210,23 @@ class GradientProbe final {
     given_.random.first_sample = micro_batch * walk_.batch;
     walk_.engine.upload(resident_.scalars.offset, std::as_bytes(std::span(&given_, 1)).first(given_bytes)).wait();
     write(View<In>{resident_.input},
-          numbers<In>(walk_.batch * Step::X::size, train::vocabulary_of<typename Recipe::Network>(),
+          numbers<In>(walk_.batch, Step::X::size, train::vocabulary_of<typename Recipe::Network>(),
                       mix(mix(seed_, 2), micro_batch)));
     write(View<Label>{resident_.target},
-          numbers<Label>(walk_.batch * Step::Labels::size, Step::classes, mix(mix(seed_, 3), micro_batch), true));
+          numbers<Label>(walk_.batch, Step::Labels::size, Step::classes, mix(mix(seed_, 3), micro_batch), true));
   }
-  ///   bound   of whole numbers; of a bundle those of its values
+  ///   bound     of whole numbers; of a bundle those of its values
+  ///   ignores   they are targets
   template <class T>
-  static std::vector<T> numbers(std::size_t count, [[maybe_unused]] const auto& bound, std::uint64_t key,
-                                [[maybe_unused]] bool ignores = false) {
+  std::vector<T> numbers(std::size_t samples, std::size_t length, [[maybe_unused]] const auto& bound, std::uint64_t key,
+                         [[maybe_unused]] bool ignores = false) const {
+    const std::size_t count = samples * length;
     std::vector<T> values(count);  // 0 where nothing bounds them
     if constexpr (is_bundle<T>) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         const auto fill = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
           using Value = typename bundled_value<i, T>::type;
-          const auto all = numbers<typename Value::Element>(count * Value::size, bound[i], mix(key, i), ignores);
+          const auto all = numbers<typename Value::Element>(count, Value::size, bound[i], mix(key, i), ignores);
           for (std::size_t s = 0; s < count; ++s)
             std::copy_n(all.data() + s * Value::size, Value::size, values[s].template get<i>().begin());
         };
@@ -179,6 +235,11 @@ class GradientProbe final {
     } else if constexpr (std::is_integral_v<T>) {
       for (std::size_t i = 0; i < count && bound > 0; ++i)
         values[i] = ignores && i % 5 == 4 ? ignore_index : static_cast<T>(Philox::draw(key, i, 0).word[0] % bound);
+      if (!ignores && padding_ >= 0 && static_cast<std::size_t>((std::max)(padding_, begins_with_)) < bound)
+        for (std::size_t i = 0; i < count; ++i) {
+          if (values[i] == padding_) values[i] = static_cast<T>((static_cast<std::size_t>(padding_) + 1) % bound);
+          if (i % length == 0) values[i] = static_cast<T>(begins_with_);
+        }
     } else {
       for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>(check_number(key, i));
     }
@@ -215,6 +276,8 @@ class GradientProbe final {
   Scalars given_{};
   std::vector<train::TensorRecord> tensors_;
   std::uint64_t seed_;
+  // If not below 0: each text begins with the second, and has the first nowhere else.
+  std::int32_t padding_ = -1, begins_with_ = -1;
 };
 
 template <class Network, class Policies>
@@ -241,6 +304,8 @@ struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
 ///
 ///   policies  any but Precision and LossScale; the batch is 3 unless Batch says otherwise. Checkpoint, Fusion,
 ///             Accumulate, Freeze and Loss change what is checked
+///   padding   the row of an Embedding<..., PaddedWith<token>> has no gradient of its lookups by definition: in its
+///             differences they stand still. All else that reads the row is checked there
 ///
 /// error     of the differences: h⁴/30 · d⁵L/dw⁵ of truncation, and 2⁻⁵³ L / h of rounding. For one smooth layer they
 ///           are at most 1e-9; for several one after the other d⁵L/dw⁵ is larger (measured: 3e-8 for six LayerNorms and
