@@ -257,12 +257,15 @@ TEST_CASE("so are those of heads that share keys") {
   is_as_right(biased({{2, 9, 4, 3, true, 2}}), on_the_cpu, by_blocks);
   is_as_right({{1, 5, 4, 3, false, 1, 11}}, on_the_cpu, by_blocks);
 }
-/// Rows of two tiles, of 64 keys or of 128, whose mean of d_p is taken from y: where one probability is nearly 1, but is
-/// not 1, that has a rounding of y for each channel. Among few rows that is the largest error, up to scores of 6e3.
+/// Rows of two tiles, of 64 keys or of 128, whose mean of d_p is taken from y: but where one probability is nearly 1, as
+/// that has a rounding of y for each channel, and nothing else is left. (Without the exception the errors are up to 2.2
+/// times those with saved probabilities.)
 TEST_CASE("so are those of rows in several tiles, and of wide heads") {
   is_as_right({{1, 66, 1, 2, true}}, on_the_cpu);
-  is_as_right_at({60'000, 60'000'000}, {{1, 3, 1, 3, false, 0, 70}}, on_the_cpu);
-  is_as_right_at({60'000, 60'000'000}, {{1, 3, 1, 3, false, 0, 131}, 6554}, on_the_cpu, by_blocks);
+  is_as_right({{1, 3, 1, 3, false, 0, 70}}, on_the_cpu);
+  is_as_right({{1, 3, 1, 3, false, 0, 131}, 6554}, on_the_cpu, by_blocks);
+  is_as_right_at({1'000, 3'000, 6'000}, {{1, 40, 1, 16, false, 0, 70}}, on_the_cpu);
+  is_as_right_at({1'000, 3'000, 6'000}, {{1, 7, 1, 32, false, 0, 131}}, on_the_cpu, by_blocks);
   is_as_right({{1, 3, 1, 260, true}}, on_the_cpu);
 }
 // SPDX-License-Identifier: Apache-2.0

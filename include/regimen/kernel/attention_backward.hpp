@@ -19,8 +19,10 @@ namespace regimen::kernel {
 /// Three launches: δ, a thread a row; d_q, a block for each query; d_k and d_v, a block for each key, which adds over the
 /// heads that share it. All arithmetic in S, d_qkv is rounded once.
 ///
-/// error   as forward; δ is taken from the stored, rounded y, where a query sees more than 128 keys
-/// cost    scores and d_y vᵀ are computed twice: 7 products instead of 5, from the second-level cache as forward. With
+/// error   as forward; δ is taken from the stored, rounded y, where a query sees more than 128 keys and none of its
+///         probabilities is above 1 − 2⁻¹⁰
+/// cost    scores and d_y vᵀ are computed twice: 7 products instead of 5, from the second-level cache as forward; of a row
+///         of more keys in which one probability is above that, three times. With
 ///         dropout one counter for eight keys, and one for each query, whose weights of one key are rows apart
 template <class T>
 struct Kernel<op::AttentionBackward<T>, 0> final {
@@ -149,14 +151,14 @@ struct AttentionBackwardLaunch {
       gradient[d] = static_cast<T>(static_cast<S>(sums[d]));
   }
 
-  /// Where a tile has all keys of the query, δ is taken from these very d_p and written for the next launches: so it has
-  /// their roundings, and where one p is nearly 1 nothing else is left of their difference.
+  /// Where a tile has all keys of the query, or one p is nearly 1, δ is taken from these very d_p and written for the next
+  /// launches: so it has their roundings, and where one p is nearly 1 nothing else is left of their difference.
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void of_query(const Block& block, std::size_t head, std::size_t t, S scale,
                            const detail::DropFactor<S>& drop) const {
     const op::AttentionShape& s = o.shape;
-    const auto sums = block.template shared<S>(0, Tile::largest_width),
+    const auto d_q = block.template shared<S>(0, Tile::largest_width),
                d_scores = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::size),
                p = block.template shared<S>((Tile::largest_width + Tile::size) * sizeof(S), Tile::size);
     const auto masks = block.template shared<unsigned>(Tile::shared_bytes(1, 2), Tile::masks);
@@ -166,10 +168,9 @@ struct AttentionBackwardLaunch {
     const op::SoftmaxRow<S> softmax = at(o.softmax)[row];
     const std::uint64_t row_element = drop.element(t, 0);
     const std::size_t begin = slides ? s.begin(t) : 0;
-    const bool is_one_tile = seen - begin <= Tile::size;
-    S row_dot = is_one_tile ? S(0) : at(o.row_dot)[row];
-    for (std::size_t first = begin; first < seen; first += Tile::size) {
-      const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
+    const bool is_one_tile = seen - begin <= Tile::size, is_sharp = !is_one_tile && op::is_sharp(softmax);
+    S row_dot = is_one_tile || is_sharp ? S(0) : at(o.row_dot)[row];
+    const auto write_pairs = [&](std::size_t first, std::size_t count) {
       if (drop.threshold > 0) {
         drop.write_masks(block, row_element + first, count, masks);
         block.sync();
@@ -182,19 +183,30 @@ struct AttentionBackwardLaunch {
         p[j] = pair.p;
         d_scores[j] = pair.d_p;
       }
-      if (is_one_tile) {
-        block.sync();
-        for (std::size_t j = 0; j < count; ++j) row_dot += static_cast<S>(p[j]) * static_cast<S>(d_scores[j]);
-        if (block.thread() == 0) at(o.row_dot)[row] = row_dot;
-        block.sync();
+    };
+    const auto add_to_mean = [&](std::size_t count) {
+      block.sync();
+      for (std::size_t j = 0; j < count; ++j) row_dot += static_cast<S>(p[j]) * static_cast<S>(d_scores[j]);
+      block.sync();
+    };
+    if (is_sharp)
+      for (std::size_t first = begin; first < seen; first += Tile::size) {
+        const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
+        write_pairs(first, count);
+        add_to_mean(count);
       }
+    for (std::size_t first = begin; first < seen; first += Tile::size) {
+      const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
+      write_pairs(first, count);
+      if (is_one_tile) add_to_mean(count);
       for (std::size_t j = block.thread(); j < count; j += block.threads())
         d_scores[j] = AttentionPair<T>::d_score(static_cast<S>(p[j]), static_cast<S>(d_scores[j]), row_dot, scale);
       block.sync();
-      detail::add_tile<S>(block, sums, d_scores, keys, first, count, s.width, first == begin);
+      detail::add_tile<S>(block, d_q, d_scores, keys, first, count, s.width, first == begin);
       block.sync();
     }
-    write(block, head, 0, t, sums);
+    if ((is_one_tile || is_sharp) && block.thread() == 0) at(o.row_dot)[row] = row_dot;
+    write(block, head, 0, t, d_q);
   }
 
   REGIMEN_HD_UNCHECKED

@@ -1,6 +1,8 @@
 // regimen/core/operation/softmax_row.hpp — what forward keeps of a row of scores, for backward.
 #pragma once
 
+#include <regimen/core/hd.hpp>
+
 namespace regimen::op {
 
 /// The softmax of a row of scores: p = exp((score − largest) · scale) · factor, of scores that are computed again to the
@@ -9,6 +11,14 @@ template <class S>
 struct SoftmaxRow final {
   S largest, factor;
 };
+
+/// Whether one probability of the row is nearly 1, but not 1. Its d_p is then nearly δ, the mean of d_p, and of their
+/// difference, which its gradient is, roundings are left, unless δ is summed from these very d_p. (Of a row that is not
+/// sharp, δ from y does as well: the bar of tests/kernel/large_scores.cpp is met from 0.999 on as it is from 0 on.)
+template <class S>
+REGIMEN_HD constexpr bool is_sharp(const SoftmaxRow<S>& row) {
+  return row.factor > S(1) - S(0x1p-10) && row.factor < S(1);
+}
 
 }  // namespace regimen::op
 // SPDX-License-Identifier: Apache-2.0

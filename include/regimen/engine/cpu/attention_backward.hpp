@@ -40,6 +40,7 @@ struct AttentionGradient final {
   std::size_t b, h;         // the first of several that share keys
   bool drops;
   DropRow<S> drop;
+  bool sums_rows = false;  // probabilities() does nothing but to add to δ
 
   alignas(64) S query_rows[Tile::keys * Tile::row_stride],
       gradient_rows[Tile::keys * Tile::row_stride];                                        // q, d_y (queries,D)
@@ -66,15 +67,41 @@ struct AttentionGradient final {
     return rows * round_up(s.width, lanes<S>) <= query_room;
   }
 
-  void sum_rows() {
+  /// δ of the rows of a query tile.
+  void sum_rows(std::size_t query) {
+    const std::size_t tile = rows_of(shape.width), first = query * tile, queries = tile_rows(query, shape.length);
     const HeadRows rows = HeadRows::of_y(shape, b, h);
-    for (std::size_t t = 0; t < shape.length; ++t) {
+    for (std::size_t t = first; t < first + queries; ++t) {
       Vector<S> total = S(0);
       for_each_vector<S>(0, shape.width, [&](std::size_t d, auto part) {
         total += load<S>(y + rows(t) + d, part) * load<S>(d_y + rows(t) + d, part);
       });
-      row_dot[t] = sum(total);
+      row_dot[t] = is_sharp(t) ? S(0) : sum(total);
     }
+    if (has_sharp(first, queries)) sum_sharp_rows(first, queries, tile);
+  }
+  /// Whether one probability of a row is nearly 1, and its keys are in several tiles.
+  bool is_sharp(std::size_t t) const {
+    const std::size_t tile = rows_of(shape.width);
+    return op::is_sharp(softmax[t]) && !holds_row(t, shape.begin(t) / tile * tile, tile);
+  }
+  bool has_sharp(std::size_t first, std::size_t rows) const {
+    for (std::size_t t = first; t < first + rows; ++t)
+      if (is_sharp(t)) return true;
+    return false;
+  }
+  /// Of those rows of a tile δ is summed from the d_p of which it is the mean.
+  void sum_sharp_rows(std::size_t first, std::size_t queries, std::size_t tile) {
+    const HeadPieces<S> pieces{shape.width};
+    const std::size_t key_end = shape.causal ? first / tile + 1 : tiles(shape.keys(), shape.width);
+    sums_rows = true;
+    for (std::size_t key = shape.begin(first) / tile; key < key_end; ++key)
+      for (std::size_t c = 0; c < pieces.count(); ++c) {
+        pack_keys(key, c);
+        pack_queries(first / tile, c);
+        probabilities(first, queries, key * tile, tile_rows(key, shape.keys()), c);
+      }
+    sums_rows = false;
   }
 
   void pack_keys(std::size_t tile, std::size_t piece) {
@@ -178,6 +205,7 @@ struct AttentionGradient final {
     const S scale = shape.scale<S>();
     for (std::size_t i = 0; i < queries; i += block_rows) {
       const std::size_t rows = queries - i < block_rows ? queries - i : block_rows;
+      if (sums_rows && !has_sharp(first_query + i, rows)) continue;
       const std::size_t seen = seen_of(first_query + i + rows - 1, first_key, keys);
       S* const scores = p + i * Tile::score_stride;
       S* const d_scores = d_s + i * Tile::score_stride;
@@ -201,7 +229,7 @@ struct AttentionGradient final {
         gradient_row(scores + r * Tile::score_stride, d_scores + r * Tile::score_stride, t, first_key, valid, keys,
                      scale);
         hide(S(0));
-        if (d_bias != nullptr)
+        if (d_bias != nullptr && !sums_rows)
           add_row(d_bias + shape.length - 1 + first_key - t, d_scores + r * Tile::score_stride, valid);
       }
     }
@@ -213,10 +241,11 @@ struct AttentionGradient final {
     return shape.begin(t) >= first_key && end <= first_key + keys;
   }
 
-  /// δ is the mean of d_p. Of a row in one tile it is taken from these very d_p, so that it has their roundings: where one
-  /// probability is nearly 1 nothing else is left of their difference.
+  /// δ is the mean of d_p. Of a row in one tile, or if one probability is nearly 1, it is taken from these very d_p, so that
+  /// it has their roundings: nothing else is left of their difference then.
   void gradient_row(S* p_row, S* d_row, std::size_t t, std::size_t first_key, std::size_t valid, std::size_t keys,
                     S scale) const {
+    if (sums_rows && !is_sharp(t)) return;
     alignas(64) S factor[Tile::keys] = {};
     if (drops) drop.fill(factor, (std::uint64_t{h} * shape.length + t) * shape.keys() + first_key, valid);
     const Vector<S> largest = softmax[t].largest, share = softmax[t].factor, scales = scale,
@@ -238,7 +267,7 @@ struct AttentionGradient final {
       store<S>(keep(drops ? probability * load<S>(factor + j) : probability, zero), p_row + j);
       store<S>(keep(d_score, zero), d_row + j);
     };
-    if (!holds_row(t, first_key, keys)) {
+    if (!sums_rows && !holds_row(t, first_key, keys)) {
       const Vector<S> dot = row_dot[t];
       return for_each_valid<S>(
           valid, keys,
@@ -254,6 +283,10 @@ struct AttentionGradient final {
           store<S>(d_probability, d_row + j);
         },
         rest);
+    if (sums_rows) {
+      row_dot[t] += sum(sums);
+      return;
+    }
     const Vector<S> dot = sum(sums);
     for_each_valid<S>(
         valid, 0, [&](std::size_t j, auto keep) { write(j, keep, load<S>(p_row + j), load<S>(d_row + j), dot); },
@@ -346,7 +379,8 @@ void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient
       gradient.h = head % o.shape.heads;
       gradient.drops = o.drop.threshold > 0;
       gradient.drop = DropRow<S>::of(o.drop, random_of(o.drop, at), gradient.b);
-      if (work.rows) gradient.sum_rows();
+      if (work.rows)
+        for (std::size_t own = tile; own < (work.cut == 1 ? tiles : tile + 1); ++own) gradient.sum_rows(own);
       if (!work.keys && !work.queries) return;
       const bool own_keys = !work.queries, own_queries = !work.keys;  // those of its tile alone
       gradient.begin_bias();
@@ -359,7 +393,7 @@ void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient
   };
   if (group == 1 && ((tiles == 1 && key_tiles == 1) || (heads >= 16 && Gradient::keeps_queries(o.shape))))
     return on_heads({true, true, true, 1});
-  on_heads({true, false, false, 1});
+  on_heads({true, false, false, tiles});
   on_heads({false, true, false, key_tiles});
   on_heads({false, false, true, d_biases == nullptr ? tiles : 1});  // one chunk sums a head's distances
 }
@@ -368,10 +402,11 @@ void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient
 
 /// op::AttentionBackward on the CPU. All arithmetic in S = statistic_t<T>; d_qkv is rounded once.
 ///
-/// error   as forward; δ is taken from the stored, rounded y, where a query sees keys of several tiles
+/// error   as forward; δ is taken from the stored, rounded y, where a query sees keys of several tiles and none of its
+///         probabilities is above 1 − 2⁻¹⁰
 /// cost    one pass per head if there are many heads and a head's d_q fits the stack; otherwise two passes, which split
 ///         a head into tiles but compute the scores twice: 7 products per tile instead of 5. Some 700 KiB of stack per
-///         thread. Heads wider than 256: tiles of fewer rows, packed again for every pair of tiles. Heads that share
+///         thread. Queries of which a row has one probability above that: 2 products more. Heads wider than 256: tiles of fewer rows, packed again for every pair of tiles. Heads that share
 ///         keys: two passes
 template <class T>
 void compute(const op::AttentionBackward<T>& o, const Memory& at) {
