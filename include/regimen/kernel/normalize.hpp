@@ -221,8 +221,17 @@ struct Kernel<op::NormalizeBackward<Centered, T, G>, 0> final {
       for (unsigned chunk = team.index(); chunk < count; chunk += team.blocks()) {
         const std::size_t begin = chunk * each, end = begin + each < o.rows ? begin + each : o.rows;
         detail::ChunkSums<n, held, kinds, S> sums(team, o.columns, sums_of(chunk));
-        for (std::size_t row = begin + team.team(); row < end; row += team.teams())
+        for (std::size_t row = begin + team.team(); row < end; row += team.teams()) {
+          // Before this row is loaded, while registers are free.
+          if (const std::size_t next = row + team.teams(); held && next < end) {
+            ask_for_part<n>(team, o.columns, x + next * o.columns);
+            ask_for_part<n>(team, o.columns, d_y + next * o.columns);
+            ask_for_part<1>(team, 1, at(o.rstd) + next);
+            if constexpr (Centered) ask_for_part<1>(team, 1, at(o.mean) + next);
+            if constexpr (adds) ask_for_part<n>(team, o.columns, onto + next * o.columns);
+          }
           take<n, held, adds>(team, row, onto, sums);
+        }
         sums.join(team, o.columns, sums_of(chunk));
       }
     });
@@ -301,13 +310,13 @@ struct Kernel<op::NormalizeBackward<Centered, T, G>, 1> final {
   }
 };
 
-/// The same launches; the one that writes d_x adds, for which two blocks a multiprocessor leave too few registers on
-/// sm_80: it spilled.
+/// The same launches; the one that writes d_x adds, for which two blocks a multiprocessor leave too few registers in 16
+/// bits if d_bias is summed, too: it spilled on sm_80 and sm_100.
 template <bool Centered, class T, class G, unsigned pass>
 struct Kernel<op::NormalizeBackwardSum<Centered, T, G>, pass> final {
   using Alone = Kernel<op::NormalizeBackward<Centered, T, G>, pass>;
   static constexpr unsigned passes = kernel::passes<op::NormalizeBackward<Centered, T, G>>, threads = Alone::threads,
-                            resident = pass == 0 ? 1 : kernel::resident<Alone>;
+                            resident = pass == 0 && Centered && sizeof(T) == 2 ? 1 : kernel::resident<Alone>;
   static constexpr std::size_t shared_bytes = kernel::shared_bytes<Alone>;
   op::NormalizeBackwardSum<Centered, T, G> o;
   Memory at;

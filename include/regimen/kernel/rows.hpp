@@ -102,6 +102,18 @@ REGIMEN_HD RowPart<n, held, Load> part_of_row(const Team& team, std::size_t coun
   return {team, count, load};
 }
 
+/// Asks for what this thread reads of a row that it takes next, so that it comes near while another is computed with: a
+/// hint, which holds no registers.
+REGIMEN_HD_UNCHECKED
+template <unsigned n, class Team, class T>
+REGIMEN_HD void ask_for_part([[maybe_unused]] const Team& team, [[maybe_unused]] std::size_t count,
+                             [[maybe_unused]] const T* row) {
+#if defined(__CUDA_ARCH__)
+  for (unsigned i = team.thread() * n; i < count; i += team.threads() * n)
+    asm volatile("prefetch.L2 [%0];" ::"l"(row + i));
+#endif
+}
+
 /// How the blocks of a kernel take rows: in runs of 16 bytes where all rows begin at multiples of 16 bytes and their
 /// length is a multiple of `width`, else element by element. Rows that fit into a warp's registers are taken by warps,
 /// others by blocks, which hold them if they can. Which it is depends on shape and addresses alone, so a row's sums have
