@@ -79,8 +79,8 @@ struct ColumnSum final {
   }
   constexpr unsigned blocks_of_chunks() const { return chunks() == 1 ? 0 : JoinSums::blocks(columns); }
 
-  /// The first launch. Terms give load<n>(i, column), and value<n>(loaded, i) of what it gave, which may write: four
-  /// rows are loaded before any of them is written. No sums where `sums` is null.
+  /// The first launch. Terms give load<n>(i, column), and value<n>(loaded, i) of what it gave, which may write:
+  /// `together` rows are loaded before any of them is written. No sums where `sums` is null.
   REGIMEN_HD_UNCHECKED
   template <unsigned width, class S, class G, class Block, class Terms>
   REGIMEN_HD void add_rows(const Block& block, const Terms& terms, bool aligned, S* partial, G* sums, bool add) const {
@@ -106,7 +106,7 @@ struct ColumnSum final {
   REGIMEN_HD_UNCHECKED
   template <unsigned n, class S, class G, class Block, class Terms>
   REGIMEN_HD void add_rows_of(const Block& block, const Terms& terms, S* partial, G* sums, bool add) const {
-    constexpr unsigned together = 4;
+    constexpr unsigned together = Terms::together;
     const std::size_t packs = columns / n, count = chunks(), row = this->row();
     for_pieces(block, count * packs, [&](std::size_t piece) {
       const std::size_t chunk = piece / packs, column = piece % packs * n;
@@ -145,6 +145,7 @@ namespace detail {
 template <class T>
 struct StoredTerms final {
   using S = statistic_t<T>;
+  static constexpr unsigned together = 8;
   const T* d_y;
 
   template <unsigned n>
@@ -165,6 +166,7 @@ struct StoredTerms final {
 template <class Activation, class T>
 struct ActivationTerms final {
   using S = statistic_t<T>;
+  static constexpr unsigned together = 4;
   const T *x, *bias, *d_y;
   T* d_x;
 
@@ -197,6 +199,7 @@ struct ActivationTerms final {
 template <class T>
 struct ScaleTerms final {
   using S = statistic_t<T>;
+  static constexpr unsigned together = 4;
   const T *x, *gain, *d_y;
   T* d_x;
 
@@ -270,8 +273,9 @@ template <class Activation, class T, class G>
 struct Kernel<op::BiasBackward<Activation, T, G>, 0> final {
   using S = statistic_t<T>;
   static constexpr bool writes = op::BiasBackward<Activation, T, G>::activates;
-  // For more than four blocks the compiler spills in some type: by its report, not by a measurement.
-  static constexpr unsigned passes = 2, threads = 128, resident = writes ? 4 : 0, width = pack_of<T>;
+  // For more than four blocks the compiler spills in some type, and without a number it takes so few registers that loads
+  // wait for one another: by its report, not by a measurement.
+  static constexpr unsigned passes = 2, threads = 128, resident = 4, width = pack_of<T>;
   op::BiasBackward<Activation, T, G> o;
   Memory at;
 
@@ -323,7 +327,7 @@ struct Kernel<op::BiasBackward<Activation, T, G>, 1> final {
 template <class T, class G>
 struct Kernel<op::AddTableBackward<T, G>, 0> final {
   using S = statistic_t<T>;
-  static constexpr unsigned passes = 2, threads = 128, width = pack_of<T>;
+  static constexpr unsigned passes = 2, threads = 128, resident = 4, width = pack_of<T>;
   op::AddTableBackward<T, G> o;
   Memory at;
 
