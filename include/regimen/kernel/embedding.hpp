@@ -120,8 +120,10 @@ struct Kernel<op::EmbedBackward<T, G>, pass> final {
   }
   constexpr unsigned blocks() const {
     const TokenOrder all{o.count, o.vocabulary};
-    const unsigned of_rows = pass == 0 ? blocks_for(o.vocabulary, threads) : 0;
-    return digit >= all.digits() ? 0 : of_rows > all.chunks() ? of_rows : all.chunks();
+    if (digit >= all.digits()) return 0;
+    if constexpr (pass == 0)
+      if (const unsigned of_rows = blocks_for(o.vocabulary, threads); of_rows > all.chunks()) return of_rows;
+    return all.chunks();
   }
 
   REGIMEN_HD_UNCHECKED

@@ -30,7 +30,7 @@ inline constexpr bool belongs_to<Cudnn, axis::convolution> = true;
 ///             fp32, in a fixed order, and reads fp32 as fp32: of its engines those are chosen whose notes say nothing
 ///             else
 ///   cost      Cudnn uses tensor cores in 16 bits, and may use as much workspace as the products have, 32 MiB, which
-///             the plan counts. It chooses an engine when a Trainer is constructed; no GPU has run it so far
+///             the plan counts. It chooses an engine when a Trainer is constructed
 template <class Form = OfDevice>
 struct Convolution final {
   using axis = regimen::axis::convolution;

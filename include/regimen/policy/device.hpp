@@ -10,7 +10,7 @@ struct Cpu final {
   using option_of = regimen::axis::device;
 };
 
-/// One GPU of NVIDIA's. Compiled by nvcc; it has never run on a GPU so far, but its engine is that of Emulated.
+/// One GPU of NVIDIA's. Compiled by nvcc; its engine is that of Emulated.
 struct Cuda final {
   using option_of = regimen::axis::device;
 };

@@ -1,5 +1,5 @@
-// regimen/engine/cuda/cudnn_attention.cuh — fused attention of cuDNN 9, by its C interface of operation graphs. It
-// compiles; it has never run on a GPU. Its graphs are those that cuDNN 9.19 accepts when asked for the properties of an H200.
+// regimen/engine/cuda/cudnn_attention.cuh — fused attention of cuDNN 9, by its C interface of operation graphs:
+// those that cuDNN 9.19 accepts and runs on an H200.
 #pragma once
 
 #include <regimen/engine/cuda/cudnn_descriptor.cuh>

@@ -1,5 +1,5 @@
-// regimen/engine/cuda/cudnn_convolution.cuh — convolutions of cuDNN 9, by its C interface of operation graphs. It
-// compiles; it has never run on a GPU. cuDNN 9.19 has an engine for each when asked for the properties of an H200.
+// regimen/engine/cuda/cudnn_convolution.cuh — convolutions of cuDNN 9, by its C interface of operation graphs.
+// cuDNN 9.19 has an engine for each when asked for the properties of an H200, on which the tests ran.
 #pragma once
 
 #include <regimen/engine/cuda/cudnn_descriptor.cuh>
