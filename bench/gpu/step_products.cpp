@@ -53,7 +53,7 @@ class Runtime {
   using Convolution = cuda::ConvolutionDescriptor;
   static constexpr bool has_cudnn = true;
   static constexpr std::size_t workspace = cuda::library_workspace;
-  static constexpr cuda::ProductCut product_cut = cuda::library_cut;
+  static constexpr double cut_flops = cuda::library_cut_flops;
 
   std::byte* allocate(std::size_t bytes, const char*) {
     pages_.push_back(pages(bytes));

@@ -43,7 +43,7 @@ int wrong_schemes(cuda::Library& library, const char* type) {
 
 /// Cuts products of a few numbers, as large ones are cut.
 struct CutsSmall : cuda::Library {
-  static constexpr cuda::ProductCut product_cut{.flops = 1000, .least_rows = 16};
+  static constexpr double cut_flops = 1000;
 };
 
 template <class Library>

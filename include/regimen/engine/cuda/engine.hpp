@@ -335,7 +335,7 @@ class Engine : public engine::EveryIteration {
   template <class Factors>
   void multiply(const ProductDescriptor& descriptor, const Factors& o, std::size_t scratch, double beta,
                 const std::byte* bias = nullptr, std::byte* aux = nullptr, const std::byte* c = nullptr) {
-    for_each_part({.descriptor = descriptor}, R::product_cut, [&](const ProductPart& part) {
+    for_each_part({.descriptor = descriptor}, R::cut_flops, [&](const ProductPart& part) {
       const typename R::Product& product =
           products_.found_or_made(part.descriptor, [&] { return runtime_.make_product(part.descriptor); });
       if (!prepares_)

@@ -86,7 +86,7 @@ class Library {
   static constexpr bool has_cudnn = cuda::has_cudnn;
 
   static constexpr std::size_t workspace = library_workspace;
-  static constexpr ProductCut product_cut = library_cut;
+  static constexpr double cut_flops = library_cut_flops;
 
   Library() : unused_at_first_(unused_memory()) { detail::demand(cudaGetDevice(&device_), "cudaGetDevice"); }
   Library(const Library&) = delete;

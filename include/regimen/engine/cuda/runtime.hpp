@@ -61,16 +61,8 @@ struct ProductDescriptor {
   bool operator==(const ProductDescriptor&) const = default;
 };
 
-/// When a product is cut into parts.
-///   flops        at least so many; a part more costs a launch
-///   least_rows   of D in the library's columns, that a rest of a long sum has: one of a few would keep few multiprocessors
-///                busy
-struct ProductCut {
-  double flops = 0;
-  std::size_t least_rows = 0;
-};
-/// On GPUs.
-inline constexpr ProductCut library_cut{.flops = 0x1p33, .least_rows = 2048};
+/// Products of at least so many flops are cut into parts on GPUs, where that helps: below, a launch more costs as much.
+inline constexpr double library_cut_flops = 0x1p33;
 
 /// Attention by one fused kernel of the library: softmax(q kᵀ / √D) v of q, k, v side by side, (B,T,3,H,D).
 ///   backward    the gradient, with sums in a fixed order
@@ -200,7 +192,7 @@ concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Ev
   runtime.forget(device, bytes, stream);
   runtime.remember(device, bytes, stream);
   { R::workspace } -> std::convertible_to<std::size_t>;
-  { R::product_cut } -> std::convertible_to<ProductCut>;
+  { R::cut_flops } -> std::convertible_to<double>;
   { R::has_cudnn } -> std::convertible_to<bool>;
   { R::numerics() } -> std::convertible_to<std::string>;
   { runtime.describe() } -> std::convertible_to<std::string>;

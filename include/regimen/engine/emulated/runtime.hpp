@@ -44,7 +44,7 @@ class Runtime : public Queues {
   /// Bytes that a product's workspace has; the library writes junk there.
   static constexpr std::size_t workspace = 1024;
   /// Small, so that tests have parts.
-  static constexpr cuda::ProductCut product_cut{.flops = 1000, .least_rows = 16};
+  static constexpr double cut_flops = 1000;
   /// Of a device with the limits of sm_90.
   static constexpr unsigned most_blocks = 0x7FFF'FFFF;
 
