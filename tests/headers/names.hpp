@@ -4,6 +4,7 @@
 
 struct All {};
 struct Alpha {};
+struct Arena {};
 struct Base {};
 struct Wire {};
 struct Sum {};
@@ -57,6 +58,7 @@ struct Node {};
 struct Other {};
 struct Owner {};
 struct Page {};
+struct Path {};
 struct Player {};
 struct Point {};
 struct Position {};
@@ -79,21 +81,22 @@ struct Tensor {};
 struct Test {};
 struct Timer {};
 struct Train {};
+struct Weights {};
 struct Word {};
 struct Worker {};
 
 // Taken, for a reason. Layers, losses, policies, metrics and sources have the field's own names, which is what a program writes:
 // Linear, Repeat, Batch, Accuracy, Text. What a program's own layer, loss, update rule or metric is written with: Value, Shape, View,
 // Parameter, Reads, Roles, Cost, Number, Scalars. What a program gets: Gradients, Evaluation, Used, Error. Concepts that it may ask:
-// Policy, Source. Part is the layer that takes one of several inputs. Arena, Path and Weights are no vocabulary, and stay until
-// the next version that may break programs.
+// Policy, Source. Part is the layer that takes one of several inputs.
 using namespace regimen;
 
 template <class... Own>
 inline constexpr int count = sizeof...(Own);
-static_assert(count<All, Alpha, Base, Wire, Sum, Rank, Values, Statistics, Masters, Account, Action, Agent, Beta, Block, Board,
-                    Box, Buffer, Builder, Camera, Cell, Chart, Client, Config, Counter, Curve, Date, Decoder, Document, Encoder,
-                    Entry, Environment, Episode, Event, Experiment, Factory, Filter, Frame, Game, Gamma, Grid, Handler, Index, Item,
-                    Job, Line, Log, Logger, Matrix, Mesh, Message, Network, Node, Other, Owner, Page, Player, Point, Position, Price,
-                    Queue, Range, Record, Report, Result, Row, Server, Session, Settings, Signal, State, Status, Table, Task, Tensor,
-                    Test, Timer, Train, Word, Worker> == 79);
+static_assert(
+    count<All, Alpha, Arena, Base, Wire, Sum, Rank, Values, Statistics, Masters, Account, Action, Agent, Beta, Block,
+          Board, Box, Buffer, Builder, Camera, Cell, Chart, Client, Config, Counter, Curve, Date, Decoder, Document,
+          Encoder, Entry, Environment, Episode, Event, Experiment, Factory, Filter, Frame, Game, Gamma, Grid, Handler,
+          Index, Item, Job, Line, Log, Logger, Matrix, Mesh, Message, Network, Node, Other, Owner, Page, Path, Player,
+          Point, Position, Price, Queue, Range, Record, Report, Result, Row, Server, Session, Settings, Signal, State,
+          Status, Table, Task, Tensor, Test, Timer, Train, Weights, Word, Worker> == 82);

@@ -137,7 +137,7 @@ TEST_CASE("a function calculates with numbers of the device and the step's scala
 TEST_CASE("a step begins with empty sums and no anomaly") {
   const auto make = [](Arena& arena) {
     const op::Begin o{arena.scalars(some_scalars())};
-    arena.memory()(o.scalars)->anomaly = {Path{"a layer", 5, 6, true}, 7, true, true, op::Phase::backward};
+    arena.memory()(o.scalars)->anomaly = {LayerPath{"a layer", 5, 6, true}, 7, true, true, op::Phase::backward};
     return o;
   };
   is_the_cpu(room, make, all_scalars);
@@ -240,7 +240,7 @@ TEMPLATE_TEST_CASE("the first element that is not finite", "", float, double, bf
           o.x = arena.put<T>(x), o.scalars = arena.scalars(some_scalars()), o.count = count,
           o.path = {"here", 77, 3, true};
           o.phase = op::Phase::backward;
-          if (before) arena.memory()(o.scalars)->anomaly = {Path{"there", 1}, 2, true, false, op::Phase::forward};
+          if (before) arena.memory()(o.scalars)->anomaly = {LayerPath{"there", 1}, 2, true, false, op::Phase::forward};
           return o;
         };
         is_the_cpu(room, make, all_scalars);

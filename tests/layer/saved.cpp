@@ -79,7 +79,7 @@ TEST_CASE("layers that read nothing keep nothing") {
   CHECK(saved<Mlp<>, Freeze<Linear<width>>> == 1 * tensor);
 }
 TEST_CASE("norms keep their input and statistics") {
-  constexpr std::size_t statistic = Arena::align(batch * sizeof(float));
+  constexpr std::size_t statistic = TensorArena::align(batch * sizeof(float));
   CHECK(saved<Mlp<LayerNorm>> == 3 * tensor + 2 * statistic);
   CHECK(saved<Mlp<RmsNorm>> == 3 * tensor + statistic);
 }

@@ -86,12 +86,13 @@ static_assert(!decodes<Undeclared> && !decodes<Looking> && !decodes<Numbers>);
 
 // Keys and values of one text, of every attention there is: 5 in Gpt; 6 and 1 in Odd.
 constexpr std::size_t cache(std::size_t attentions, std::size_t element) {
-  return attentions * 2 * Arena::align(window * 8 * element);
+  return attentions * 2 * TensorArena::align(window * 8 * element);
 }
 static_assert(Inference<Gpt, Batch<2>>::plan().bytes(MemoryKind::cache) == cache(5, 4));
 static_assert(Inference<Gpt, Batch<7>, Precision<bf16>>::plan().bytes(MemoryKind::cache) == cache(5, 2));
 static_assert(Inference<Odd<fp64>, Batch<2>, Precision<fp64>>::plan().bytes(MemoryKind::cache) == cache(7, 8));
-static_assert(Inference<Turned, Batch<2>>::plan().bytes(MemoryKind::cache) == 3 * 2 * Arena::align(window * 2 * 6 * 4));
+static_assert(Inference<Turned, Batch<2>>::plan().bytes(MemoryKind::cache) ==
+              3 * 2 * TensorArena::align(window * 2 * 6 * 4));
 static_assert(Inference<Undeclared, Batch<2>>::plan().bytes(MemoryKind::cache) == 0 &&
               Trainer<Gpt, Batch<2>>::plan().bytes(MemoryKind::cache) == 0);
 

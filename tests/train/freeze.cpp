@@ -54,10 +54,11 @@ TEST_CASE("the first layers frozen: backward ends before them") {
   check_frozen<Frozen<Table, PositionEmbedding>>();
   // What trains: two blocks, a norm, a Linear; a gradient and one state each, in units of whole lines.
   constexpr std::size_t block = 32 + 816 + 272 + 32 + 1088 + 1040, norm = 32, output = 187;
-  constexpr std::size_t expected = 2 * Arena::align(4 * block) + Arena::align(4 * norm) + Arena::align(4 * output);
+  constexpr std::size_t expected =
+      2 * TensorArena::align(4 * block) + TensorArena::align(4 * norm) + TensorArena::align(4 * output);
   static_assert(Frozen<Table, PositionEmbedding>::plan().bytes(MemoryKind::gradient) == expected);
   static_assert(Frozen<Table, PositionEmbedding>::plan().bytes(MemoryKind::optimizer) ==
-                expected + Arena::align(sizeof(Scalars)));
+                expected + TensorArena::align(sizeof(Scalars)));
 }
 TEST_CASE("layers in the middle frozen, a fused bias among them") { check_frozen<Frozen<LayerNorm, Linear<64>>>(); }
 TEST_CASE("a tied table frozen in both uses") {

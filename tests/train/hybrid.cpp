@@ -24,7 +24,7 @@ const Fake& fake_data() {
 template <class Train>
 std::size_t padded(std::size_t ranks) {
   std::size_t sum = 0;
-  Train::Recipe::Bound::for_each_unit(ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, Path) {
+  Train::Recipe::Bound::for_each_unit(ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, LayerPath) {
     sum += count * ranks * Unit::gradient_part(ranks);
   });
   return sum;
@@ -72,9 +72,9 @@ TEST_CASE("a group of all ranks is ZeRO-3, and more groups keep no less") {
   CHECK(two.kept >= whole.kept);
   std::size_t units = 0;
   Sharded<ZeRO3>::Recipe::Bound::for_each_unit(
-      4, [&]<class Unit>(walk::UnitOffsets, std::size_t count, Path) { units += count; });
+      4, [&]<class Unit>(walk::UnitOffsets, std::size_t count, LayerPath) { units += count; });
   const std::size_t buffers = 4;  // weights, gradients, two moments
-  CHECK(two.kept - whole.kept <= units * buffers * Arena::alignment);
+  CHECK(two.kept - whole.kept <= units * buffers * TensorArena::alignment);
 }
 
 TEST_CASE("saved by groups, loaded by any ranks, and the other way round") {

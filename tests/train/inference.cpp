@@ -27,7 +27,7 @@ static_assert(kind(Half::plan(), MemoryKind::gradient) == 0 && kind(Half::plan()
 static_assert(kind(Full::plan(), MemoryKind::parameter) == kind(Train::plan(), MemoryKind::parameter));
 // Held once, in the compute type; each of the 6 units is rounded up to the arena's alignment.
 static_assert(kind(Half::plan(), MemoryKind::parameter) >= Half::plan().parameters * 2);
-static_assert(kind(Half::plan(), MemoryKind::parameter) < Half::plan().parameters * 2 + 6 * Arena::align(1));
+static_assert(kind(Half::plan(), MemoryKind::parameter) < Half::plan().parameters * 2 + 6 * TensorArena::align(1));
 static_assert(Half::plan().parameters == Train::plan().parameters && Half::plan().trained == 0);
 static_assert(Full::plan().forward.flops > 0 && Full::plan().backward.flops == 0 &&
               Full::plan().update.operations == 0);
@@ -134,7 +134,8 @@ TEST_CASE("the constant plan is the plan at run time and the full plan") {
 TEST_CASE("parameters have the trainer's names, shapes and rounded values, each layer in its own type") {
   using Trained = Trainer<Narrow, Batch<2>, Precision<bf16, fp32>>;
   using Model = Inference<Narrow, Batch<2>, Precision<bf16>>;
-  static_assert(kind(Model::plan(), MemoryKind::parameter) < 30 * 2 + 21 * 4 + 4 * Arena::align(1));  // and no masters
+  static_assert(kind(Model::plan(), MemoryKind::parameter) <
+                30 * 2 + 21 * 4 + 4 * TensorArena::align(1));  // and no masters
   ::test::Directory directory;
   Trained trainer;
   trainer.save(directory / "state");

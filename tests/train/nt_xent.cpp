@@ -161,7 +161,8 @@ TEST_CASE("the plan counts what ranks send, collective by collective") {
   CHECK(sent == std::vector<std::size_t>(2, Train::plan(4, 2).wire()));
   // Beyond what the gradients need: eight rows of seven numbers, and eight numbers, in whole lines.
   using Other = Trainer<Siamese, Loss<MeanSquaredError>, Batch<4>, Communicator<Threads>>;
-  CHECK(Train::plan(4, 2).wire() - Other::plan(4, 2).wire() == Arena::align(8 * 7 * 4) + Arena::align(8 * 2 * 4));
+  CHECK(Train::plan(4, 2).wire() - Other::plan(4, 2).wire() ==
+        TensorArena::align(8 * 7 * 4) + TensorArena::align(8 * 2 * 4));
 }
 
 TEST_CASE("NtXent on the emulated device is that of the CPU") {

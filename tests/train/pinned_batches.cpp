@@ -46,7 +46,9 @@ template <class... Policies>
 using Train = Trainer<Gpt<1>, Batch<4>, Policies..., Device<OnRuntime<Counting>>>;
 
 /// A slot of the ring: 64 bytes of numbers, 8 tokens of each sample and as many targets, each in whole 256.
-constexpr std::size_t stride_of(std::size_t batch) { return 256 + 2 * Arena::align(batch * 8 * sizeof(std::int32_t)); }
+constexpr std::size_t stride_of(std::size_t batch) {
+  return 256 + 2 * TensorArena::align(batch * 8 * sizeof(std::int32_t));
+}
 constexpr std::size_t stride = stride_of(4);
 constexpr std::uint64_t seeds = 8;  // two of each temper of the device
 

@@ -19,8 +19,8 @@ TEST_CASE("Replicated, ZeRO-1 and ZeRO-2 send 2 psi (N - 1) / N elements, ZeRO-3
     INFO(ranks << " ranks");
     const std::size_t padded = padded_elements(units, ranks);
     CHECK(padded >= psi);
-    CHECK(padded <
-          psi + 13 * ranks * Arena::alignment / sizeof(float));  // 13 units, each filled up by less than a line a rank
+    CHECK(padded < psi + 13 * ranks * TensorArena::alignment /
+                             sizeof(float));  // 13 units, each filled up by less than a line a rank
     const Wire twice = expected_wire(units, ranks, [](const std::string&, std::size_t) { return std::pair(1, 1); });
     CHECK(bytes(twice) * ranks == 2 * padded * (ranks - 1) * sizeof(float));
     CHECK(text_of(wire_of<Sharded<Replicated>>(ranks)) == text_of(twice));

@@ -61,7 +61,7 @@ TEST_CASE("an engine that waits names the operation and the layer of an error") 
   using Engine = engine::OfConfiguration<Configured<Device<Emulated>>>::type;
   const auto error = [](bool waits) {
     Engine engine({.bytes = 100, .captures = false, .waits = waits});
-    engine.name_layer(Path::outside(1, "input"));
+    engine.name_layer(LayerPath::outside(1, "input"));
     return ::test::error_of([&] {
       engine.run(Stray{{0}});
       engine.run(Stray{{104}});

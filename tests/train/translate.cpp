@@ -60,7 +60,7 @@ static_assert(decodes<Marian> && decodes<Other<>> && !decodes<Reading> && !decod
 
 // The keys and values of 3 decoder blocks: of the target's positions, two tensors, and of the source's, one.
 static_assert(Inference<Marian, Batch<2>>::plan().bytes(MemoryKind::cache) ==
-              3 * (2 * Arena::align(target * 8 * 4) + Arena::align(source * 2 * 8 * 4)));
+              3 * (2 * TensorArena::align(target * 8 * 4) + TensorArena::align(source * 2 * 8 * 4)));
 
 /// Multiples of 1/64 below 1/2.
 void fill(auto& model) {

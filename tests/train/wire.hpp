@@ -107,7 +107,7 @@ inline std::vector<UnitShape> units_of_tied(std::size_t depth) {  // the table b
 /// Elements that a rank sends when it gathers or reduces a unit once: (N - 1) slices of 1/N, each filled up to whole
 /// lines of its narrowest element.
 constexpr std::size_t sent_once(std::size_t elements, std::size_t ranks, std::size_t narrowest) {
-  const std::size_t line = Arena::alignment / narrowest;
+  const std::size_t line = TensorArena::alignment / narrowest;
   std::size_t slice = 0;
   while (slice * ranks < elements) slice += line;
   return slice * (ranks - 1);

@@ -62,7 +62,7 @@ void keeps_as_much() {
 template <class Train>
 std::vector<std::string> units_of() {
   std::vector<std::string> units;
-  Train::Recipe::Bound::for_each_unit(2, [&]<class Unit>(walk::UnitOffsets, std::size_t count, Path path) {
+  Train::Recipe::Bound::for_each_unit(2, [&]<class Unit>(walk::UnitOffsets, std::size_t count, LayerPath path) {
     units.push_back(path.place() + " x " + std::to_string(count) + ", " + std::to_string(Unit::layout.count));
   });
   return units;

@@ -137,7 +137,7 @@ static_assert(bucketed<Tcp, Bucket<25_MiB>>.wire() == bucketed<Tcp>.wire() &&
 // reduced and gathered.
 constexpr std::size_t sent_by_units = plan<Gpt, Replicated, World<4>>.wire(),
                       sent_by_joined = bucketed<Threads, WrapIf<is_block>>.wire();
-static_assert(sent_by_joined <= sent_by_units && sent_by_units - sent_by_joined <= 2 * Arena::alignment * 3 * 2);
+static_assert(sent_by_joined <= sent_by_units && sent_by_units - sent_by_joined <= 2 * TensorArena::alignment * 3 * 2);
 
 // A segment that is kept takes more memory, and sends what Every<1> sends; gathered again it sends more.
 template <class Schedule, class... Options>

@@ -54,7 +54,7 @@ struct Node<Forward<A>, X, Context, flows> {
                         recomputes_output = false, reads_weights = Of::reads_weights, keeps_d_y = Of::keeps_d_y;
   static constexpr std::size_t footprint(const auto& walk, Place place) { return Of::footprint(walk, place); }
   static constexpr bool is_idle(Place place) { return Of::is_idle(place); }
-  static constexpr std::size_t forward(auto& walk, Tensor x, Weights w, Path path, Way way) {
+  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces w, LayerPath path, Way way) {
     return Of::forward(walk, x, w, path, way);
   }
 };
@@ -83,12 +83,12 @@ struct Node<Sum<A, B>, X, Context, flows> {
     return Left::footprint(walk, left_place(place)) + Right::footprint(walk, place);
   }
   static constexpr bool is_idle(Place place) { return Left::is_idle(left_place(place)) && Right::is_idle(place); }
-  static constexpr Weights of_right(Weights w) {
+  static constexpr WeightPlaces of_right(WeightPlaces w) {
     return {w.values == absent ? absent : w.values + second.values,
             w.gradients + second.gradient * sizeof(typename Context::Roles::reduce), w.add, w.buffers + second.buffer};
   }
 
-  static constexpr std::size_t forward(auto& walk, Tensor x, Weights w, Path path, Way way) {
+  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces w, LayerPath path, Way way) {
     const std::size_t a =
         Left::forward(walk, Tensor{x.offset, false}, w, path.child(0, "left"), {way.mode, left_place(way.place)});
     const std::size_t y = Right::forward(walk, Tensor{x.offset, false}, of_right(w), path.child(1, "right"), way);
@@ -100,8 +100,8 @@ struct Node<Sum<A, B>, X, Context, flows> {
     return y;
   }
   static constexpr void retire_output(auto& walk, Place place) { Right::retire_output(walk, place); }
-  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, Weights w, Path path,
-                                        Place place) {
+  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces w,
+                                        LayerPath path, Place place) {
     const std::size_t middle = floor + Left::footprint(walk, left_place(place));
     const std::size_t b =
         Right::backward(walk, Tensor{d_y.offset, false}, x, middle, of_right(w), path.child(1, "right"), place);

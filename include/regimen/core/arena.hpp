@@ -32,7 +32,7 @@ inline constexpr std::array<const char*, memory_kinds> memory_kind_names{
 struct ArenaTensor {
   std::size_t offset = 0, bytes = 0;
   MemoryKind kind = MemoryKind::transient;
-  Path path{};
+  LayerPath path{};
 };
 
 /// The live transient tensors, from the end of the arena downwards. (A plain array: an access to a std::array costs
@@ -124,7 +124,7 @@ struct TensorLog {
 /// From the bottom up: persistent tensors, then the stack of saved tensors, which backward reads. From the end down:
 /// transient tensors, placed first fit. Without memory and with unlimited capacity an arena plans; with memory it runs.
 /// `peak` is the largest sum of the two sides, holes included: exactly the bytes of a run.
-struct Arena {
+struct TensorArena {
   static constexpr std::size_t alignment = tensor_alignment, unlimited = std::size_t{1} << 62;
   static constexpr std::size_t align(std::size_t bytes) { return aligned(bytes); }
 
@@ -140,7 +140,7 @@ struct Arena {
   TensorLog* log = nullptr;
   const Witness* witness = nullptr;
 
-  constexpr std::size_t push(std::size_t bytes, MemoryKind kind, Path path) {
+  constexpr std::size_t push(std::size_t bytes, MemoryKind kind, LayerPath path) {
     const std::size_t offset = top;
     top += bytes;
     if (log) log->push({offset, bytes, kind, path});
@@ -154,7 +154,7 @@ struct Arena {
     if (log) log->pop_to(mark);
     top = mark;
   }
-  constexpr std::size_t take(std::size_t bytes, MemoryKind kind, Path path) {
+  constexpr std::size_t take(std::size_t bytes, MemoryKind kind, LayerPath path) {
     std::size_t ceiling = capacity, place = 0;
     for (; place < transients.count; ++place) {
       const ArenaTensor& item = transients.items[place];

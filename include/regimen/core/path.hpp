@@ -11,7 +11,7 @@ namespace regimen {
 
 /// Cheap enough for constant expressions: no strings are built. At most 7 levels of at most 255 children; the rules
 /// levels_at_most_7 and layers_one_to_255 refuse more.
-struct Path final {
+struct LayerPath final {
   const char* name = "model";
   std::uint64_t digits = 0, iteration = 0;
   bool in_repeat = false;
@@ -19,13 +19,13 @@ struct Path final {
   static constexpr std::size_t levels = 7;
 
   /// A place that belongs to no layer, such as the input: outside(0, ...), outside(1, ...).
-  static constexpr Path outside(std::uint64_t index, const char* name) { return {name, ~index}; }
+  static constexpr LayerPath outside(std::uint64_t index, const char* name) { return {name, ~index}; }
   constexpr bool is_outside() const { return digits >> (8 * levels) != 0; }
 
-  constexpr Path child(std::size_t index, const char* child_name) const {
+  constexpr LayerPath child(std::size_t index, const char* child_name) const {
     return {child_name, digits * 256 + index + 1, iteration, in_repeat};
   }
-  constexpr Path repeated(std::size_t index, std::size_t count) const {
+  constexpr LayerPath repeated(std::size_t index, std::size_t count) const {
     return {name, digits, iteration * count + index, true};
   }
 
@@ -38,7 +38,7 @@ struct Path final {
   /// in core/path_text.hpp.
   std::string text() const;
 
-  constexpr bool same_layer(const Path& other) const { return digits == other.digits; }
+  constexpr bool same_layer(const LayerPath& other) const { return digits == other.digits; }
 };
 
 }  // namespace regimen

@@ -11,7 +11,7 @@ namespace regimen {
 /// Parameters and their gradients, as offsets into the arena. The first use of a parameter assigns the gradient, a
 /// second use (tied weights, a further micro-batch) adds to it.
 ///   buffers   state that is not trained
-struct Weights {
+struct WeightPlaces {
   std::size_t values = View<char>::absent, gradients = View<char>::absent;
   bool add = false;
   std::size_t buffers = View<char>::absent;
@@ -45,13 +45,13 @@ struct ReducingUnit {
 ///   staging   the transport's memory, kept for the whole step
 struct GradientBucket {
   std::size_t begin = View<char>::absent, bytes = 0, staging = View<char>::absent, ticket = no_ticket;
-  Path path{};  // of the unit that joined last
+  LayerPath path{};  // of the unit that joined last
 };
 
 /// The unit that will be used next: where its values lie, and the bytes of the slice that this rank sends.
 struct NextUnit {
   std::size_t values = View<char>::absent, slice_bytes = 0;
-  Path path{};
+  LayerPath path{};
 
   constexpr bool is_absent() const { return values == View<char>::absent; }
 };

@@ -32,7 +32,7 @@ struct Transfer {
   std::size_t staging = View<char>::absent;
   comm::Teams teams{};
   bool small = false;
-  Path path{};
+  LayerPath path{};
 
   constexpr std::size_t count() const { return bytes / bytes_of(element); }
 };
@@ -41,7 +41,7 @@ struct Transfer {
 ///   at      offset into the arena          host   offset into the host's memory
 struct HostCopy {
   std::size_t at = 0, host = 0, bytes = 0;
-  Path path{};
+  LayerPath path{};
 };
 
 /// Identifies a recorded piece of a step. Equal keys mean the same operations on the same memory; only data in the

@@ -88,7 +88,7 @@ class RankTrace {
   }
 
   /// "2 (repeat), iteration 3"
-  static std::string place(const Path& path) { return path.is_outside() ? path.name : path.text(); }
+  static std::string place(const LayerPath& path) { return path.is_outside() ? path.name : path.text(); }
   static double seconds(comm::Span::Time time) {
     return std::chrono::duration<double>(time.time_since_epoch()).count();
   }

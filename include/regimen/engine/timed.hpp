@@ -102,7 +102,7 @@ struct CollectiveTime {
   enum class Kind : unsigned char { gather, reduce, exchange };
   Kind kind = Kind::gather;
   op::Phase phase = op::Phase::forward;
-  Path path{};
+  LayerPath path{};
   std::size_t ticket = 0, bytes = 0, before = 0, before_wait = 0;
   double started = 0, awaited = 0, ended = 0;
 
@@ -368,7 +368,7 @@ class Timed : public Engine {
     if (bytes > 0) times.copy(kind, bytes, now() - began);
     return result;
   }
-  void start(CollectiveTime::Kind kind, const Path& path, std::size_t ticket, std::size_t bytes, double began,
+  void start(CollectiveTime::Kind kind, const LayerPath& path, std::size_t ticket, std::size_t bytes, double began,
              double seconds) {
     CollectiveTime collective;  // field by field: nvcc's own output for the braces does not compile
     collective.kind = kind;

@@ -141,7 +141,7 @@ struct BatchNorm final {
         if (exchanges && engine.ranks > 1) {
           constexpr std::size_t bytes = op::described_by(columns) * sizeof(S);
           const std::size_t all =
-              engine.arena.take(Arena::align(engine.ranks * bytes), MemoryKind::communication, engine.path);
+              engine.arena.take(TensorArena::align(engine.ranks * bytes), MemoryKind::communication, engine.path);
           describe.y = {all + engine.rank * bytes};
           engine.run(describe);
           engine.await(engine.all_gather({.own = describe.y.offset, .all = all, .bytes = bytes, .path = engine.path}));

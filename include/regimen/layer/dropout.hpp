@@ -10,7 +10,7 @@ namespace detail {
 
 /// The rate in units of 1/65536, as the kernels take it.
 template <class Rate>
-constexpr op::Drop drop_of(const auto& engine, Path path) {
+constexpr op::Drop drop_of(const auto& engine, LayerPath path) {
   static_assert(Rate::value >= 0 && Rate::value < 1, "regimen: Dropout<Ratio<N, D>> needs a rate in [0, 1)");
   return {engine.training ? static_cast<std::uint32_t>(Rate::value * 65536.0 + 0.5) : 0u, path.stream(),
           engine.random()};
@@ -45,7 +45,7 @@ struct Dropout final {
     }
 
    private:
-    static constexpr void drop(auto& engine, std::size_t from, std::size_t to, Path path,
+    static constexpr void drop(auto& engine, std::size_t from, std::size_t to, LayerPath path,
                                [[maybe_unused]] std::size_t onto) {
       const op::Dropout<T> dropout{.x = {from},
                                    .y = {to},
@@ -81,7 +81,7 @@ struct DropPath final {
     static constexpr void backward(auto& engine, const auto& call) { drop(engine, call.d_y, call.d_x, call.path); }
 
    private:
-    static constexpr void drop(auto& engine, std::size_t from, std::size_t to, Path path) {
+    static constexpr void drop(auto& engine, std::size_t from, std::size_t to, LayerPath path) {
       const op::DropSamples<T> operation{.x = {from},
                                          .y = {to},
                                          .samples = engine.batch,

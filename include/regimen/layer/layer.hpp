@@ -100,7 +100,7 @@ template <class... Declared>
 struct Tensors final {
   static constexpr std::size_t count = sizeof...(Declared);
   static constexpr std::array<std::size_t, count> bytes([[maybe_unused]] std::size_t batch) {
-    return {Arena::align(Declared::bytes(batch))...};
+    return {TensorArena::align(Declared::bytes(batch))...};
   }
 };
 
@@ -156,7 +156,7 @@ struct ForwardCall {
   Offsets<ParameterCount> parameters;
   std::array<std::size_t, SavedCount> saved{};
   std::array<std::size_t, ScratchCount> scratch{};
-  Path path;
+  LayerPath path;
   std::array<std::size_t, CacheCount> cache{};
   std::size_t onto = View<char>::absent;
   std::array<std::size_t, BufferCount> buffers{};
@@ -176,7 +176,7 @@ struct BackwardCall {
   bool add;
   std::array<std::size_t, SavedCount> saved;
   std::array<std::size_t, ScratchCount> scratch{};
-  Path path;
+  LayerPath path;
   std::size_t d_sum = View<char>::absent, saved_before = View<char>::absent, onto = View<char>::absent,
               named = View<char>::absent, d_named = View<char>::absent, lengths = View<char>::absent;
   bool uses_buffers = false;

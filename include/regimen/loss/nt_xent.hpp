@@ -71,14 +71,14 @@ struct NtXent final {
   }
 
  private:
-  static constexpr Path path = Path::outside(9, "loss");
+  static constexpr LayerPath path = LayerPath::outside(9, "loss");
 
   /// A buffer with a slice of each rank.
   template <class S>
   struct Everywhere {
     std::size_t bytes, all;
     constexpr Everywhere(auto& engine, std::size_t elements)
-        : bytes(Arena::align(elements * sizeof(S))),
+        : bytes(TensorArena::align(elements * sizeof(S))),
           all(engine.arena.take(engine.ranks * bytes,
                                 engine.ranks > 1 ? MemoryKind::communication : MemoryKind::scratch, path)) {}
     constexpr void gather(auto& engine) const {

@@ -90,7 +90,7 @@ struct SampleWeighted<Function> final {
     using Bundle = typename Labels<Output>::Element;
     const auto copy = [&]<class Part, std::size_t i>(Part*, std::integral_constant<std::size_t, i>) {
       const std::size_t to =
-          engine.arena.take(Arena::align(engine.capacity * Part::bytes), MemoryKind::scratch, engine.path);
+          engine.arena.take(TensorArena::align(engine.capacity * Part::bytes), MemoryKind::scratch, engine.path);
       engine.run(detail::copy_of_value<i, Bundle>(engine.batch, target, to));
       return to;
     };

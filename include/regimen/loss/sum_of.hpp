@@ -125,11 +125,11 @@ struct SumOf final {
   static constexpr void each_by_itself(auto& engine, std::size_t output, std::size_t target, op::SumLosses sum,
                                        auto&& body) {
     sum.count = count;
-    sum.losses = {engine.arena.take(Arena::align(count * sizeof(Scalars)), MemoryKind::scratch, engine.path)};
+    sum.losses = {engine.arena.take(TensorArena::align(count * sizeof(Scalars)), MemoryKind::scratch, engine.path)};
     engine.run(op::BeginLosses{sum.scalars, sum.losses, count});
     for_each<Output>([&]<class At>(At at) {
       const std::size_t labels =
-          engine.arena.take(Arena::align(engine.capacity * At::Labels::bytes), MemoryKind::scratch, engine.path);
+          engine.arena.take(TensorArena::align(engine.capacity * At::Labels::bytes), MemoryKind::scratch, engine.path);
       engine.run(detail::copy_of_value<At::index, typename Labels<Output>::Element>(engine.batch, target, labels));
       body(at, output, labels, sum.losses + At::index);
       engine.arena.give(labels);

@@ -57,7 +57,7 @@ struct Forward {
 
   /// The output for the batch in the input, on the transient side; the caller frees it.
   static constexpr std::size_t predict(auto& engine, const Resident& r) {
-    const regimen::Weights weights{r.parameters, r.gradients, false, r.buffers};
+    const regimen::WeightPlaces weights{r.parameters, r.gradients, false, r.buffers};
     Bound::enter_tied(engine, weights, false);
     Bound::enter_named(engine, false);
     engine.phase(op::Phase::forward);
@@ -76,11 +76,15 @@ struct Forward {
   }
 
  protected:
-  static constexpr Path path_of_scalars = Path::outside(0, "step_scalars"), path_of_input = Path::outside(1, "input"),
-                        path_of_target = Path::outside(2, "target"), path_of_sums = Path::outside(3, "rank_sums"),
-                        path_of_bucket = Path::outside(4, "bucket"), path_of_cache = Path::outside(5, "cache"),
-                        path_of_ring = Path::outside(6, "input_ring"), path_of_results = Path::outside(7, "results"),
-                        path_of_buffers = Path::outside(8, "buffers");
+  static constexpr LayerPath path_of_scalars = LayerPath::outside(0, "step_scalars"),
+                             path_of_input = LayerPath::outside(1, "input"),
+                             path_of_target = LayerPath::outside(2, "target"),
+                             path_of_sums = LayerPath::outside(3, "rank_sums"),
+                             path_of_bucket = LayerPath::outside(4, "bucket"),
+                             path_of_cache = LayerPath::outside(5, "cache"),
+                             path_of_ring = LayerPath::outside(6, "input_ring"),
+                             path_of_results = LayerPath::outside(7, "results"),
+                             path_of_buffers = LayerPath::outside(8, "buffers");
 
   static constexpr std::size_t push_input(auto& engine) {
     return engine.arena.push(walk::bytes_of<X>(engine), MemoryKind::input, path_of_input);
@@ -92,7 +96,7 @@ struct Forward {
   /// Allocates each child's part under the child's name.
   static constexpr std::size_t push_units(auto& engine, MemoryKind kind, std::size_t walk::UnitOffsets::* region) {
     const std::size_t begin = engine.arena.top;
-    Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, Path path) {
+    Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, LayerPath path) {
       const std::size_t bytes = Unit::size(engine.ranks).*region * count;
       if (bytes > 0) engine.arena.push(bytes, kind, path);
     });

@@ -80,7 +80,7 @@ template <std::size_t group, bool decays>
 struct CountsGroup {
   std::size_t tensors = 0;
   template <class Unit>
-  constexpr void operator()(walk::UnitOffsets, std::size_t, Path) {
+  constexpr void operator()(walk::UnitOffsets, std::size_t, LayerPath) {
     for (const walk::TensorPlace& tensor : Unit::tensors)
       tensors += tensor.trains && tensor.group == group && (tensor.decays || !decays) ? 1 : 0;
   }

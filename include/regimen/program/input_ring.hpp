@@ -12,13 +12,13 @@ namespace regimen::train {
 
 /// Allocates the count and `slots` slots; none: no ring.   X, Labels   of a micro-batch
 template <class X, class Labels, std::size_t slots>
-constexpr op::InputRing push_ring(auto& engine, Path path) {
+constexpr op::InputRing push_ring(auto& engine, LayerPath path) {
   if constexpr (slots == 0) {
     return {};
   } else {
-    const std::size_t given = Arena::align(given_bytes), input = walk::bytes_of<X>(engine),
+    const std::size_t given = TensorArena::align(given_bytes), input = walk::bytes_of<X>(engine),
                       stride = given + input + walk::bytes_of<Labels>(engine),
-                      head = Arena::align(sizeof(std::uint64_t)),
+                      head = TensorArena::align(sizeof(std::uint64_t)),
                       at = engine.arena.push(head + slots * stride, MemoryKind::input, path);
     return {
         .taken = {at}, .first = at + head, .stride = stride, .count = slots, .input = given, .target = given + input};

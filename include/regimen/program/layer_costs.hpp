@@ -24,7 +24,7 @@ template <template <class, class> class RecipeOf, class Network, class Configura
 struct LayerCosts {
  private:
   using All = boost::mp11::mp_unique<regimen::detail::layers_in<walk::layers_of<Network>>>;
-  static constexpr std::size_t samples = Arena::alignment;  // of so many, no output ends between two multiples
+  static constexpr std::size_t samples = TensorArena::alignment;  // of so many, no output ends between two multiples
 
   /// The outline of the model, with bits for the layers from number `first` on.
   template <std::size_t first>

@@ -126,7 +126,7 @@ struct OutlineOf {
  private:
   template <class V>
   static constexpr std::size_t bytes(std::size_t samples) {
-    return Arena::align(samples * V::bytes);
+    return TensorArena::align(samples * V::bytes);
   }
   template <class V>
   static constexpr double sum_of(std::size_t samples) {
@@ -154,10 +154,10 @@ struct OutlineOf {
   }
   template <class N>
   static constexpr double forward_of(std::size_t samples) {
-    constexpr regimen::Weights nowhere{0, 0, false, 0};
+    constexpr regimen::WeightPlaces nowhere{0, 0, false, 0};
     Walk walk = walk_of(samples);
     walk.phase(op::Phase::forward);
-    N::forward(walk, walk::Tensor{0, false}, nowhere, Path{}, {walk::Mode::discard, walk::Place::transient});
+    N::forward(walk, walk::Tensor{0, false}, nowhere, LayerPath{}, {walk::Mode::discard, walk::Place::transient});
     return walk.engine.cost[static_cast<std::size_t>(op::Phase::forward)].flops;
   }
   /// What a layer's walker takes, alone in an arena.
@@ -178,14 +178,14 @@ struct OutlineOf {
   }
   template <class N>
   static constexpr std::size_t most_in_backward(const OutlinePart& part, std::size_t samples, bool owned) {
-    constexpr regimen::Weights nowhere{0, 0, false, 0};
+    constexpr regimen::WeightPlaces nowhere{0, 0, false, 0};
     Walk walk = walk_of(samples);
     walk.phase(op::Phase::backward);
     const std::size_t floor = 2 * (part.x + part.y);  // below it lies what other layers have saved
-    walk.arena.push(floor + part.saved + (N::reads_output ? part.y : 0), MemoryKind::saved, Path{});
-    const std::size_t top = walk.arena.top, d_y = walk.arena.take(part.y, MemoryKind::transient, Path{});
+    walk.arena.push(floor + part.saved + (N::reads_output ? part.y : 0), MemoryKind::saved, LayerPath{});
+    const std::size_t top = walk.arena.top, d_y = walk.arena.take(part.y, MemoryKind::transient, LayerPath{});
     walk.arena.peak_of_live = 0;
-    N::backward(walk, walk::Tensor{d_y, owned}, floor - part.x, floor, nowhere, Path{}, walk::Place::transient);
+    N::backward(walk, walk::Tensor{d_y, owned}, floor - part.x, floor, nowhere, LayerPath{}, walk::Place::transient);
     const std::size_t most = walk.arena.peak_of_live;  // 0: it has taken nothing
     return most > top + part.y ? most - top - part.y : 0;
   }

@@ -113,7 +113,7 @@ struct NameRecords {
                        .unit = {.parameters = behind},
                        .count = buffer.size(),
                        .is_buffer = true});
-    behind += Arena::align(buffer.size() * bytes_of(element));
+    behind += TensorArena::align(buffer.size() * bytes_of(element));
   }
 };
 
@@ -121,7 +121,7 @@ struct NameRecords {
 template <class Bound>
 [[gnu::noinline, gnu::cold]] std::vector<TensorRecord> list_tensors(std::size_t rank = 0, std::size_t ranks = 1) {
   std::vector<TensorRecord> records;
-  Bound::for_each_unit(ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path) {
+  Bound::for_each_unit(ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, LayerPath) {
     using Sharding = typename Unit::Sharding;
     const std::size_t slice = Unit::slice(ranks);
     append_records(records, {.tensors = Unit::tensors,

@@ -63,17 +63,17 @@ struct Step : Forward<Bound_> {
     }
     r.states = Base::push_units(engine, MemoryKind::optimizer, &walk::UnitOffsets::states);
     if (engine.ranks > 1)
-      r.sums = {engine.arena.push(Arena::align(engine.ranks * sizeof(RankSums)), MemoryKind::communication,
+      r.sums = {engine.arena.push(TensorArena::align(engine.ranks * sizeof(RankSums)), MemoryKind::communication,
                                   Base::path_of_sums)};
     if constexpr (Sharding::bucket > 0) push_bucket_staging(engine);
     r.scalars = engine.scalars = {
-        engine.arena.push(Arena::align(sizeof(Scalars)), MemoryKind::optimizer, Base::path_of_scalars)};
+        engine.arena.push(TensorArena::align(sizeof(Scalars)), MemoryKind::optimizer, Base::path_of_scalars)};
     r.input = Base::push_input(engine);
     r.target = engine.arena.push(walk::bytes_of<Labels>(engine), MemoryKind::input, Base::path_of_target);
     r.ring = push_ring<X, Labels, slots<std::remove_cvref_t<decltype(engine)>>>(engine, Base::path_of_ring);
     if constexpr (steps > 1)
       r.results = {
-          engine.arena.push(Arena::align(steps * sizeof(Scalars)), MemoryKind::optimizer, Base::path_of_results)};
+          engine.arena.push(TensorArena::align(steps * sizeof(Scalars)), MemoryKind::optimizer, Base::path_of_results)};
     r.gradients = Base::push_units(engine, MemoryKind::gradient, &walk::UnitOffsets::gradients);
     r.end = engine.arena.top;
     return r;
@@ -103,7 +103,7 @@ struct Step : Forward<Bound_> {
   ///   see(output)   is called between the two, when the output is whole
   template <class See = Unseen>
   static constexpr std::size_t forward(auto& engine, const Resident& r, bool further, const See& see = {}) {
-    const regimen::Weights weights{r.parameters, r.gradients, further, moves_apart ? r.moved : r.buffers};
+    const regimen::WeightPlaces weights{r.parameters, r.gradients, further, moves_apart ? r.moved : r.buffers};
     engine.phase(op::Phase::forward);
     if constexpr (moves_apart) sum_buffers(engine, r.buffers, r.moved, {}, {.constant = 0});
     Bound::enter_tied(engine, weights, true);
@@ -132,7 +132,7 @@ struct Step : Forward<Bound_> {
   /// Backward of that micro-batch; adds to the gradients unless it is the first of the step. If gradients are reduced
   /// once, the last micro-batch does it.
   static constexpr void backward(auto& engine, const Resident& r, std::size_t gradient, std::size_t micro_batch) {
-    const regimen::Weights weights{r.parameters, r.gradients, micro_batch > 0, moves_apart ? r.moved : r.buffers};
+    const regimen::WeightPlaces weights{r.parameters, r.gradients, micro_batch > 0, moves_apart ? r.moved : r.buffers};
     engine.phase(op::Phase::backward);
     engine.reduces = Sharding::reduces_each || micro_batch + 1 == micro_batches;
     Bound::clear_named_gradients(engine);
@@ -149,14 +149,14 @@ struct Step : Forward<Bound_> {
                                const typename UpdateRule::Options& options, [[maybe_unused]] std::size_t step = 0) {
     engine.phase(op::Phase::update);
     if constexpr (Sharding::stage == 0 && Sharding::reduces_each) {
-      for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) {
+      for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, LayerPath path) {
         gather_slices(engine, r.gradients + at.gradients, Unit::gradient_slice(engine.ranks) * sizeof(Reduce), path);
       });
     }
     if constexpr (!Sharding::alone)
       if (engine.ranks > 1)
         engine.run(op::Zero<double>{{r.sums.offset}, engine.ranks * (sizeof(RankSums) / sizeof(double))});
-    for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path) {
+    for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, LayerPath) {
       Units::template sum_squares<Unit>(engine, r, at);
     });
     if constexpr (!Sharding::alone)
@@ -168,7 +168,7 @@ struct Step : Forward<Bound_> {
                                       .options = options,
                                       .sums = sums});
     const View<Scalars> scalars = Units::begin_groups(engine, r, options, Base::path_of_scalars);
-    for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) {
+    for_each_trained(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, LayerPath path) {
       Units::template update_unit<Unit>(engine, r, at, {options, scalars}, path);
     });
     if constexpr (Units::Groups::count > 1) engine.arena.give(scalars.offset);
@@ -192,7 +192,7 @@ struct Step : Forward<Bound_> {
   template <bool trained_alone>
   static constexpr void gather_values(auto& engine, const Resident& r) {
     if constexpr (Sharding::slices_state && !Sharding::slices_parameters) {
-      for_each_apart<trained_alone>(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, Path path) {
+      for_each_apart<trained_alone>(engine, [&]<class Unit>(Unit*, walk::UnitOffsets at, LayerPath path) {
         if constexpr (!trained_alone || Units::template whole_states<Unit> == Units::none)
           gather_slices(engine, r.parameters + at.parameters, Unit::values_slice_bytes(engine.ranks), path);
       });
@@ -290,7 +290,7 @@ struct Step : Forward<Bound_> {
   static constexpr void push_bucket_staging(auto& engine) {
     if (engine.ranks == 1) return;
     std::size_t all = 0, largest = 0;
-    Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, Path) {
+    Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, LayerPath) {
       const std::size_t bytes = Unit::layout.trained > 0 ? Unit::whole_gradient_bytes(engine.ranks) : 0;
       all += count * bytes;
       largest = bytes > largest ? bytes : largest;
@@ -300,12 +300,12 @@ struct Step : Forward<Bound_> {
                       staging = Sharding::Transport::staging_bytes(engine.ranks, most / engine.ranks);
     if (staging == 0) return;
     const std::size_t offset =
-        engine.arena.push(Arena::align(staging), MemoryKind::communication, Base::path_of_bucket);
+        engine.arena.push(TensorArena::align(staging), MemoryKind::communication, Base::path_of_bucket);
     engine.bucket.staging = offset;
   }
 
   /// Every rank has its slice of a buffer, and needs all of them.
-  static constexpr void gather_slices(auto& engine, std::size_t whole, std::size_t bytes, const Path& path) {
+  static constexpr void gather_slices(auto& engine, std::size_t whole, std::size_t bytes, const LayerPath& path) {
     if (engine.ranks > 1)
       engine.await(engine.all_gather({.own = whole + engine.rank * bytes, .all = whole, .bytes = bytes, .path = path}));
   }
@@ -315,7 +315,7 @@ struct Step : Forward<Bound_> {
   static constexpr void for_each_trained(auto& engine, auto&& f) { for_each_apart<true>(engine, f); }
   template <bool trained_alone>
   static constexpr void for_each_apart(auto& engine, auto&& f) {
-    Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path path) {
+    Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, LayerPath path) {
       if constexpr (!trained_alone || Unit::layout.trained > 0) {
         const walk::UnitOffsets size = Unit::size(engine.ranks);
         engine.repeat(count, [&](std::size_t i) {

@@ -71,11 +71,11 @@ struct UnitUpdate {
   }
   static constexpr View<Scalars> begin_groups(auto& engine, const Resident& r,
                                               [[maybe_unused]] const typename UpdateRule::Options& options,
-                                              [[maybe_unused]] const Path& path) {
+                                              [[maybe_unused]] const LayerPath& path) {
     if constexpr (Groups::count == 1) return r.scalars;
     else {
       const View<Scalars> scalars{
-          engine.arena.take(Arena::align(Groups::count * sizeof(Scalars)), MemoryKind::optimizer, path)};
+          engine.arena.take(TensorArena::align(Groups::count * sizeof(Scalars)), MemoryKind::optimizer, path)};
       [&]<std::size_t... group>(std::index_sequence<group...>) {
         (engine.run(scalars_of_group<group>(r.scalars, scalars + group, options)), ...);
       }(std::make_index_sequence<Groups::count>{});
@@ -105,7 +105,7 @@ struct UnitUpdate {
 
   template <class Unit>
   static constexpr void update_unit(auto& engine, const Resident& r, walk::UnitOffsets at, const Given& given,
-                                    [[maybe_unused]] const Path& path) {
+                                    [[maybe_unused]] const LayerPath& path) {
     [&]<std::size_t... group>(std::index_sequence<group...>) {
       (update_group<Unit, group>(engine, r, at, given), ...);
     }(std::make_index_sequence<Groups::count>{});
@@ -177,7 +177,7 @@ struct UnitUpdate {
     std::size_t master, gradient, state, values = walk::absent, state_stride = 0;
   };
   template <class Unit, std::size_t index>
-  static constexpr void update_tensor(auto& engine, const Given& given, const Path& path, const WholeUnit& unit) {
+  static constexpr void update_tensor(auto& engine, const Given& given, const LayerPath& path, const WholeUnit& unit) {
     constexpr walk::TensorPlace tensor = Unit::tensors[index];
     constexpr std::size_t group = tensor.group;
     if constexpr (tensor.trains && sees_whole[group]) {
@@ -198,7 +198,7 @@ struct UnitUpdate {
     }
   }
   template <class Unit>
-  static constexpr void update_tensors(auto& engine, const Given& given, const Path& path, const WholeUnit& unit) {
+  static constexpr void update_tensors(auto& engine, const Given& given, const LayerPath& path, const WholeUnit& unit) {
     [&]<std::size_t... tensor>(std::index_sequence<tensor...>) {
       (update_tensor<Unit, tensor>(engine, given, path, unit), ...);
     }(std::make_index_sequence<Unit::tensors.size()>{});
@@ -211,7 +211,7 @@ struct UnitUpdate {
   ///         rounded here: gather_values has nothing to do
   template <class Unit>
   static constexpr void update_gathered(auto& engine, const Resident& r, walk::UnitOffsets at, const Given& given,
-                                        const Path& path) {
+                                        const LayerPath& path) {
     static_assert(Unit::is_uniform, "regimen: a unit of weights of several types cannot be cut into slices");
     using Value = element_t<Unit::tensors[0].element>;
     constexpr bool gathers_master = !Unit::shares_master || Sharding::slices_parameters;

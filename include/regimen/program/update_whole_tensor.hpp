@@ -14,9 +14,10 @@ namespace regimen::train {
 /// A rule on spans is one operation, whose scratch has a copy of the gradient, too.
 template <class UpdateRule, class M, class T, class G>
 constexpr void update_whole_tensor(auto& engine, const op::UpdateTensor<UpdateRule, M, T, G>& update,
-                                   const Path& path) {
-  const std::size_t scratch = engine.arena.take(
-      Arena::align((update.rows * update.columns + update.scratch_count()) * sizeof(M)), MemoryKind::scratch, path);
+                                   const LayerPath& path) {
+  const std::size_t scratch =
+      engine.arena.take(TensorArena::align((update.rows * update.columns + update.scratch_count()) * sizeof(M)),
+                        MemoryKind::scratch, path);
   op::UpdateTensor<UpdateRule, M, T, G> with_scratch = update;
   with_scratch.scratch = {scratch};
   engine.run(with_scratch);
@@ -28,10 +29,10 @@ constexpr void update_whole_tensor(auto& engine, const op::UpdateTensor<UpdateRu
 template <class UpdateRule, class M, class T, class G>
   requires UpdatesByOperations<UpdateRule>
 constexpr void update_whole_tensor(auto& engine, const op::UpdateTensor<UpdateRule, M, T, G>& update,
-                                   const Path& path) {
+                                   const LayerPath& path) {
   engine.path = path;
   const auto take = [&](std::size_t bytes) {
-    return bytes == 0 ? View<M>::absent : engine.arena.take(Arena::align(bytes), MemoryKind::scratch, path);
+    return bytes == 0 ? View<M>::absent : engine.arena.take(TensorArena::align(bytes), MemoryKind::scratch, path);
   };
   const auto give = [&](std::size_t offset) {
     if (offset != View<M>::absent) engine.arena.give(offset);

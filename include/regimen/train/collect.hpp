@@ -30,7 +30,7 @@ class Collector final {
   [[gnu::cold]] static std::vector<Master> collect(auto& engine, comm::Control& ranks, const Resident& r,
                                                    std::size_t state, std::span<const TensorRecord> tensors = {}) {
     std::vector<Master> all, own, unit_of_all_ranks;
-    Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, Path) {
+    Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, LayerPath) {
       const std::size_t elements = state == master_weights ? Unit::layout.count : Unit::layout.trained;
       if (elements == 0) return;
       const std::size_t slice = Unit::slice(engine.ranks);

@@ -96,16 +96,16 @@ template <class UpdateRule, class Engine>
                                .state_stride = count,
                                .decays = decays,
                                .options = options},
-                        Path{});
+                        LayerPath{});
   };
-  constexpr std::size_t kept = Arena::align(sizeof(Scalars) + (2 + UpdateRule::states) * count * sizeof(fp64));
+  constexpr std::size_t kept = TensorArena::align(sizeof(Scalars) + (2 + UpdateRule::states) * count * sizeof(fp64));
   walk::Walk<plan::Engine<typename Engine::Traits>> planned(1, 1, 0);
-  planned.arena.push(kept, MemoryKind::optimizer, Path{});
+  planned.arena.push(kept, MemoryKind::optimizer, LayerPath{});
   update(planned, true);
   walk::Walk<Engine> walk(1, 1, 0,
                           engine::Resources<typename Engine::Ranks>{.bytes = planned.arena.peak, .captures = false});
   walk.arena.capacity = planned.arena.peak;
-  walk.arena.push(kept, MemoryKind::optimizer, Path{});
+  walk.arena.push(kept, MemoryKind::optimizer, LayerPath{});
   const auto upload = [&](std::size_t at, const auto& from) {
     walk.engine.upload(at, {reinterpret_cast<const std::byte*>(&from), sizeof from}).wait();
   };

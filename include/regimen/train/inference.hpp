@@ -318,7 +318,7 @@ class Inference {
     Inside& of = in.of;
     std::vector<HeldParameter> result;
     std::size_t bytes = 0;
-    for (const train::TensorRecord& tensor : of.tensors) bytes += Arena::align(bytes_of_tensor(tensor));
+    for (const train::TensorRecord& tensor : of.tensors) bytes += TensorArena::align(bytes_of_tensor(tensor));
     if (!Engine::Traits::is_host_memory) of.host_weights.resize(bytes);
     std::size_t at = 0;
     for (const train::TensorRecord& tensor : of.tensors) {
@@ -329,7 +329,7 @@ class Inference {
         values = std::span(of.host_weights).subspan(at, bytes_of_tensor(tensor));
         of.walk.engine.download(of.offset_of(tensor), values).wait();
       }
-      at += Arena::align(values.size());
+      at += TensorArena::align(values.size());
       result.push_back(
           {tensor.name, train::shape_of(tensor.parameter), tensor.place.element, values, tensor.parameter.role});
     }
@@ -351,7 +351,7 @@ class Inference {
             .upload(of.offset_of(tensor),
                     std::span<const std::byte>(of.host_weights.data() + at, bytes_of_tensor(tensor)))
             .wait();
-        at += Arena::align(bytes_of_tensor(tensor));
+        at += TensorArena::align(bytes_of_tensor(tensor));
       }
     of.weights_are_new();
   }

@@ -71,10 +71,10 @@ constexpr auto layer_at() {
 template <class Bound, std::uint64_t digits>
 constexpr auto owner_at() {
   constexpr std::size_t children = Bound::Flat::length;
-  if constexpr (Path{"", digits, 0}.is_outside())
-    return mp::mp_identity<
-        std::conditional_t<digits == Path::outside(0, "").digits, step_scalars,
-                           std::conditional_t<digits == Path::outside(4, "").digits, bucket_staging, input_buffer>>>{};
+  if constexpr (LayerPath{"", digits, 0}.is_outside())
+    return mp::mp_identity<std::conditional_t<
+        digits == LayerPath::outside(0, "").digits, step_scalars,
+        std::conditional_t<digits == LayerPath::outside(4, "").digits, bucket_staging, input_buffer>>>{};
   else if constexpr (digits > children && digits <= children + Bound::tied_count)
     return mp::mp_identity<mp::mp_at_c<typename Bound::Tied, digits - children - 1>>{};
   else return layer_at<typename Bound::Flat, digits>();

@@ -61,7 +61,7 @@ struct group_rules<Split<Groups...>, Bound> {
 struct FirstUneven {  // a named class: nvcc 13.0 ends with an internal error at a generic lambda here
   std::uint64_t digits = 0;
   template <class Unit>
-  constexpr void operator()(walk::UnitOffsets, std::size_t, Path path) {
+  constexpr void operator()(walk::UnitOffsets, std::size_t, LayerPath path) {
     digits = digits == 0 && !Unit::is_uniform ? path.digits : digits;
   }
 };

@@ -27,7 +27,7 @@ struct Node<Again<begin, Entries...>, X, Context, flows> {
   }
   static constexpr bool is_idle(Place place) { return place == Place::nowhere; }
 
-  static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path, Way way) {
+  static constexpr std::size_t forward(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     if (way.mode == Mode::discard || !active) {
       return Inside::forward(engine, x, weights, path, {Mode::discard, way.place});
     } else {
@@ -41,8 +41,8 @@ struct Node<Again<begin, Entries...>, X, Context, flows> {
   static constexpr void retire_output(auto& engine, Place place) {
     if (place == Place::saved) pop<Output>(engine);
   }
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
-                                        Path path, Place) {
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor,
+                                        WeightPlaces weights, LayerPath path, Place) {
     Inside::forward(engine, Tensor{x, false}, weights, path, {Mode::save, inner_place});
     return Inside::backward(engine, d_y, x, floor, weights, path, inner_place);
   }

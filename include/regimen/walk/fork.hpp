@@ -150,7 +150,7 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
            all_of([&]<std::size_t i>() { return At<i>::is_idle(place_of<i>(place)); });
   }
 
-  static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path, Way way) {
+  static constexpr std::size_t forward(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     std::size_t y = absent;
     if constexpr (adds) y = sum(engine, x, weights, path, way);
     else y = join(engine, x, weights, path, way);
@@ -161,8 +161,8 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     if constexpr (!is_apart) Last::retire_output(engine, place);
     else if (place == Place::saved) pop<Output>(engine);
   }
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
-                                        Path path, Place place) {
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor,
+                                        WeightPlaces weights, LayerPath path, Place place) {
     const auto begins = floors(engine, floor, place);
     if constexpr (adds) {
       std::array<std::size_t, count> d_values{};
@@ -205,7 +205,7 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
      ...);
     return result;
   }();
-  static constexpr Weights weights_of(Weights weights, std::size_t i) {
+  static constexpr WeightPlaces weights_of(WeightPlaces weights, std::size_t i) {
     return {weights.values == absent ? absent : weights.values + offsets[i].values,
             weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add,
             layout.buffer_bytes > 0 ? weights.buffers + offsets[i].buffer : absent};
@@ -239,7 +239,7 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   }
 
   template <std::size_t i>
-  static constexpr std::size_t forward_of(auto& engine, Tensor x, Weights weights, Path path, Way way,
+  static constexpr std::size_t forward_of(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way,
                                           std::size_t onto) {
     return At<i>::forward(engine, Tensor{x.offset, x.owned && gives_input && i == last}, weights_of(weights, i), path,
                           {way.mode, way.place, onto});
@@ -258,7 +258,7 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   }
 
   // Each branch is added to the sum of those before it. Bits must not depend on what is saved, so neither may this order.
-  static constexpr std::size_t sum(auto& engine, Tensor x, Weights weights, Path path, Way way) {
+  static constexpr std::size_t sum(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     Tensor total{input < count ? x.offset : absent, false};
     for_each_branch([&]<std::size_t i>() {
       constexpr bool joins = joins_y<Context::Epilogues::sums, At<i>>;
@@ -279,7 +279,7 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     });
     return way.place == Place::nowhere ? absent : total.offset;
   }
-  static constexpr std::size_t join(auto& engine, Tensor x, Weights weights, Path path, Way way) {
+  static constexpr std::size_t join(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     std::array<std::size_t, count> values{};
     values.fill(x.offset);
     for_each_branch([&]<std::size_t i>() {
@@ -301,7 +301,7 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
 
   /// The gradients of all outputs that want one. Consumes d_y.
   static constexpr std::array<std::size_t, count> split(auto& engine, Tensor d_y, std::size_t x, const auto& begins,
-                                                        Path path) {
+                                                        LayerPath path) {
     std::array<std::size_t, count> values{}, d_values{};
     values.fill(x);
     d_values.fill(absent);
@@ -317,8 +317,8 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   }
   /// The gradient of x, of all branches together.   owned   whether this consumes d_values
   static constexpr std::size_t backward_of_branches(auto& engine, const std::array<std::size_t, count>& d_values,
-                                                    bool owned, std::size_t x, const auto& begins, Weights weights,
-                                                    Path path, Place place) {
+                                                    bool owned, std::size_t x, const auto& begins, WeightPlaces weights,
+                                                    LayerPath path, Place place) {
     Tensor d_x{};
     if (input < count && flows) d_x = {d_values[input], owned};
     for_each_branch<true>([&]<std::size_t i>() {
@@ -340,7 +340,7 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   static constexpr void add(auto& engine, std::size_t from, std::size_t to) {
     engine.run(op::Add<typename V::Element>{{from}, {to}, engine.batch * V::size});
   }
-  static constexpr std::size_t copy_of(auto& engine, std::size_t tensor, Place place, Path path) {
+  static constexpr std::size_t copy_of(auto& engine, std::size_t tensor, Place place, LayerPath path) {
     const std::size_t copy = allocate<Output>(engine, place, path);
     engine.run(op::Cast<T, T>{{tensor}, {copy}, engine.batch * Output::size});
     return copy;

@@ -60,13 +60,13 @@ struct Iterations {
                                           .buffer_bytes = body_layout.buffer_bytes * Count};
 
   /// The unit of iteration i, for prefetching.
-  static constexpr NextUnit unit(const auto& engine, Weights weights, std::size_t i, Path path) {
+  static constexpr NextUnit unit(const auto& engine, WeightPlaces weights, std::size_t i, LayerPath path) {
     if constexpr (holds_units)
       return unit_at<UnitOfIteration>(engine, resident_of(engine, weights, i).values, path.repeated(i, Count));
     else return {};
   }
   /// Where the parameters and gradients of iteration i are kept.
-  static constexpr Weights resident_of(const auto& engine, Weights weights, std::size_t i) {
+  static constexpr WeightPlaces resident_of(const auto& engine, WeightPlaces weights, std::size_t i) {
     using Reduce = typename Context::Roles::reduce;
     if constexpr (holds_units) {
       const UnitOffsets size = UnitOfIteration::size(engine.ranks);

@@ -136,7 +136,7 @@ struct BoundModel {
   using Flat = typename Parts::Flat;  // all children; paths and names refer to these
   using Body = typename Parts::Body;  // the walked children: several may be one unit
   using Output = typename Body::Output;
-  static constexpr Path path{};
+  static constexpr LayerPath path{};
   static constexpr std::size_t tied_count = mp::mp_size<Tied>::value;
   static constexpr bool has_sets = mp::mp_any_of<Tied, is_set>::value;
 
@@ -181,14 +181,14 @@ struct BoundModel {
   static constexpr std::size_t gap_bytes() {
     std::size_t sum = 0;
     if constexpr (layout.gaps > 0)
-      for_each_unit(1, [&]<class Unit>(UnitOffsets, std::size_t count, Path) { sum += Unit::gap_bytes * count; });
+      for_each_unit(1, [&]<class Unit>(UnitOffsets, std::size_t count, LayerPath) { sum += Unit::gap_bytes * count; });
     return sum;
   }
 
   /// Calls f.operator()<Unit>(offsets of the first, how many, path): children first, tied tables last.
   static constexpr void for_each_unit(std::size_t ranks, auto&& f) {
     Body::for_each_unit(ranks, path, f);
-    for_each_table(ranks, [&]<class Unit>(UnitOffsets at, std::size_t, Path table) {
+    for_each_table(ranks, [&]<class Unit>(UnitOffsets at, std::size_t, LayerPath table) {
       if constexpr (Unit::layout.count > 0) f.template operator()<Unit>(at, std::size_t{1}, table);
     });
   }
@@ -220,10 +220,10 @@ struct BoundModel {
 
   /// Before forward: gathers tied tables and sets that are kept in slices, and gives their places to their layers; with
   /// gradients, also the places of these. Its memory lies on the saved stack until the end of backward.
-  static constexpr void enter_tied(auto& engine, Weights base, bool with_gradients) {
+  static constexpr void enter_tied(auto& engine, WeightPlaces base, bool with_gradients) {
     [[maybe_unused]] std::size_t buffers = base.buffers + Body::layout.buffer_bytes;
-    for_each_table(engine.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, Path table) {
-      Weights& tied = engine.tied[index];
+    for_each_table(engine.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, LayerPath table) {
+      WeightPlaces& tied = engine.tied[index];
       tied = {base.values + at.parameters, base.gradients + at.gradients, base.add};
       if constexpr (Unit::layout.buffer_bytes > 0) {
         tied.buffers = buffers;
@@ -233,7 +233,7 @@ struct BoundModel {
       if constexpr (Unit::Sharding::slices_parameters) {
         const std::size_t kept = tied.values;
         tied.values =
-            engine.arena.push(Arena::align(Unit::gathered_bytes(engine.ranks)), MemoryKind::communication, table);
+            engine.arena.push(TensorArena::align(Unit::gathered_bytes(engine.ranks)), MemoryKind::communication, table);
         engine.await(engine.all_gather({.own = kept,
                                         .all = tied.values,
                                         .bytes = Unit::values_slice_bytes(engine.ranks),
@@ -251,9 +251,9 @@ struct BoundModel {
   /// Bytes that enter_tied allocates.
   static constexpr std::size_t tied_bytes(std::size_t ranks, bool with_gradients) {
     std::size_t sum = 0;
-    for_each_table(ranks, [&]<class Unit>(UnitOffsets, std::size_t, Path) {
+    for_each_table(ranks, [&]<class Unit>(UnitOffsets, std::size_t, LayerPath) {
       if (ranks == 1 || Unit::layout.count == 0) return;
-      if constexpr (Unit::Sharding::slices_parameters) sum += Arena::align(Unit::gathered_bytes(ranks));
+      if constexpr (Unit::Sharding::slices_parameters) sum += TensorArena::align(Unit::gathered_bytes(ranks));
       if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each)
         sum += with_gradients ? Unit::whole_gradient_bytes(ranks) : 0;
     });
@@ -261,7 +261,7 @@ struct BoundModel {
   }
   /// Before forward: memory for the values with names, and for their gradients, on the saved stack above the tied tables.
   static constexpr void enter_named(auto& engine, bool with_gradients) {
-    for_each_name(engine, [&]<class V>(NamedTensor& named, std::size_t bytes, Path place, V*) {
+    for_each_name(engine, [&]<class V>(NamedTensor& named, std::size_t bytes, LayerPath place, V*) {
       named.value = engine.arena.push(bytes, MemoryKind::saved, place);
       if (Number<typename V::Element> && with_gradients)
         named.gradient = engine.arena.push(bytes, MemoryKind::saved, place);
@@ -278,14 +278,14 @@ struct BoundModel {
   }
   /// Before backward: all who read a value add to its gradient.
   static constexpr void clear_named_gradients(auto& engine) {
-    for_each_name(engine, [&]<class V>(NamedTensor& named, std::size_t, Path, V*) {
+    for_each_name(engine, [&]<class V>(NamedTensor& named, std::size_t, LayerPath, V*) {
       if constexpr (Number<typename V::Element>)
         engine.run(op::Zero<typename V::Element>{{named.gradient}, engine.batch * V::size});
     });
   }
   /// After backward: the tables' gradients are complete; reduces them over all ranks.
-  static constexpr void reduce_tied(auto& engine, Weights base) {
-    for_each_table(engine.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, Path table) {
+  static constexpr void reduce_tied(auto& engine, WeightPlaces base) {
+    for_each_table(engine.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, LayerPath table) {
       reduce<Unit>(engine, {base.values + at.parameters, base.gradients + at.gradients, base.add}, engine.tied[index],
                    table, true);
     });

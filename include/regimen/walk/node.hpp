@@ -181,7 +181,7 @@ constexpr std::array<std::size_t, count + 1> buffer_begins_of(const std::array<P
   std::array<std::size_t, count + 1> result{};
   std::size_t* end = result.data();
   for (const Parameter& buffer : buffers) {
-    end[1] = *end + Arena::align(buffer.size() * sizeof(T));
+    end[1] = *end + TensorArena::align(buffer.size() * sizeof(T));
     ++end;
   }
   return result;
@@ -276,7 +276,7 @@ struct Node {
   /// Whether a recomputation that only serves backward has nothing to do.
   static constexpr bool is_idle(Place place) { return place == Place::nowhere && Saved::count == 0; }
 
-  static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path, Way way) {
+  static constexpr std::size_t forward(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     if (is_idle(way.place)) {
       if (x.owned) engine.arena.give(x.offset);
       return absent;
@@ -307,7 +307,8 @@ struct Node {
     return call.y;
   }
   /// Recomputes the output from the saved input. This writes the layer's saved tensors again, with equal bits.
-  static constexpr std::size_t recompute(auto& engine, std::size_t x, std::size_t floor, Weights weights, Path path) {
+  static constexpr std::size_t recompute(auto& engine, std::size_t x, std::size_t floor, WeightPlaces weights,
+                                         LayerPath path) {
     ForwardCall<Declared::count, Bound::ForwardScratch::count, 0, parameter_count, buffer_count> call{
         .x = x,
         .y = allocate<Output>(engine, Place::transient, path),
@@ -324,10 +325,10 @@ struct Node {
     if (place == Place::saved && !reads_output) pop<Output>(engine);
   }
 
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
-                                        Path path, Place) {
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor,
+                                        WeightPlaces weights, LayerPath path, Place) {
     const std::size_t y = reads_output ? floor + bytes_of_all<Declared>(engine) : absent;
-    const Weights here = locate(engine, weights);
+    const WeightPlaces here = locate(engine, weights);
     constexpr bool writes = flows || Bound::always_writes_d_x;
     const bool reuse = can_reuse && writes && d_y.owned;
     BackwardCall<Declared::count, Bound::BackwardScratch::count, parameter_count> call{
@@ -404,7 +405,7 @@ struct Node {
   static constexpr bool can_reuse =
       Bound::in_place && std::is_same_v<typename X::Element, typename Output::Element> && X::size == Output::size;
 
-  static constexpr Weights locate(const auto& engine, Weights weights) {
+  static constexpr WeightPlaces locate(const auto& engine, WeightPlaces weights) {
     if constexpr (is_tied) return engine.tied[tied_index];
     else return weights;
   }
@@ -413,7 +414,7 @@ struct Node {
     if constexpr (has_lengths) call.lengths = engine.named[lengths_index].value;
   }
   /// Recomputation belongs to backward, so that a forward moves the buffers once.
-  static constexpr void find_buffers(const auto& engine, Weights weights, auto& call) {
+  static constexpr void find_buffers(const auto& engine, WeightPlaces weights, auto& call) {
     if (weights.buffers == absent) defect("a walker passed no buffers on");
     constexpr auto begin = buffer_begins_of<Buffer>(Bound::buffers);
     for (std::size_t i = 0; i < buffer_count; ++i) call.buffers[i] = weights.buffers + begin[i];
@@ -434,15 +435,15 @@ struct Node<Layer, X, Context, flows> {};
 
 /// Whether a walker has the members that the top of this header lists. Instantiates no function.
 template <class Walker, class Walk>
-concept Walks = requires(Walk& walk, Tensor tensor, Weights weights, Place place, Way way, TensorPlace*& out) {
+concept Walks = requires(Walk& walk, Tensor tensor, WeightPlaces weights, Place place, Way way, TensorPlace*& out) {
   typename Walker::Output::Shape;
   Walker::layout.count;
   Walker::active&& Walker::reads_input&& Walker::reads_output&& Walker::recomputes_output&& Walker::reads_weights&&
       Walker::keeps_d_y&& Walker::is_idle(place);
   Walker::footprint(walk, place);
-  Walker::forward(walk, tensor, weights, Path{}, way);
+  Walker::forward(walk, tensor, weights, LayerPath{}, way);
   Walker::retire_output(walk, place);
-  Walker::backward(walk, tensor, absent, absent, weights, Path{}, place);
+  Walker::backward(walk, tensor, absent, absent, weights, LayerPath{}, place);
   Walker::place_tensors(out, TensorPlace{});
 };
 

@@ -107,7 +107,7 @@ struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, fl
     else return own_footprint(engine, place);
   }
 
-  static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path, Way way) {
+  static constexpr std::size_t forward(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     const NextUnit after = engine.after;
     if constexpr (offloads)
       if (way.mode == Mode::save) return run_offloaded(engine, x, weights, path, way, after);
@@ -125,8 +125,8 @@ struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, fl
     if constexpr (rest > 0) Rest::retire_output(engine, place);
     else own_retire_output(engine, place);
   }
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
-                                        Path path, Place place) {
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor,
+                                        WeightPlaces weights, LayerPath path, Place place) {
     const NextUnit after = engine.after;
     if constexpr (rest > 0) {
       const std::size_t bottom = floor + own_footprint(engine, seam);
@@ -146,7 +146,7 @@ struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, fl
   }
 
   /// The unit that backward uses first, for prefetching.
-  static constexpr NextUnit first_of_backward(const auto& engine, Weights weights, Path path) {
+  static constexpr NextUnit first_of_backward(const auto& engine, WeightPlaces weights, LayerPath path) {
     if constexpr (rest > 0) return Rest::first_of_backward(engine, weights, path);
     else return own_first_of_backward(engine, weights, path);
   }
@@ -160,7 +160,7 @@ struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, fl
     else if constexpr (checkpoints) return (segments - 1) * x + (place == Place::saved ? x : 0);
     else return (own_count - 1) * Body::footprint(engine, between) + Body::footprint(engine, place);
   }
-  static constexpr std::size_t own_forward(auto& engine, Tensor x, Weights weights, Path path, Way way,
+  static constexpr std::size_t own_forward(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way,
                                            const NextUnit& after) {
     if constexpr (!checkpoints) return run(engine, begin, own_count, x, weights, path, way, after);
     iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), true, [&](std::size_t s) {
@@ -178,8 +178,8 @@ struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, fl
     if constexpr (!checkpoints) Body::retire_output(engine, place);
     else if (place == Place::saved) pop<X>(engine);
   }
-  static constexpr std::size_t own_backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
-                                            Path path, Place place, const NextUnit& after) {
+  static constexpr std::size_t own_backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor,
+                                            WeightPlaces weights, LayerPath path, Place place, const NextUnit& after) {
     if constexpr (offloads) return backward_offloaded(engine, d_y, floor, weights, path, place, after);
     else if constexpr (!checkpoints)
       return backward_blocks(engine, begin, own_count, d_y, x, floor, weights, path, place, after);
@@ -197,7 +197,7 @@ struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, fl
       return d_y.offset;
     }
   }
-  static constexpr NextUnit own_first_of_backward(const auto& engine, Weights weights, Path path) {
+  static constexpr NextUnit own_first_of_backward(const auto& engine, WeightPlaces weights, LayerPath path) {
     if constexpr (keeps_segments) return {};  // it is gathered with its segment
     else return unit(engine, weights, begin + own_count - (checkpoints ? last_segment : 1), path);
   }
@@ -209,7 +209,8 @@ struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, fl
     std::size_t first = 0, values = absent;
     std::array<std::size_t, keeps_segments ? segment : 1> tickets{};
   };
-  static constexpr Kept gather_segment(auto& engine, std::size_t first, std::size_t count, Weights weights, Path path) {
+  static constexpr Kept gather_segment(auto& engine, std::size_t first, std::size_t count, WeightPlaces weights,
+                                       LayerPath path) {
     Kept kept{first};
     if constexpr (keeps_segments) {
       if (engine.ranks == 1) return kept;
@@ -226,8 +227,8 @@ struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, fl
     return kept;
   }
 
-  static constexpr Weights enter(auto& engine, std::size_t i, Weights resident, Path path, const NextUnit& next,
-                                 const Kept& kept) {
+  static constexpr WeightPlaces enter(auto& engine, std::size_t i, WeightPlaces resident, LayerPath path,
+                                      const NextUnit& next, const Kept& kept) {
     if constexpr (keeps_segments)
       if (kept.values != absent) {
         engine.await(kept.tickets[i - kept.first]);
@@ -237,26 +238,27 @@ struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, fl
     if constexpr (holds_units) return gather<UnitOfIteration>(engine, resident, path, next);
     else return resident;
   }
-  static constexpr void leave(auto& engine, Weights resident, Weights own, const NextUnit& next, const Kept& kept) {
+  static constexpr void leave(auto& engine, WeightPlaces resident, WeightPlaces own, const NextUnit& next,
+                              const Kept& kept) {
     if constexpr (holds_units)
       if (kept.values == absent) release<UnitOfIteration>(engine, resident, own, next);
   }
 
-  static constexpr std::size_t step_forward(auto& engine, std::size_t i, Tensor x, Weights weights, Path path, Way way,
-                                            const NextUnit& next, const Kept& kept) {
-    const Weights resident = resident_of(engine, weights, i),
-                  own = enter(engine, i, resident, path.repeated(i, Count), next, kept);
+  static constexpr std::size_t step_forward(auto& engine, std::size_t i, Tensor x, WeightPlaces weights, LayerPath path,
+                                            Way way, const NextUnit& next, const Kept& kept) {
+    const WeightPlaces resident = resident_of(engine, weights, i),
+                       own = enter(engine, i, resident, path.repeated(i, Count), next, kept);
     const std::size_t y = Body::forward(engine, x, own, path.repeated(i, Count), way);
     leave(engine, resident, own, next, kept);
     return y;
   }
 
   static constexpr std::size_t step_backward(auto& engine, std::size_t i, Tensor d_y, std::size_t x, std::size_t floor,
-                                             Weights weights, Path path, Place place, const NextUnit& next,
+                                             WeightPlaces weights, LayerPath path, Place place, const NextUnit& next,
                                              const Kept& kept) {
-    const Path here = path.repeated(i, Count);
-    const Weights resident = resident_of(engine, weights, i);
-    Weights own = enter(engine, i, resident, here, next, kept);
+    const LayerPath here = path.repeated(i, Count);
+    const WeightPlaces resident = resident_of(engine, weights, i);
+    WeightPlaces own = enter(engine, i, resident, here, next, kept);
     if constexpr (holds_units) own = open_gradients<UnitOfIteration>(engine, own, here);
     const std::size_t d_x = Body::backward(engine, d_y, x, floor, own, here, place);
     if constexpr (holds_units) reduce<UnitOfIteration>(engine, resident, own, here);
@@ -266,8 +268,8 @@ struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, fl
 
   /// Forward of iterations first ... first + count - 1; the last output goes to `place`. `after`
   /// is the unit that is used next.
-  static constexpr std::size_t run(auto& engine, std::size_t first, std::size_t count, Tensor x, Weights weights,
-                                   Path path, Way way, const NextUnit& after, const Kept& kept = {}) {
+  static constexpr std::size_t run(auto& engine, std::size_t first, std::size_t count, Tensor x, WeightPlaces weights,
+                                   LayerPath path, Way way, const NextUnit& after, const Kept& kept = {}) {
     const Place inner = way.mode == Mode::save ? between : Place::transient;
     const std::size_t stride = way.mode == Mode::save ? Body::footprint(engine, inner) : 0;
     const auto input = [&](std::size_t i) {
@@ -283,7 +285,7 @@ struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, fl
 
   /// Backward of the same iterations; their saved tensors begin at `floor`.
   static constexpr std::size_t backward_blocks(auto& engine, std::size_t first, std::size_t count, Tensor d_y,
-                                               std::size_t x, std::size_t floor, Weights weights, Path path,
+                                               std::size_t x, std::size_t floor, WeightPlaces weights, LayerPath path,
                                                Place place, const NextUnit& after, const Kept& kept = {}) {
     const std::size_t stride = Body::footprint(engine, between);
     const auto step = [&](std::size_t i, Place here) {
@@ -312,15 +314,15 @@ struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, fl
   static constexpr std::size_t moved_bytes(const auto& engine) {
     return input_bytes(engine) + Body::footprint(engine, between);
   }
-  static constexpr void copy(auto& engine, std::size_t from, std::size_t to, std::size_t bytes, const Path& path) {
+  static constexpr void copy(auto& engine, std::size_t from, std::size_t to, std::size_t bytes, const LayerPath& path) {
     engine.path = path;
     engine.run(op::Cast<fp32, fp32>{{from}, {to}, bytes / sizeof(fp32)});
   }
   /// Forward of one iteration, on top of the stack.
-  static constexpr std::size_t step_moving(auto& engine, std::size_t i, Tensor x, Weights weights, Path path, Way way,
-                                           const NextUnit& next) {
+  static constexpr std::size_t step_moving(auto& engine, std::size_t i, Tensor x, WeightPlaces weights, LayerPath path,
+                                           Way way, const NextUnit& next) {
     if constexpr (Body::reads_input) {
-      const Path here = path.repeated(i, Count);
+      const LayerPath here = path.repeated(i, Count);
       const std::size_t kept = engine.arena.push(bytes_of<X>(engine), MemoryKind::saved, here);
       copy(engine, x.offset, kept, bytes_of<X>(engine), here);
       if (x.owned) engine.arena.give(x.offset);
@@ -328,7 +330,7 @@ struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, fl
     }
     return step_forward(engine, i, x, weights, path, way, next, {});
   }
-  static constexpr std::size_t run_offloaded(auto& engine, Tensor x, Weights weights, Path path, Way way,
+  static constexpr std::size_t run_offloaded(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way,
                                              const NextUnit& after) {
     const std::size_t bytes = moved_bytes(engine), host = engine.host.push((Count - 2) * bytes),
                       below = engine.arena.push(bytes, MemoryKind::saved, path.repeated(0, Count)),
@@ -345,8 +347,8 @@ struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, fl
     });
     return step_moving(engine, Count - 1, x, weights, path, way, after);
   }
-  static constexpr std::size_t backward_offloaded(auto& engine, Tensor d_y, std::size_t below, Weights weights,
-                                                  Path path, Place place, const NextUnit& after) {
+  static constexpr std::size_t backward_offloaded(auto& engine, Tensor d_y, std::size_t below, WeightPlaces weights,
+                                                  LayerPath path, Place place, const NextUnit& after) {
     const std::size_t bytes = moved_bytes(engine), host = engine.host.pop((Count - 2) * bytes), top = below + bytes;
     const auto step = [&](std::size_t i, Place here) {
       d_y = {step_backward(engine, i, d_y, Body::reads_input ? top : absent, top + input_bytes(engine), weights, path,
@@ -358,7 +360,7 @@ struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, fl
     std::size_t ticket = no_ticket;
     iterate(engine, Count - 1, 0, unit_bytes(engine), false, [&](std::size_t back) {
       const std::size_t i = Count - 2 - back;
-      const Path here = path.repeated(i, Count);
+      const LayerPath here = path.repeated(i, Count);
       if (back > 0) engine.await_copy(ticket);
       engine.arena.push(bytes, MemoryKind::saved, here);
       copy(engine, below, top, bytes, here);
@@ -372,7 +374,8 @@ struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, fl
 
   /// Backward of a segment, whose first block is `first`.
   static constexpr std::size_t recompute_segment(auto& engine, std::size_t first, std::size_t count, Tensor d_y,
-                                                 Tensor input, Weights weights, Path path, const NextUnit& after) {
+                                                 Tensor input, WeightPlaces weights, LayerPath path,
+                                                 const NextUnit& after) {
     constexpr Place place =
         Body::reads_output ? Place::saved : Place::nowhere;  // only tensors before the output are needed
     const std::size_t bottom = engine.arena.top;

@@ -30,7 +30,7 @@ struct Node<Residual<Layers...>, X, Context, flows> {
   }
   static constexpr bool is_idle(Place place) { return Branch::is_idle(branch_place(place)); }
 
-  static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path, Way way) {
+  static constexpr std::size_t forward(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     const bool apart = keeps_branch && way.mode == Mode::save;
     std::size_t y = Branch::forward(engine, Tensor{x.offset, false}, weights, path,
                                     {way.mode, apart ? Place::saved : way.place, joins_forward ? x.offset : absent});
@@ -44,8 +44,8 @@ struct Node<Residual<Layers...>, X, Context, flows> {
     if constexpr (!keeps_branch) Branch::retire_output(engine, place);
     else if (place == Place::saved) pop<X>(engine);
   }
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
-                                        Path path, Place place) {
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor,
+                                        WeightPlaces weights, LayerPath path, Place place) {
     const std::size_t d_x = Branch::backward(engine, Tensor{d_y.offset, false, joins_backward ? d_y.offset : absent}, x,
                                              floor, weights, path, branch_place(place));
     if constexpr (flows && !joins_backward) add(engine, d_y.offset, d_x);
@@ -62,7 +62,7 @@ struct Node<Residual<Layers...>, X, Context, flows> {
   static constexpr void add(auto& engine, std::size_t from, std::size_t to) {
     engine.run(op::Add<typename X::Element>{{from}, {to}, engine.batch * X::size});
   }
-  static constexpr std::size_t copy_of(auto& engine, std::size_t tensor, Place place, Path path) {
+  static constexpr std::size_t copy_of(auto& engine, std::size_t tensor, Place place, LayerPath path) {
     using T = typename X::Element;
     const std::size_t copy = allocate<X>(engine, place, path);
     engine.run(op::Cast<T, T>{{tensor}, {copy}, engine.batch * X::size});

@@ -44,8 +44,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     return i;
   }
   /// The path of child i, which names its unit; and the path with which it is walked.
-  static constexpr Path unit_path(Path path, std::size_t i) { return path.child(places[i], names[i]); }
-  static constexpr Path path_of(Path path, std::size_t i) { return sizes[i] > 0 ? path : unit_path(path, i); }
+  static constexpr LayerPath unit_path(LayerPath path, std::size_t i) { return path.child(places[i], names[i]); }
+  static constexpr LayerPath path_of(LayerPath path, std::size_t i) { return sizes[i] > 0 ? path : unit_path(path, i); }
 
   /// Whether a backward, or the recomputation of the next value, reads value i.
   template <std::size_t i>
@@ -122,7 +122,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   }
   static constexpr std::size_t footprint(const auto& engine, Place place) { return floors(engine, 0, place)[count]; }
 
-  static constexpr std::size_t forward(auto& engine, Tensor x, Weights weights, Path path, Way way) {
+  static constexpr std::size_t forward(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     [&]<std::size_t... i>(std::index_sequence<i...>) {
       ((x = forward_of<i>(engine, x, weights, path, way)), ...);
     }(std::make_index_sequence<count>{});
@@ -131,15 +131,16 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
 
   static constexpr void retire_output(auto& engine, Place place) { At<count - 1>::retire_output(engine, place); }
 
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights weights,
-                                        Path path, Place place) {
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor,
+                                        WeightPlaces weights, LayerPath path, Place place) {
     Values values{x, floors(engine, floor, place), weights, path, {}, {}, d_y.onto};
     return backward_from<count - 1>(engine, Tensor{d_y.offset, d_y.owned, count == 1 ? d_y.onto : absent}, values,
                                     place);
   }
 
   /// Recomputes the output of a Group.
-  static constexpr std::size_t recompute(auto& engine, std::size_t x, std::size_t floor, Weights weights, Path path) {
+  static constexpr std::size_t recompute(auto& engine, std::size_t x, std::size_t floor, WeightPlaces weights,
+                                         LayerPath path) {
     constexpr std::size_t last = count - 1;
     Values values{x, floors(engine, floor, Place::transient), weights, path, {}, {}};
     const std::size_t input = value<last>(engine, values);
@@ -218,7 +219,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   }(std::make_index_sequence<count>{});
 
   /// Where child i's parameters and gradients are kept.
-  static constexpr Weights resident_of(const auto& engine, Weights weights, std::size_t i) {
+  static constexpr WeightPlaces resident_of(const auto& engine, WeightPlaces weights, std::size_t i) {
     if constexpr (Context::units) {
       const UnitOffsets at = unit_offset(i, engine.ranks);
       return {weights.values + at.parameters, weights.gradients + at.gradients, weights.add,
@@ -237,7 +238,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
 
   /// The first unit of child i or of a later child.
   template <std::size_t i>
-  static constexpr NextUnit first_from(const auto& engine, Weights weights, Path path) {
+  static constexpr NextUnit first_from(const auto& engine, WeightPlaces weights, LayerPath path) {
     if constexpr (i >= count) return {};
     else if constexpr (is_unit<i>)
       return unit_at<UnitOf<i>>(engine, resident_of(engine, weights, i).values, unit_path(path, i));
@@ -247,7 +248,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   }
   /// The first unit of a backward that begins with child i.
   template <std::size_t i>
-  static constexpr NextUnit last_from(const auto& engine, Weights weights, Path path) {
+  static constexpr NextUnit last_from(const auto& engine, WeightPlaces weights, LayerPath path) {
     constexpr bool goes_on = i > 0 && At<i>::active;
     if constexpr (is_unit<i> && At<i>::active && At<i>::reads_weights)
       return unit_at<UnitOf<i>>(engine, resident_of(engine, weights, i).values, unit_path(path, i));
@@ -258,26 +259,26 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   }
   /// The unit after child i in forward; after the last child, the first unit of backward, if backward follows.
   template <std::size_t i>
-  static constexpr NextUnit behind(const auto& engine, Weights weights, Path path, Mode mode) {
+  static constexpr NextUnit behind(const auto& engine, WeightPlaces weights, LayerPath path, Mode mode) {
     const NextUnit next = first_from<i + 1>(engine, weights, path);
     return mode == Mode::save && next.is_absent() ? last_from<count - 1>(engine, weights, path) : next;
   }
   template <std::size_t i>
-  static constexpr NextUnit before(const auto& engine, Weights weights, Path path) {
+  static constexpr NextUnit before(const auto& engine, WeightPlaces weights, LayerPath path) {
     if constexpr (i == 0) return {};
     else return last_from<i - 1>(engine, weights, path);
   }
   static constexpr bool slices_parameters = Context::units && Context::Sharding::slices_parameters;
 
   template <std::size_t i>
-  static constexpr Weights enter(auto& engine, Weights weights, Path path, const NextUnit& next) {
-    const Weights resident = resident_of(engine, weights, i);
+  static constexpr WeightPlaces enter(auto& engine, WeightPlaces weights, LayerPath path, const NextUnit& next) {
+    const WeightPlaces resident = resident_of(engine, weights, i);
     if constexpr (is_unit<i>) return gather<UnitOf<i>>(engine, resident, unit_path(path, i), next);
     if constexpr (holds_units<i>) engine.after = next;
     return resident;
   }
   template <std::size_t i>
-  static constexpr void leave(auto& engine, Weights weights, Weights own, const NextUnit& next) {
+  static constexpr void leave(auto& engine, WeightPlaces weights, WeightPlaces own, const NextUnit& next) {
     if constexpr (is_unit<i>) release<UnitOf<i>>(engine, resident_of(engine, weights, i), own, next);
   }
 
@@ -289,7 +290,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   }
 
   /// Calls f.operator()<Unit>(offsets of the first, how many, path) for every child that has parameters.
-  static constexpr void for_each_unit(std::size_t ranks, Path path, auto&& f) {
+  static constexpr void for_each_unit(std::size_t ranks, LayerPath path, auto&& f) {
     [&]<std::size_t... k>(std::index_sequence<k...>) {
       (visit_units<unit_order.index[k]>(ranks, path, f), ...);
     }(std::make_index_sequence<unit_order.members>{});
@@ -307,25 +308,25 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   }(std::make_index_sequence<count>{});
   // Two functions, since each statement counts in a plan: compilers limit them.
   template <std::size_t i>
-  static constexpr void visit_units(std::size_t ranks, Path path, auto& f) {
+  static constexpr void visit_units(std::size_t ranks, LayerPath path, auto& f) {
     f.template operator()<UnitOf<i>>(unit_offset(i, ranks), std::size_t{1}, unit_path(path, i));
   }
   template <std::size_t i>
     requires requires { At<i>::iterations; }
-  static constexpr void visit_units(std::size_t ranks, Path path, auto& f) {
+  static constexpr void visit_units(std::size_t ranks, LayerPath path, auto& f) {
     using Unit = typename At<i>::UnitOfIteration;
     f.template operator()<Unit>(unit_offset(i, ranks), At<i>::iterations, unit_path(path, i));
   }
 
   /// Child i; its output is the input of the next.
   template <std::size_t i>
-  static constexpr Tensor forward_of(auto& engine, Tensor x, Weights weights, Path path, Way way) {
+  static constexpr Tensor forward_of(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     const Way here{way.mode, i + 1 < count && way.mode == Mode::discard ? Place::transient : output_place<i>(way.place),
                    i + 1 < count ? absent : way.onto};
     std::size_t y = absent;
     if constexpr (slices_parameters) {
       const NextUnit next = behind<i>(engine, weights, path, way.mode);
-      const Weights own = enter<i>(engine, weights, path, next);
+      const WeightPlaces own = enter<i>(engine, weights, path, next);
       y = At<i>::forward(engine, x, own, path_of(path, i), here);
       leave<i>(engine, weights, own, next);
     } else {
@@ -337,8 +338,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   struct Values {
     std::size_t input;
     std::array<std::size_t, count + 1> floors;
-    Weights weights;
-    Path path;
+    WeightPlaces weights;
+    LayerPath path;
     std::array<std::size_t, count> recomputed;
     std::array<bool, count> is_ready;
     std::size_t onto = absent;
@@ -350,7 +351,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     else {
       if (!values.is_ready[i]) {
         const std::size_t input = value<i - 1>(engine, values);
-        Weights own = resident_of(engine, values.weights, i - 1);
+        WeightPlaces own = resident_of(engine, values.weights, i - 1);
         if constexpr (slices_parameters) own = enter<i - 1>(engine, values.weights, values.path, {});
         values.recomputed[i] =
             At<i - 1>::recompute(engine, input, values.floors[i - 1], own, path_of(values.path, i - 1));
@@ -362,8 +363,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   }
   template <std::size_t i>
   static constexpr std::size_t backward_of(auto& engine, Tensor d_y, std::size_t x, Values& values, Place here) {
-    const Weights resident = resident_of(engine, values.weights, i);
-    Weights own = resident;
+    const WeightPlaces resident = resident_of(engine, values.weights, i);
+    WeightPlaces own = resident;
     [[maybe_unused]] NextUnit next{};
     constexpr bool gathers = slices_parameters && (!is_unit<i> || At<i>::reads_weights);
     if constexpr (slices_parameters) next = before<i>(engine, values.weights, values.path);

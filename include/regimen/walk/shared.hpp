@@ -27,12 +27,12 @@ struct Node<Shared<Name, Layers...>, X, Context, flows> {
 
   static constexpr std::size_t footprint(const auto& engine, Place place) { return Branch::footprint(engine, place); }
   static constexpr bool is_idle(Place place) { return Branch::is_idle(place); }
-  static constexpr std::size_t forward(auto& engine, Tensor x, Weights, Path path, Way way) {
+  static constexpr std::size_t forward(auto& engine, Tensor x, WeightPlaces, LayerPath path, Way way) {
     return Branch::forward(engine, x, engine.tied[index], path, way);
   }
   static constexpr void retire_output(auto& engine, Place place) { Branch::retire_output(engine, place); }
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, Weights, Path path,
-                                        Place place) {
+  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces,
+                                        LayerPath path, Place place) {
     const std::size_t d_x = Branch::backward(engine, d_y, x, floor, engine.tied[index], path, place);
     if constexpr (Branch::layout.trained > 0) engine.tied[index].add = true;
     return d_x;

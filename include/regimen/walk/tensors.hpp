@@ -50,7 +50,7 @@ inline constexpr bool joins_d_x<true, Walker> = Walker::sums_d_x;
 
 template <class V>
 constexpr std::size_t bytes_of(const auto& engine) {
-  return Arena::align(engine.capacity * V::bytes);
+  return TensorArena::align(engine.capacity * V::bytes);
 }
 
 template <class Declared>
@@ -70,13 +70,13 @@ constexpr auto offsets_from(const auto& engine, std::size_t offset) {
   return offsets;
 }
 template <class Declared>
-constexpr auto push_all(auto& engine, Path path) {
+constexpr auto push_all(auto& engine, LayerPath path) {
   std::array<std::size_t, Declared::count> offsets = Declared::bytes(engine.capacity);
   for (std::size_t& at : offsets) at = engine.arena.push(at, MemoryKind::saved, path);
   return offsets;
 }
 template <class Declared>
-constexpr auto take_all(auto& engine, Path path) {
+constexpr auto take_all(auto& engine, LayerPath path) {
   std::array<std::size_t, Declared::count> offsets = Declared::bytes(engine.capacity);
   for (std::size_t& at : offsets) at = engine.arena.take(at, MemoryKind::scratch, path);
   return offsets;
@@ -98,7 +98,7 @@ constexpr void give_all(auto& engine, const std::array<std::size_t, Count>& offs
 }
 
 template <class V>
-constexpr std::size_t allocate(auto& engine, Place place, Path path) {
+constexpr std::size_t allocate(auto& engine, Place place, LayerPath path) {
   if (place == Place::saved) return engine.arena.push(bytes_of<V>(engine), MemoryKind::saved, path);
   return engine.arena.take(bytes_of<V>(engine), MemoryKind::transient, path);
 }

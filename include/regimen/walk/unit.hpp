@@ -58,7 +58,7 @@ struct Unit final {
       std::size_t size = sizeof(Reduce) < value_size ? sizeof(Reduce) : value_size;
       return size < sizeof(Master) ? size : sizeof(Master);
     }();
-    constexpr std::size_t line = Arena::alignment / smallest;
+    constexpr std::size_t line = TensorArena::alignment / smallest;
     const std::size_t share = (count + ranks - 1) / ranks;
     return ranks == 1 ? count : (share + line - 1) / line * line;
   }
@@ -74,7 +74,7 @@ struct Unit final {
     return values_slice_bytes(ranks) * Sharding::slices(ranks);
   }
   static constexpr std::size_t whole_gradient_bytes(std::size_t ranks) {
-    return Arena::align(gradient_part(ranks) * ranks * sizeof(Reduce));
+    return TensorArena::align(gradient_part(ranks) * ranks * sizeof(Reduce));
   }
 
   /// Where the master weights begin in the region of parameters.
@@ -99,20 +99,21 @@ struct Unit final {
 
   static constexpr UnitOffsets size(std::size_t ranks) {
     if (ranks == 1) return alone;
-    const std::size_t gradients =
-        Sharding::slices_gradients ? Arena::align(gradient_slice(ranks) * sizeof(Reduce)) : whole_gradient_bytes(ranks);
-    return {values_bytes(ranks) + (shares_master ? 0 : Arena::align(kept_master(ranks) * sizeof(Master))), gradients,
-            Arena::align(kept_state(ranks) * states * sizeof(Master))};
+    const std::size_t gradients = Sharding::slices_gradients
+                                      ? TensorArena::align(gradient_slice(ranks) * sizeof(Reduce))
+                                      : whole_gradient_bytes(ranks);
+    return {values_bytes(ranks) + (shares_master ? 0 : TensorArena::align(kept_master(ranks) * sizeof(Master))),
+            gradients, TensorArena::align(kept_state(ranks) * states * sizeof(Master))};
   }
 
  private:
   static constexpr std::size_t values_bytes(std::size_t ranks) {
-    if (ranks == 1 || !Sharding::slices_state) return Arena::align(layout.value_bytes);
-    return Arena::align(Sharding::slices_parameters ? values_slice_bytes(ranks) : gathered_bytes(ranks));
+    if (ranks == 1 || !Sharding::slices_state) return TensorArena::align(layout.value_bytes);
+    return TensorArena::align(Sharding::slices_parameters ? values_slice_bytes(ranks) : gathered_bytes(ranks));
   }
   static constexpr UnitOffsets alone{
-      Arena::align(layout.value_bytes) + (shares_master ? 0 : Arena::align(layout.count * sizeof(Master))),
-      Arena::align(layout.trained * sizeof(Reduce)), Arena::align(layout.trained* states * sizeof(Master))};
+      TensorArena::align(layout.value_bytes) + (shares_master ? 0 : TensorArena::align(layout.count * sizeof(Master))),
+      TensorArena::align(layout.trained * sizeof(Reduce)), TensorArena::align(layout.trained* states * sizeof(Master))};
 };
 
 /// A parameter that several layers use is a unit of its own: the owner's node, without the walk.
@@ -120,15 +121,13 @@ template <class N>
 struct TiedTable final {
   static constexpr ParameterLayout layout = N::own_layout;
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) { N::place_own_tensors(out, at); }
-  static constexpr void name_tensors(const auto& prefix, auto& visit) {
-    N::name_own_tensors(prefix, false, visit);
-  }
+  static constexpr void name_tensors(const auto& prefix, auto& visit) { N::name_own_tensors(prefix, false, visit); }
 };
 
 // ---- parameters: gathered before their first use, freed after the last
 
 template <class Unit>
-constexpr NextUnit unit_at(const auto& engine, std::size_t values, Path path) {
+constexpr NextUnit unit_at(const auto& engine, std::size_t values, LayerPath path) {
   if constexpr (Unit::Sharding::slices_parameters) {
     if (engine.ranks > 1) return {values, Unit::values_slice_bytes(engine.ranks), path};
   }
@@ -149,7 +148,7 @@ constexpr GatheredUnit start_all_gather(auto& engine, const NextUnit& unit) {
 
 /// Before a unit computes: gathers its parameters for the kernels, and starts to gather the next unit.
 template <class Unit>
-constexpr Weights gather(auto& engine, Weights resident, Path path, const NextUnit& next) {
+constexpr WeightPlaces gather(auto& engine, WeightPlaces resident, LayerPath path, const NextUnit& next) {
   if constexpr (!Unit::Sharding::slices_parameters) {
     return resident;
   } else {
@@ -169,7 +168,7 @@ constexpr Weights gather(auto& engine, Weights resident, Path path, const NextUn
 }
 /// After a unit's last use in a pass: frees it, unless it is the next unit, too.
 template <class Unit>
-constexpr void release(auto& engine, Weights resident, Weights gathered, const NextUnit& next) {
+constexpr void release(auto& engine, WeightPlaces resident, WeightPlaces gathered, const NextUnit& next) {
   if constexpr (Unit::Sharding::slices_parameters) {
     if (engine.ranks == 1) return;
     if (next.values == resident.values) engine.ahead = {resident.values, gathered.values, no_ticket};
@@ -187,7 +186,7 @@ constexpr void clear_gaps(auto& engine, std::size_t gradients) {
 }
 /// Before backward: where the gradients are written.
 template <class Unit>
-constexpr Weights open_gradients(auto& engine, Weights gathered, Path path) {
+constexpr WeightPlaces open_gradients(auto& engine, WeightPlaces gathered, LayerPath path) {
   if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each) {
     if (engine.ranks == 1) return gathered;
     const std::size_t whole = engine.arena.take(Unit::whole_gradient_bytes(engine.ranks), MemoryKind::gradient, path);
@@ -234,7 +233,7 @@ constexpr void send_bucket(auto& engine) {
 }
 /// After a unit's backward: adds its gradients to the bucket, which has those of the next unit, directly above them.
 template <class Unit>
-constexpr void reduce_in_bucket(auto& engine, std::size_t gradients, Path path) {
+constexpr void reduce_in_bucket(auto& engine, std::size_t gradients, LayerPath path) {
   using Reduce = typename Unit::Reduce;
   using Sharding = typename Unit::Sharding;
   const std::size_t bytes = Unit::whole_gradient_bytes(engine.ranks);
@@ -261,7 +260,8 @@ constexpr void finish_reductions(auto& engine) {
 ///   resident   where the unit's gradients are kept
 ///   written    the result of open_gradients, or a place on the saved stack
 template <class Unit>
-constexpr void reduce(auto& engine, Weights resident, Weights written, Path path, bool on_stack = false) {
+constexpr void reduce(auto& engine, WeightPlaces resident, WeightPlaces written, LayerPath path,
+                      bool on_stack = false) {
   using Reduce = typename Unit::Reduce;
   using Sharding = typename Unit::Sharding;
   if constexpr (Unit::layout.trained > 0 && !Sharding::alone) {
@@ -280,7 +280,7 @@ constexpr void reduce(auto& engine, Weights resident, Weights written, Path path
     under_way.add = resident.add;
     under_way.on_stack = on_stack;
     if (staging_bytes > 0)
-      under_way.staging = engine.arena.take(Arena::align(staging_bytes), MemoryKind::communication, path);
+      under_way.staging = engine.arena.take(TensorArena::align(staging_bytes), MemoryKind::communication, path);
     if constexpr (Sharding::reduces_each)
       under_way.own = resident.gradients +
                       (Sharding::slices_gradients ? 0 : Sharding::slice_of(engine.rank) * slice * sizeof(Reduce));

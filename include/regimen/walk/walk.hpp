@@ -49,13 +49,13 @@ struct Walk {
   std::size_t capacity = 1, batch = 1;
   bool training = true, checks_finite = false;
   bool all_are_whole = true;  // whether every rank has a whole micro-batch; only recordings ask
-  Arena arena{};
-  std::array<Weights, tied_limit> tied{};
+  TensorArena arena{};
+  std::array<WeightPlaces, tied_limit> tied{};
   NamedTensor named[named_limit]{};  // a plain array: an access to a std::array costs steps of a constant expression
   View<Scalars> scalars{};
   std::size_t cache = 0,
               position = 0;  // in decoding: where the next layer's keys and values lie, and the first position
-  Path path{};               // of the layer that computes
+  LayerPath path{};          // of the layer that computes
 
   std::size_t ranks = 1, rank = 0;
   bool reduces = true;
@@ -85,7 +85,7 @@ struct Walk {
     if (bytes == 0) {
       engine.run(operation, View<char>::absent);
     } else {
-      const std::size_t scratch = arena.take(Arena::align(bytes), MemoryKind::scratch, path);
+      const std::size_t scratch = arena.take(TensorArena::align(bytes), MemoryKind::scratch, path);
       engine.run(operation, scratch);
       arena.give(scratch);
     }
@@ -93,7 +93,7 @@ struct Walk {
   /// Called when a layer's output or gradient is complete.
   ///   columns, leading   of rows that are not dense
   template <class T>
-  constexpr void produced(std::size_t offset, std::size_t count, const Path& of, std::size_t columns = 0,
+  constexpr void produced(std::size_t offset, std::size_t count, const LayerPath& of, std::size_t columns = 0,
                           std::size_t leading = 0) {
     if constexpr (Number<T>) {
       if (checks_finite)
@@ -175,7 +175,7 @@ struct Walk {
   }
 
  private:
-  Arena::Witness witness_{};
+  TensorArena::Witness witness_{};
 };
 
 }  // namespace regimen::walk

@@ -154,7 +154,7 @@ std::vector<std::size_t> memory_of_step(Trainer& trainer) {
       all.push_back(all.back() - count);
     }
   } timeline;
-  const Arena::Witness witness{&timeline, &Timeline::dies, &Timeline::lives};
+  const TensorArena::Witness witness{&timeline, &Timeline::dies, &Timeline::lives};
   typename Recipe::Planned walk(Trainer::batch, trainer.ranks(), std::size_t{0}, trainer.ranks(), true);
   walk.checks_finite = Recipe::checks_finite;
   walk.arena.witness = &witness;

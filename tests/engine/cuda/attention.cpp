@@ -38,7 +38,7 @@ template <class Form, class Operation>
 std::vector<std::byte> on_the_device(const Arena& arena, const Operation& operation, const emulated::Options& options) {
   using Engine = EngineOf<Form>;
   emulated::Runtime::defaults = options;
-  const std::size_t bytes = regimen::Arena::align(arena.bytes().size());
+  const std::size_t bytes = regimen::TensorArena::align(arena.bytes().size());
   Engine engine({.bytes = bytes + Engine::Traits::scratch(operation)});
   emulated::Runtime::defaults = {};
   std::vector<std::byte> result = arena.bytes();

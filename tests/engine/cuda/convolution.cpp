@@ -27,7 +27,7 @@ using EngineOf = cuda::Engine<emulated::Runtime,
 template <class Form, class Operation, class T>
 Values on_the_device(const Arena& arena, const Operation& operation, View<T> view, std::size_t count) {
   using Engine = EngineOf<Form>;
-  const std::size_t bytes = regimen::Arena::align(arena.bytes().size());
+  const std::size_t bytes = regimen::TensorArena::align(arena.bytes().size());
   Engine engine({.bytes = bytes + Engine::Traits::scratch(operation)});
   std::vector<std::byte> all = arena.bytes();
   engine.upload(0, all).wait();

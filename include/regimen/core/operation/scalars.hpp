@@ -51,7 +51,7 @@ struct Random {
 
 /// The first value that was not finite since the step began, as op::CheckFinite found it.
 struct Anomaly {
-  Path path{};  // of the layer
+  LayerPath path{};  // of the layer
   std::uint64_t element = 0;
   bool found = false, is_nan = false;
   Phase phase = Phase::forward;

@@ -142,7 +142,7 @@ struct CheckFinite final {
   View<T> x;
   View<Scalars> scalars;
   std::size_t count = 0;
-  Path path{};
+  LayerPath path{};
   Phase phase = Phase::forward;
   std::size_t columns = 0, leading = 0;
 

@@ -39,8 +39,8 @@ constexpr AttentionPiece piece_within(const op::AttentionShape& shape, std::size
                     fitting = of_a_head == 0 ? most : largest / of_a_head;
   AttentionPiece piece;
   piece.heads = fitting == 0 ? 1 : fitting < most ? fitting : most;
-  const std::size_t wide = Arena::align(piece.heads * elements * sizeof(S)),
-                    rounded = narrow ? Arena::align(piece.heads * elements * sizeof(T)) : 0;
+  const std::size_t wide = TensorArena::align(piece.heads * elements * sizeof(S)),
+                    rounded = narrow ? TensorArena::align(piece.heads * elements * sizeof(T)) : 0;
   piece.weights = narrow ? wide : piece.scores;
   piece.d_weights = wide + rounded;
   piece.d_scores = piece.d_weights + (narrow ? wide : 0);
@@ -213,7 +213,7 @@ constexpr FusedAttention fused_within(const op::AttentionShape& s, std::uint32_t
           .causal = s.causal,
           .backward = backward,
           .threshold = threshold,
-          .workspace = workspace + (backward ? Arena::align(s.batch * s.heads * length * length * sizeof(T)) : 0),
+          .workspace = workspace + (backward ? TensorArena::align(s.batch * s.heads * length * length * sizeof(T)) : 0),
           .is_scaled = s.is_scaled};
 }
 }  // namespace detail
@@ -234,7 +234,7 @@ template <class Operation>
 concept Fuses = requires(const Operation& o) { fused(o, std::size_t{}); };
 /// Bytes of scratch before the workspace, where seed and offset of the library's random numbers lie.
 constexpr std::size_t random_bytes(const op::Drop& drop) {
-  return drop.threshold > 0 ? Arena::align(2 * sizeof(std::int64_t)) : 0;
+  return drop.threshold > 0 ? TensorArena::align(2 * sizeof(std::int64_t)) : 0;
 }
 template <class T>
 FusedTensors fused_tensors(const op::Attention<T>& o, std::byte* base) {

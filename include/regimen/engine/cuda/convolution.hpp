@@ -20,7 +20,7 @@ constexpr std::size_t rounded_gradient_bytes(const Operation&) {
 }
 template <class T, class G>
 constexpr std::size_t rounded_gradient_bytes(const op::ConvWeight<T, G>& o) {
-  return std::is_same_v<T, G> ? 0 : Arena::align(o.shape.weights() * sizeof(T));
+  return std::is_same_v<T, G> ? 0 : TensorArena::align(o.shape.weights() * sizeof(T));
 }
 
 /// What the library is asked for.

@@ -105,7 +105,7 @@ class Engine : public engine::EveryIteration {
     }
   }
   /// The layer of the operations that follow, for errors and profilers.
-  void name_layer(const Path& path) { layer_ = path; }
+  void name_layer(const LayerPath& path) { layer_ = path; }
 
   /// body() runs operations that will run later. Nothing is queued: products get their descriptors and algorithms, and
   /// kernels are loaded, which a capture does not allow. An Error names the operation that the device cannot do.
@@ -422,7 +422,7 @@ class Engine : public engine::EveryIteration {
   std::byte* base_ = nullptr;
   bool captures_, waits_, prepares_ = false;
   typename R::Event done_{};  // of a single operation
-  Path layer_{};
+  LayerPath layer_{};
   Prepared<ProductDescriptor, typename R::Product> products_;
   Prepared<FusedAttention, typename R::Attention> attentions_;
   Prepared<ConvolutionDescriptor, typename R::Convolution> convolutions_;

@@ -24,7 +24,7 @@ class Ranges final {
   ~Ranges() { close(); }
 
   /// Before an operation.
-  void enter(op::Phase phase, Path layer) {
+  void enter(op::Phase phase, LayerPath layer) {
     if constexpr (has_ranges) {
       if (phase == op::Phase::update) layer = {};
       const bool stays = open_ > 0 && phase == phase_;
@@ -51,7 +51,7 @@ class Ranges final {
    private:
     R& runtime_;
   };
-  Collective of_collective(comm::CollectiveKind kind, const Path& unit) {
+  Collective of_collective(comm::CollectiveKind kind, const LayerPath& unit) {
     if constexpr (has_ranges)
       runtime_.open_range(
           (std::string(comm::name_of_collective(kind)) + " of " + (unit.is_outside() ? unit.name : unit.text()))
@@ -73,7 +73,7 @@ class Ranges final {
 
   R& runtime_;
   op::Phase phase_ = op::Phase::forward;
-  Path layer_{};
+  LayerPath layer_{};
   std::size_t open_ = 0;
 };
 

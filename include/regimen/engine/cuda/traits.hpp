@@ -204,7 +204,7 @@ struct Traits : engine::DefaultTraits {
     const std::size_t outer = a_is_wider ? o.m : o.k, inner = a_is_wider ? o.k : o.n;
     const std::size_t rows = transposed ? inner : outer, columns = transposed ? outer : inner,
                       leading = (columns * element + 15) / 16 * 16 / element;
-    return {rows, columns, a_is_wider ? o.row_of_a() : columns, leading, Arena::align(rows * leading * element)};
+    return {rows, columns, a_is_wider ? o.row_of_a() : columns, leading, TensorArena::align(rows * leading * element)};
   }
   template <class A, class B, class C>
   static constexpr std::size_t rounded_bytes(const op::Product<A, B, C>& o) {

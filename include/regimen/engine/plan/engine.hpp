@@ -39,7 +39,7 @@ struct Engine {
   struct Lacking {
     bool any = false;
     op::Phase phase = op::Phase::forward;
-    Path path{};
+    LayerPath path{};
     unsigned refused_part = 0;  // 0: it has no form at all; otherwise as Traits::refused_part says
     bool is_said = true;        // whether it says its name and its cost
   };
@@ -59,7 +59,7 @@ struct Engine {
   /// Before an operation runs, on a device whose Traits say what it lacks.   path   of the layer that runs it
   template <class Operation>
     requires(Traits::is_checked)
-  constexpr void look_at(const Operation& operation, const Path& path) {
+  constexpr void look_at(const Operation& operation, const LayerPath& path) {
     if (!is_whole<Operation> && !lacking.any) lacking = {true, phase, path, 0, engine::SaysNameAndCost<Operation>};
     if (const double flops = rows.flops_of(operation); flops > 0) {
       Cost& now = cost[static_cast<std::size_t>(phase)];
@@ -73,7 +73,7 @@ struct Engine {
   /// On a device that has a form of each operation of the library, only those of a program's own may lack one.
   template <class Operation>
     requires(!Traits::is_checked && !is_whole<Operation>)
-  constexpr void look_at(const Operation&, const Path& path) {
+  constexpr void look_at(const Operation&, const LayerPath& path) {
     if (!lacking.any) lacking = {true, phase, path, 0, engine::SaysNameAndCost<Operation>};
   }
 
@@ -118,7 +118,7 @@ struct Engine {
     return walk.arena.transients.same_layout(then.transients);
   }
   constexpr void skip(auto& walk, std::size_t periods, std::size_t stride, bool growing, const Mark& then) {
-    Arena& arena = walk.arena;
+    TensorArena& arena = walk.arena;
     const std::size_t distance = periods * stride;
     if (TensorLog* log = arena.log; log && growing && distance > 0)
       for (std::size_t i = then.logged; i < log->count; ++i) {

@@ -13,7 +13,7 @@ namespace regimen::plan {
 ///   element   bytes of one
 ///   bytes     that its rows would take more, if each were filled up; 0 if only its begin is not aligned
 struct UnalignedRows {
-  Path path{};  // of the layer that multiplies
+  LayerPath path{};  // of the layer that multiplies
   std::size_t columns = 0, element = 0, bytes = 0;
 
   constexpr std::size_t row_bytes() const { return columns * element; }
@@ -41,7 +41,7 @@ struct ProductRows {
   static constexpr double flops_of(const auto&) { return 0; }
   /// Whether a product has such a matrix. The wider of two factors is copied to rows that are aligned first.
   template <class A, class B, class C>
-  constexpr bool look_at(const op::Product<A, B, C>& o, const Path& path) {
+  constexpr bool look_at(const op::Product<A, B, C>& o, const LayerPath& path) {
     bool found = look_at(path, o.c.offset, o.m, o.row_of_c(), sizeof(C));
     if constexpr (sizeof(A) <= sizeof(B))
       found |= look_at(path, o.a.offset, o.transpose_a ? o.k : o.m, o.row_of_a(), sizeof(A));
@@ -50,17 +50,17 @@ struct ProductRows {
     return found;
   }
   template <class A, class B, class C, class Activation, bool backward>
-  constexpr bool look_at(const op::ProductEpilogue<A, B, C, Activation, backward>& o, const Path& path) {
+  constexpr bool look_at(const op::ProductEpilogue<A, B, C, Activation, backward>& o, const LayerPath& path) {
     return look_at(o.product, path);
   }
   template <class A, class B, class C>
-  constexpr bool look_at(const op::ProductSum<A, B, C>& o, const Path& path) {
+  constexpr bool look_at(const op::ProductSum<A, B, C>& o, const LayerPath& path) {
     return look_at(o.product, path);
   }
-  constexpr bool look_at(const auto&, const Path&) { return false; }
+  constexpr bool look_at(const auto&, const LayerPath&) { return false; }
 
  private:
-  constexpr bool look_at(const Path& path, std::size_t offset, std::size_t rows, std::size_t columns,
+  constexpr bool look_at(const LayerPath& path, std::size_t offset, std::size_t rows, std::size_t columns,
                          std::size_t element) {
     UnalignedRows found{path, columns, element, 0};
     found.bytes = rows * (found.enough() * element - found.row_bytes());

@@ -15,7 +15,7 @@ namespace regimen::plan {
 /// but a Bucket sends fewer collectives.
 struct WireLog final {
   struct Call {
-    Path path{};            // of the unit
+    LayerPath path{};       // of the unit
     std::size_t bytes = 0;  // that this rank sends
     bool gathers = false;   // false: reduces
     std::size_t copies = 1;
