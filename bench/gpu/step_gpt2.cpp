@@ -14,7 +14,7 @@ using Train =
 template <bool has_cudnn>
 void in_each_form() {
   if constexpr (has_cudnn) attempt("cuDNN", [] { step<Train<Cudnn>>("gpt2_124m", "bf16", 10, "regimen, cuDNN"); });
-  attempt("composed", [] { step<Train<Composed>>("gpt2_124m", "bf16", 10); });
+  attempt("composed", [] { step<Train<Composed>>("gpt2_124m", "bf16", 10, "regimen, composed"); });
 }
 void all(bool) { in_each_form<cuda::has_cudnn>(); }
 
