@@ -198,6 +198,26 @@ TEST_CASE("Init<Default> draws what each layer says, and Init<Gpt2> divides what
   follow(text<Init<Gpt2>>(), laws);
 }
 
+namespace {
+/// A branch whose last product leaves its bias to the activation behind it, where they are fused.
+struct EndsActivated final : Model<Input<Vector<8>>, Residual<Linear<16>, Gelu, Linear<8>, Relu>,
+                                   Fork<Add, Identity, Sequential<Linear<8>, Gelu>>> {};
+}  // namespace
+
+TEST_CASE("Init<Gpt2> divides the last product of a branch, fused with an activation or not") {
+  const auto weights = []<class... Policies>(boost::mp11::mp_list<Policies...>) {
+    Trainer<EndsActivated, Loss<MeanSquaredError>, Init<Gpt2>, Policies...> trainer;
+    std::vector<Values> all;
+    for (const auto& parameter : trainer.parameters())
+      all.emplace_back(parameter.values.begin(), parameter.values.end());
+    return all;
+  };
+  const auto fused = weights(boost::mp11::mp_list<>{}), unfused = weights(boost::mp11::mp_list<Fusion<Unfused>>{});
+  CHECK(fused == unfused);
+  CHECK(follows(fused.at(0), around(0.02)));
+  CHECK(follows(fused.at(2), around(0.02 / std::sqrt(2))));
+}
+
 TEST_CASE("what torch.nn has no counterpart of begins under Init<PyTorch> as under Init<Default>") {
   std::map<std::string, Law> laws{{"1.weight", by_fan_in(12)},
                                   {"1.bias", zero},

@@ -80,6 +80,11 @@ struct origin<detail::BiasActivation<Activation, Linear>> {
   using output = Activation;
   using parameters = Linear;
 };
+/// Whether the parameters of a walked layer belong to the one before it: a bias that a product leaves to its activation.
+template <class Layer>
+inline constexpr bool has_bias_of_layer_before = false;
+template <class Activation, class Linear>
+inline constexpr bool has_bias_of_layer_before<detail::BiasActivation<Activation, Linear>> = true;
 template <class Table>
 struct origin<TiedLinear<Table>> {
   using output = TiedLinear<Table>;

@@ -205,6 +205,7 @@ struct Node {
   using Output = typename Bound::Output;
   using Declared = typename Bound::Saved;
   using Owner = typename origin<Layer>::parameters;
+  static constexpr bool has_bias_of_layer_before = walk::has_bias_of_layer_before<Layer>;
   using Master = typename Context::Roles::master;
 
   static constexpr std::size_t declared_count = [] {

@@ -161,7 +161,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool ends_branch, auto& visit) {
     [&]<std::size_t... i>(std::index_sequence<i...>) {
       (At<i>::name_tensors(name_inside(prefix, typename Entries::Labels{}),
-                           ends_branch && i + 1 == last_with_parameters(), visit),
+                           ends_branch && i >= first_of_last_layer() && i < last_with_parameters(), visit),
        ...);
     }(std::make_index_sequence<count>{});
   }
@@ -173,6 +173,20 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
       ((At<i>::layout.count > 0 ? last = i + 1 : last), ...);
     }(std::make_index_sequence<count>{});
     return last;
+  }
+  /// The child where that layer begins: its bias may be a child of its own.
+  static constexpr std::size_t first_of_last_layer() {
+    std::size_t first = last_with_parameters();
+    if (first > 0) --first;
+    [&]<std::size_t... i>(std::index_sequence<i...>) {
+      const auto is_bias = []<class Child>(std::type_identity<Child>) {
+        if constexpr (requires { Child::has_bias_of_layer_before; }) return Child::has_bias_of_layer_before;
+        else return false;
+      };
+      const bool begins_before = ((i == first && is_bias(std::type_identity<At<i>>{})) || ...);
+      if (begins_before) --first;
+    }(std::make_index_sequence<count>{});
+    return first;
   }
 
   // Where the parameters of each child begin inside those of this sequence.
