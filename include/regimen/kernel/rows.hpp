@@ -198,7 +198,7 @@ REGIMEN_HD void overwrite_row(const Block& block, T* row, std::size_t count, con
       else
         for (unsigned k = 0; k < width; ++k)
           if (k < left) x.at[k] = row[i + k];
-      block.sync();
+      block.sync();  // who writes has waited for all who read
       if (left >= width) {
         const auto values = change.template operator()<width>(i, x);
         Pack<D, width> narrow;
