@@ -47,6 +47,7 @@ struct Memory {
 ///   scratch(operation)  optional, in the first Kernel: bytes of workspace that all launches share
 ///   blocks()            blocks of the launch
 ///   operator()(block)   the work of one thread
+///   as_launched()       optional: the kernel that is launched in its place, by which several are compiled once
 ///
 /// A block offers
 ///
@@ -87,7 +88,11 @@ template <class Operation, unsigned pass = 0, class F>
 void for_each_launch(const Operation& operation, const Memory& memory, const F& f) {
   if constexpr (pass < passes<Operation>) {
     const Kernel<Operation, pass> kernel{operation, memory};
-    if (kernel.blocks() > 0) f(kernel);
+    if constexpr (requires { kernel.as_launched(); }) {
+      if (const auto launched = kernel.as_launched(); launched.blocks() > 0) f(launched);
+    } else if (kernel.blocks() > 0) {
+      f(kernel);
+    }
     for_each_launch<Operation, pass + 1>(operation, memory, f);
   }
 }

@@ -99,30 +99,25 @@ struct TokenOrder final {
   REGIMEN_HD std::uint32_t* counts() const { return end() + vocabulary; }
 };
 
-/// The gradient of a table: the order of the tokens; the range of each row of the table in that order; then a thread for
-/// 16 bytes of each row, which adds its range in order and rounds once: the additions of the CPU engine. Tokens outside
-/// the vocabulary add nothing, nor does the padding token.
-///
-/// cost   the order's, in two to six launches; d_y is read and the table written once. The row of the most frequent token
-///        is the longest sum that one thread makes, sixteen loads at a time; a small table has a thread for 4 bytes and
-///        32 loads at a time
-template <class T, class G, unsigned pass>
-  requires(pass < TokenOrder::launches)
-struct Kernel<op::EmbedBackward<T, G>, pass> final {
-  static constexpr unsigned passes = TokenOrder::launches + 2, threads = TokenOrder::threads, digit = pass / 2;
-  static constexpr bool only_counts = pass % 2 == 0;
+/// A digit's first launch, which only counts, or its second.
+template <bool only_counts>
+struct OrderTokens final {
+  static constexpr unsigned threads = TokenOrder::threads;
   static constexpr std::size_t shared_bytes = TokenOrder::shared_bytes;
-  op::EmbedBackward<T, G> o;
+  struct Operation {
+    static constexpr const char* name = "embedding_backward";
+    View<std::int32_t> token;
+    std::size_t count = 0, vocabulary = 0;
+    unsigned digit = 0;
+  } o{};
   Memory at;
 
-  static constexpr std::size_t scratch(const op::EmbedBackward<T, G>& operation) {
-    return TokenOrder{operation.count, operation.vocabulary}.bytes();
-  }
   constexpr unsigned blocks() const {
     const TokenOrder all{o.count, o.vocabulary};
-    if (digit >= all.digits()) return 0;
-    if constexpr (pass == 0)
-      if (const unsigned of_rows = blocks_for(o.vocabulary, threads); of_rows > all.chunks()) return of_rows;
+    if (o.digit >= all.digits()) return 0;
+    if constexpr (only_counts)
+      if (const unsigned of_rows = blocks_for(o.vocabulary, threads); o.digit == 0 && of_rows > all.chunks())
+        return of_rows;
     return all.chunks();
   }
 
@@ -130,9 +125,10 @@ struct Kernel<op::EmbedBackward<T, G>, pass> final {
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
     constexpr unsigned tile = TokenOrder::tile, none = ~0u;
+    const unsigned digit = o.digit;
     const std::int32_t* const token = at(o.token);
     const TokenOrder all{o.count, o.vocabulary, at.template scratch_of<std::uint32_t>()};
-    if constexpr (pass == 0)  // no token names a row, unless a later launch finds one
+    if (only_counts && digit == 0)  // no token names a row, unless a later launch finds one
       for_pieces(block, o.vocabulary, [&](std::size_t row) { all.begin()[row] = all.end()[row] = 0; });
     const unsigned bits = all.digit_bits(), values = 1u << bits, chunks = all.chunks();
     const std::size_t size = all.chunk();
@@ -221,6 +217,37 @@ struct Kernel<op::EmbedBackward<T, G>, pass> final {
       for (unsigned other = 0; other < value; ++other) smaller += static_cast<std::uint32_t>(totals[other]);
       next[value] = next[value] + smaller;
     }
+  }
+};
+
+/// The gradient of a table: the order of the tokens; the range of each row of the table in that order; then a thread for
+/// 16 bytes of each row, which adds its range in order and rounds once: the additions of the CPU engine. Tokens outside
+/// the vocabulary add nothing, nor does the padding token.
+///
+/// cost   the order's, in two to six launches; d_y is read and the table written once. The row of the most frequent token
+///        is the longest sum that one thread makes, sixteen loads at a time; a small table has a thread for 4 bytes and
+///        32 loads at a time
+template <class T, class G, unsigned pass>
+  requires(pass < TokenOrder::launches)
+struct Kernel<op::EmbedBackward<T, G>, pass> final {
+  using Launched = OrderTokens<pass % 2 == 0>;
+  static constexpr unsigned passes = TokenOrder::launches + 2, threads = Launched::threads;
+  static constexpr std::size_t shared_bytes = Launched::shared_bytes;
+  op::EmbedBackward<T, G> o;
+  Memory at;
+
+  static constexpr std::size_t scratch(const op::EmbedBackward<T, G>& operation) {
+    return TokenOrder{operation.count, operation.vocabulary}.bytes();
+  }
+  /// Whatever T, G and the digit are.
+  REGIMEN_HD constexpr Launched as_launched() const {
+    return {{.token = o.token, .count = o.count, .vocabulary = o.vocabulary, .digit = pass / 2}, at};
+  }
+  constexpr unsigned blocks() const { return as_launched().blocks(); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    as_launched()(block);
   }
 };
 

@@ -350,7 +350,7 @@ class Engine : public engine::EveryIteration {
   }
   template <class Operation>
   void attend(const Operation& o, std::size_t scratch) {
-    if constexpr (Fuses<Operation> && (Traits::fuses_attention || Traits::prefers_fused))
+    if constexpr (Traits::template may_fuse<Operation>)
       if (Traits::is_fused(o)) return attend_fused(o, scratch);
     if constexpr (Traits::composes_attention)
       for_each_part(o, Traits::composed(o), scratch,

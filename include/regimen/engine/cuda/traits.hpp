@@ -93,6 +93,13 @@ inline constexpr bool has_nccl = false;
 template <class Own, class Form>
 using form_or = std::conditional_t<std::is_same_v<Form, OfDevice>, Own, Form>;
 
+namespace detail {
+template <class Operation>
+inline constexpr bool has_16_bits = false;
+template <template <class> class Operation, class T>
+inline constexpr bool has_16_bits<Operation<T>> = sizeof(T) == 2;
+}  // namespace detail
+
 /// workspace      bytes that a product of the library may use
 /// architecture   the least that is compiled for, 800 for sm_80; 0: not known
 /// Choices        the policies that decide how operations are executed
@@ -125,14 +132,16 @@ struct Traits : engine::DefaultTraits {
                         calls_convolutions = std::is_same_v<convolution, Cudnn>, has_cudnn = cudnn, has_nccl = nccl;
   /// By default cuDNN computes what it takes.
   static constexpr bool prefers_fused = cudnn && std::is_same_v<typename Choices::attention::form, OfDevice>;
+  /// Whether it may compute an operation, of some shape.
+  template <class Operation>
+  static constexpr bool may_fuse =
+      Fuses<Operation> && (fuses_attention || (prefers_fused && detail::has_16_bits<Operation>));
   /// Whether cuDNN computes an attention: where Attention<Cudnn> says so, and by default, if no weights are dropped: it
   /// would draw other random numbers than the CPU.
   template <class Operation>
   static constexpr bool is_fused(const Operation& o) {
-    if constexpr (!Fuses<Operation>) return false;
-    else if constexpr (fuses_attention) return true;
-    else if constexpr (prefers_fused) return o.drop.threshold == 0 && not_taken_by_cudnn(o) == 0;
-    else return false;
+    if constexpr (!may_fuse<Operation>) return false;
+    else return fuses_attention || (o.drop.threshold == 0 && not_taken_by_cudnn(o) == 0);
   }
 
   template <class Operation>
@@ -224,7 +233,7 @@ struct Traits : engine::DefaultTraits {
   }
   template <class Operation>
   static constexpr std::size_t scratch_of_attention(const Operation& o) {
-    if constexpr (Fuses<Operation>)
+    if constexpr (may_fuse<Operation>)
       if (is_fused(o)) return random_bytes(o.drop) + fused(o, workspace).workspace;
     if constexpr (composes_attention) return composed(o).bytes + workspace;
     else return kernel::scratch_of(o);
