@@ -1,6 +1,6 @@
 // A Frozen around an activation, which has no weights.
 // expect: Frozen<\.\.\.> holds no layer with weights, so nothing would be frozen; leave it out
-// names: regimen::Frozen<regimen::Relu>
+// names: regimen::Relu
 #include "../support/model_recipe.hpp"
 
 using namespace regimen;

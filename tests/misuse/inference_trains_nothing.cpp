@@ -1,6 +1,6 @@
 // A program that only predicts, with an optimizer.
 // expect: Inference trains nothing; keep Precision, Batch, Device, Target, Fusion, Attention, Convolution
-// names: regimen::Optimizer<regimen::AdamW>
+// names: regimen::Optimizer<regimen::AdamW
 #include <regimen/regimen.hpp>
 
 using namespace regimen;

@@ -1,6 +1,6 @@
 // All that takes an Inference beside its members, around one that trains: one error, whatever else the program contains.
 // expect: Inference trains nothing; keep Precision, Batch, Device, Target, Fusion, Attention, Convolution
-// names: regimen::Optimizer<regimen::AdamW>
+// names: regimen::Optimizer<regimen::AdamW
 #include <regimen/regimen.hpp>
 
 #include <regimen/models/gpt2.hpp>

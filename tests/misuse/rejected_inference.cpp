@@ -1,6 +1,6 @@
 // A whole program around an Inference that trains: one error, whatever else the program contains.
 // expect: Inference trains nothing; keep Precision, Batch, Device, Target, Fusion, Attention, Convolution
-// names: regimen::Optimizer<regimen::AdamW>
+// names: regimen::Optimizer<regimen::AdamW
 #include <regimen/regimen.hpp>
 
 using namespace regimen;

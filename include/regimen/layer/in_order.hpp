@@ -42,14 +42,14 @@ constexpr OptionOrder<size> order_of(const std::array<OptionPlace, size + 1>& pl
   OptionOrder<size> order;
   for (int place = 0; place < 12; ++place) {
     std::size_t found = 0;
-    for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t i = 0; i != size; ++i) {
       if (places[i].place != place) continue;
       ++found;
       if (!places[i].needless) order.from[order.count++] = i;
     }
     order.sound = order.sound && found <= 1;
   }
-  for (std::size_t i = 0; i < size; ++i) order.sound = order.sound && places[i].place != unknown_option;
+  for (std::size_t i = 0; i != size; ++i) order.sound = order.sound && places[i].place != unknown_option;
   return order;
 }
 
