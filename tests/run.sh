@@ -61,8 +61,8 @@ for preset in "${presets[@]}"; do
   # Sanitizers look at what runs; they take far longer for large files than for several small ones.
   # clang compiles tests that train in half of g++'s time. So it builds every fourth of those, of tests of kernels and walks, and of random programs,
   # and g++, before it, every 96th. The others g++ builds, and clang every eighth of them; lessons and benchmarks (the largest in turns), MPI and
-  # packages g++ alone. Of mistakes each compiler reads a sixth (nvcc a 24th), of tables of verdicts half, and g++ half of the cures; a quarter of
-  # the headers is compiled alone, and a third of the programs for a GPU that is not there.
+  # packages g++ alone. Each compiler reads all mistakes, and of tables of verdicts half; a quarter of the headers is compiled alone, and a third of
+  # the programs for a GPU that is not there.
   # REGIMEN_TURN says which.
   bench=TESTED headers=ON hurry=TESTS together=16 examples=ON mpi=AUTO cuda=AUTO every=1 small=1 once=()
   [ $((jobs * 10)) -le "${memory:-0}" ] || together=4

@@ -1,6 +1,7 @@
 // A metric of one's own in fit, of which only the declaration is included.
 // expect: a metric needs regimen/watch/metrics.hpp, which is not included here; include it before this
 // names: CountRows
+// alone: the header of metrics is missing
 #include <regimen/regimen.hpp>
 #ifndef REGIMEN_MISUSE
 #include <regimen/watch/metrics.hpp>

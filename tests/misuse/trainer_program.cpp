@@ -2,6 +2,7 @@
 // expect: Heads<N> cuts the width into N equal heads; write an N that divides the width
 // names: regimen::Heads<5>
 // names: regimen::Shape<64, 128>
+// alone: every compiler compiles its cure
 #include <regimen/regimen.hpp>
 
 using namespace regimen;
