@@ -70,10 +70,11 @@ add_test(NAME compile.models COMMAND bash ${compile}/models.sh g++ 1.6 "${quicks
   COMMAND_EXPAND_LISTS)
 list(APPEND costs compile.models)
 
-# Lesson 7, which is lesson 1 on a GPU, compiles for sm_90a in 5.1 times that of reference.cpp by nvcc, and 3 GB.
+# Lesson 7, which is lesson 1 on a GPU, compiles for sm_90a in 5.5 times that of reference.cpp by nvcc, and 3 GB. (It measures
+# 5.1 to 5.3. It was 5.0 before the table's gradient had a sort, two kernels and a longer last one, and products had parts.)
 is_shared_turn_of(turn 1 2)
 if("nvcc" IN_LIST compilers AND turn)
-  add_test(NAME compile.quickstart.nvcc COMMAND bash ${compile}/quickstart.sh ${program_nvcc} 5.1 3072 ${root}/examples/07_gpu.cpp
+  add_test(NAME compile.quickstart.nvcc COMMAND bash ${compile}/quickstart.sh ${program_nvcc} 5.5 3072 ${root}/examples/07_gpu.cpp
     -I${root}/examples ${includes} COMMAND_EXPAND_LISTS)
   list(APPEND costs compile.quickstart.nvcc)
 endif()

@@ -216,13 +216,17 @@ TEST_CASE("on a terminal the line of progress has its width") {
     ::dup2(terminal, STDERR_FILENO);
     train::Progress(true, 300).step(150, 0.5, 7, 1);
     ::dup2(kept, STDERR_FILENO);
+    ::close(kept), ::close(terminal);
+    std::string drawn;  // in one piece or several
     char text[512];
-    const ssize_t count = ::read(master, text, sizeof text);
-    ::close(kept), ::close(terminal), ::close(master);
-    REQUIRE(count > 0);
-    const std::string drawn(text, static_cast<std::size_t>(count));
+    for (ssize_t count = 0; (count = ::read(master, text, sizeof text)) > 0;)
+      drawn.append(text, static_cast<std::size_t>(count));
+    ::close(master);
     INFO(drawn);
-    const std::size_t begin = drawn.find("\033[K") + 3, end = drawn.find_first_of("\r\n", begin);
+    const std::size_t clears = drawn.find("\033[K");
+    REQUIRE(clears != std::string::npos);
+    const std::size_t begin = clears + 3, end = drawn.find_first_of("\r\n", begin);
+    REQUIRE(end != std::string::npos);
     const auto columns = std::count_if(drawn.begin() + std::ptrdiff_t(begin), drawn.begin() + std::ptrdiff_t(end),
                                        [](char letter) { return (letter & 0xC0) != 0x80; });  // not the rest of a █
     CHECK(columns < wide);
