@@ -88,17 +88,19 @@ struct PaddedValue final {
 
 namespace detail {
 template <class V>
-struct gradient_of {
+struct element_of {
   using type = typename V::Element;
 };
+template <class V>
+struct gradient_of : element_of<V> {};
 template <class V>
   requires requires { typename V::Gradient; }
 struct gradient_of<V> {
   using type = typename V::Gradient;
 };
-/// Element type of the gradient that overwrites a value.
-template <class V>
-using gradient_of_t = typename gradient_of<V>::type;
+/// Element type of what a loss leaves in the place of an output: its gradient, or the output itself.
+template <bool gradient, class V>
+using left_by_loss = typename std::conditional_t<gradient, gradient_of<V>, element_of<V>>::type;
 }  // namespace detail
 
 }  // namespace regimen

@@ -8,7 +8,6 @@
 #include <regimen/policy/policy.hpp>
 
 #include <cstdint>
-#include <type_traits>
 
 namespace regimen {
 
@@ -42,7 +41,7 @@ struct SmoothedCrossEntropy {
   static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale,
                             View<float> weight = {}) {
     using S = typename Output::Element;
-    engine.run(op::CrossEntropy<gradient, S, std::conditional_t<gradient, regimen::detail::gradient_of_t<Output>, S>>{
+    engine.run(op::CrossEntropy<gradient, S, regimen::detail::left_by_loss<gradient, Output>>{
         .logits = {output},
         .target = {target},
         .scalars = scalars,

@@ -8,7 +8,6 @@
 #include <regimen/policy/policy.hpp>
 
 #include <cstddef>
-#include <type_traits>
 
 namespace regimen {
 
@@ -30,17 +29,16 @@ struct SoftCrossEntropyOf {
   static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale,
                             View<float> weight = {}) {
     using S = typename Output::Element;
-    engine.run(
-        op::SoftCrossEntropy<gradient, S, std::conditional_t<gradient, regimen::detail::gradient_of_t<Output>, S>>{
-            .logits = {output},
-            .target = {target},
-            .scalars = scalars,
-            .rows = engine.batch * Output::rows,
-            .columns = Output::columns,
-            .scale = scale,
-            .leading = Output::leading,
-            .masked = masked_,
-            .weight = weight});
+    engine.run(op::SoftCrossEntropy<gradient, S, regimen::detail::left_by_loss<gradient, Output>>{
+        .logits = {output},
+        .target = {target},
+        .scalars = scalars,
+        .rows = engine.batch * Output::rows,
+        .columns = Output::columns,
+        .scale = scale,
+        .leading = Output::leading,
+        .masked = masked_,
+        .weight = weight});
   }
 };
 

@@ -406,7 +406,8 @@ void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient
 ///         probabilities is above 1 − 2⁻¹⁰
 /// cost    one pass per head if there are many heads and a head's d_q fits the stack; otherwise two passes, which split
 ///         a head into tiles but compute the scores twice: 7 products per tile instead of 5. Some 700 KiB of stack per
-///         thread. Queries of which a row has one probability above that: 2 products more. Heads wider than 256: tiles of fewer rows, packed again for every pair of tiles. Heads that share
+///         thread. Queries of which a row has one probability above that: 2 products more. Heads wider than 256: tiles of
+///         fewer rows, packed again for every pair of tiles. Heads that share
 ///         keys: two passes
 template <class T>
 void compute(const op::AttentionBackward<T>& o, const Memory& at) {
