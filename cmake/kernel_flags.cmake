@@ -1,5 +1,5 @@
 # cmake -DROOT=<source folder> -P kernel_flags.cmake: whatever macro of the compiler's flags the CPU engine's headers ask for, kernel_flags in
-# engine/cpu/compiled.hpp has. Else a program could call kernels of regimen::kernels that were compiled for another processor.
+# engine/cpu/compiled.hpp has. Else a program could call kernels of regimen::compiled that were compiled for another processor.
 cmake_policy(VERSION 3.25)
 get_filename_component(ROOT "${ROOT}" ABSOLUTE)
 
@@ -7,13 +7,13 @@ get_filename_component(ROOT "${ROOT}" ABSOLUTE)
 set(of_no_flag __x86_64__ __i386__ __aarch64__ __linux__ __CUDACC__ __SSE2__)
 list(APPEND of_no_flag __AVX__)                       # asked for only where registers have 32 bytes, that is with AVX2
 list(APPEND of_no_flag __SANITIZE_ADDRESS__)          # of the arena's memory, not of kernels
-list(APPEND of_no_flag REGIMEN_HAS_KERNELS)           # is how a program asks for them
+list(APPEND of_no_flag REGIMEN_COMPILED)               # is how a program asks for them
 
 set(asks "^ *# *(if|elif|ifdef|ifndef) ")
 file(STRINGS ${ROOT}/include/regimen/engine/cpu/compiled.hpp lines REGEX "${asks}")
 string(REGEX MATCHALL "__[A-Z0-9_]+__|__ARM_[A-Z_]+|REGIMEN_HAS_[A-Z]+" flags "${lines}")
 
-file(GLOB headers RELATIVE ${ROOT}/include/regimen ${ROOT}/include/regimen/engine/cpu/*.hpp)
+file(GLOB headers RELATIVE ${ROOT}/include/regimen ${ROOT}/include/regimen/engine/cpu/*.hpp ${ROOT}/include/regimen/engine/cpu/*.ipp)
 list(REMOVE_ITEM headers engine/cpu/compiled.hpp)
 set(missing "")
 foreach(header IN LISTS headers)

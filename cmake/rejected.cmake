@@ -54,7 +54,7 @@ endforeach()
 # What takes a Trainer or an Inference beside its members has an overload for refused ones (core/refused.hpp).
 set(functions 0)
 set(spoken "")
-file(GLOB_RECURSE headers RELATIVE ${ROOT}/include/regimen ${ROOT}/include/regimen/*.hpp)
+file(GLOB_RECURSE headers RELATIVE ${ROOT}/include/regimen ${ROOT}/include/regimen/*.hpp ${ROOT}/include/regimen/*.ipp)
 foreach(header IN LISTS headers)
   if(header MATCHES "^train/(fit|callbacks|fingerprint|session)")     # a Trainer's own inside
     continue()

@@ -27,7 +27,7 @@ set(tune       comm core data rule state train watch)   # comm: how a forked pro
 # its header.
 set(engines_for_all engine/engine.hpp engine/plan/engine.hpp engine/plan/devices.hpp)
 
-file(GLOB_RECURSE headers RELATIVE ${ROOT}/include/regimen ${ROOT}/include/regimen/*.hpp)
+file(GLOB_RECURSE headers RELATIVE ${ROOT}/include/regimen ${ROOT}/include/regimen/*.hpp ${ROOT}/include/regimen/*.ipp)
 set(wrong "")
 foreach(header IN LISTS headers)
   if(NOT header MATCHES "^([a-z]+)/")

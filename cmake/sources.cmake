@@ -30,7 +30,7 @@ forbid("# *include <(sstream|iostream|ostream|istream|iomanip|strstream)>|std::(
 forbid("setlocale *[(]|uselocale *[(]|std::locale" "core/printed.hpp" "nothing: the locale is the program's")
 forbid("[^a-z_](isalpha|isdigit|isspace|isalnum|isprint|isupper|islower|ispunct|tolower|toupper|strcoll|strftime) *[(]|std::regex" "-" "comparisons of characters, which know no locale")
 
-file(GLOB_RECURSE headers RELATIVE ${ROOT}/include/regimen ${ROOT}/include/regimen/*.hpp ${ROOT}/include/regimen/*.cuh)
+file(GLOB_RECURSE headers RELATIVE ${ROOT}/include/regimen ${ROOT}/include/regimen/*.hpp ${ROOT}/include/regimen/*.ipp ${ROOT}/include/regimen/*.cuh)
 set(wrong "")
 math(EXPR last "${rules} - 1")
 foreach(header IN LISTS headers)

@@ -41,7 +41,7 @@ case "$program $* " in
     trap 'rm -f "$text"' EXIT
     sources=("$root/include" "$root/docs" "$root/examples")
     for file in "$root"/*.md; do if [ -e "$file" ]; then sources+=("$file"); fi; done
-    find "${sources[@]}" -type f \( -name '*.hpp' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.md' \) | LC_ALL=C sort |
+    find "${sources[@]}" -type f \( -name '*.hpp' -o -name '*.ipp' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.md' \) | LC_ALL=C sort |
       while IFS= read -r file; do cat "$file"; echo; done > "$text"
     data=(--data "$text")
     say "learns its own source, $(($(wc -c < "$text") / 1024)) KB (another text: --data FILE)" ;;

@@ -1,4 +1,4 @@
-// Steps of a small network: linked with regimen::kernels, the same bits as without it.
+// Steps of a small network: linked with regimen::compiled, the same bits as without it.
 #include <regimen/regimen.hpp>
 
 #include <cstdio>

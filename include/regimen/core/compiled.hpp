@@ -1,10 +1,13 @@
-// regimen/core/compiled.hpp — what the CMake target regimen::kernels compiles once for all files of a program.
+// regimen/core/compiled.hpp — how functions that depend on no type of the program's are compiled in it, or once beside it.
+//
+// A header declares them; their bodies stand in the .ipp of the same name. Without the CMake target regimen::compiled the
+// header ends by including that file, and they are inline. With the target (REGIMEN_COMPILED=1) its library has their code:
+// compiled.cpp includes every .ipp.
 #pragma once
 
-/// Before a function that is no template: inline, unless regimen::kernels has its code.
-#if REGIMEN_HAS_KERNELS
-#define REGIMEN_COMPILED
+/// Before a body in an .ipp.
+#if REGIMEN_COMPILED
+#define REGIMEN_INLINE
 #else
-#define REGIMEN_COMPILED inline
+#define REGIMEN_INLINE inline
 #endif
-// SPDX-License-Identifier: Apache-2.0

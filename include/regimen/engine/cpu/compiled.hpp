@@ -1,6 +1,6 @@
-// regimen/engine/cpu/compiled.hpp — the kernels that regimen::kernels compiles once, for programs that link it.
+// regimen/engine/cpu/compiled.hpp — the kernels that regimen::compiled compiles once, for programs that link it.
 //
-// A program that links the CMake target regimen::kernels is compiled with REGIMEN_HAS_KERNELS=1. Then the kernels below
+// A program that links the CMake target regimen::compiled is compiled with REGIMEN_COMPILED=1. Then the kernels below
 // are not compiled again in each of its files. Other element types, update rules and operations of the program's own
 // are still compiled where they are used. The bits are those of the same kernels without the target.
 #pragma once
@@ -69,10 +69,10 @@ inline constexpr std::uint64_t kernel_flags = lanes<float>
 #endif
     ;
 
-/// Throws Error unless the kernels were compiled with these flags. Defined in kernels.cpp.
+/// Throws Error unless the kernels were compiled with these flags. Defined in compiled.cpp.
 void check_kernels(std::uint64_t flags);
 
-// ---- REGIMEN_KERNEL is `extern template` for those who call, and `template` in kernels.cpp
+// ---- REGIMEN_KERNEL is `extern template` for those who call, and `template` in compiled.cpp
 
 #if !defined(REGIMEN_KERNEL)
 #define REGIMEN_KERNEL extern template

@@ -9,7 +9,7 @@
 #include <regimen/engine/cpu/attention_bias.hpp>
 #include <regimen/engine/cpu/attention_kept.hpp>
 #include <regimen/engine/cpu/batch_norm.hpp>
-#if REGIMEN_HAS_KERNELS
+#if REGIMEN_COMPILED
 #include <regimen/engine/cpu/compiled.hpp>
 #endif
 #include <regimen/engine/cpu/convolution.hpp>
@@ -65,7 +65,7 @@ class Engine : public engine::EveryIteration {
         ranks_(resources.ranks),
         region_(std::make_shared<const Region>(resources.bytes)),
         memory_{region_->base(), region_->bytes()} {
-#if REGIMEN_HAS_KERNELS
+#if REGIMEN_COMPILED
     check_kernels(kernel_flags);
 #endif
   }

@@ -1,7 +1,6 @@
 // regimen/state/detail/safetensors_header.hpp — the header of a safetensors file: parsed, checked, written.
 #pragma once
 
-#include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/number.hpp>
 
@@ -199,23 +198,23 @@ using Pointers = std::vector<const Tensor*>;
 }
 
 /// Fills `tensors`, in the order of their data, and `metadata` (with its checksums).
-[[gnu::cold]] REGIMEN_COMPILED void parse_header(const std::string& path, std::span<const std::byte> file,
+[[gnu::cold]] void parse_header(const std::string& path, std::span<const std::byte> file,
                                                  std::vector<Tensor>& tensors,
                                                  std::map<std::string, std::string>& metadata);
 
 /// The tensors in the order of the file: widest elements first, then by name, like the reference implementation. Checks
 /// the caller's tensors.
-[[gnu::cold]] REGIMEN_COMPILED Pointers lay_out(const std::string& path, std::span<const Tensor> tensors);
+[[gnu::cold]] Pointers lay_out(const std::string& path, std::span<const Tensor> tensors);
 
 /// The header's text for tensors in the order of the file, padded with spaces so that data
 /// begin at a multiple of 64 bytes.
-[[gnu::cold]] REGIMEN_COMPILED std::string write_header(const std::string& path, const Pointers& tensors,
+[[gnu::cold]] std::string write_header(const std::string& path, const Pointers& tensors,
                                                         std::map<std::string, std::string> metadata);
 
 /// The file of each tensor, from the text of an index (state/sharded_file.hpp); and that text.
-[[gnu::cold]] REGIMEN_COMPILED std::map<std::string, std::string> parse_index(const std::string& path,
+[[gnu::cold]] std::map<std::string, std::string> parse_index(const std::string& path,
                                                                               std::span<const std::byte> file);
-[[gnu::cold]] REGIMEN_COMPILED std::string write_index(const std::string& path,
+[[gnu::cold]] std::string write_index(const std::string& path,
                                                        const std::map<std::string, std::string>& files,
                                                        std::size_t bytes);
 
@@ -224,6 +223,6 @@ using Pointers = std::vector<const Tensor*>;
 }  // namespace regimen::safetensors
 
 #if !REGIMEN_HAS_KERNELS
-#include <regimen/state/detail/safetensors_json.hpp>
+#include <regimen/state/detail/safetensors_header.ipp>
 #endif
 // SPDX-License-Identifier: Apache-2.0

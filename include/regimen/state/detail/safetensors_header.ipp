@@ -1,6 +1,7 @@
-// regimen/state/detail/safetensors_json.hpp — the header of a safetensors file is JSON: how it is read and written.
+// regimen/state/detail/safetensors_header.ipp — the header of a safetensors file is JSON: how it is read and written.
 #pragma once
 
+#include <regimen/core/compiled.hpp>
 #include <regimen/core/json.hpp>
 #include <regimen/state/detail/safetensors_header.hpp>
 
@@ -91,7 +92,7 @@ using regimen::detail::JsonReader;
   }
 }
 
-REGIMEN_COMPILED void parse_header(const std::string& path, std::span<const std::byte> file,
+REGIMEN_INLINE void parse_header(const std::string& path, std::span<const std::byte> file,
                                    std::vector<Tensor>& tensors, std::map<std::string, std::string>& metadata) {
   const std::string where = path + ", header";
   if (file.size() < 8) throw Error(where, "at least 8 bytes", std::to_string(file.size()), damaged);
@@ -141,7 +142,7 @@ REGIMEN_COMPILED void parse_header(const std::string& path, std::span<const std:
                 damaged);
 }
 
-REGIMEN_COMPILED Pointers lay_out(const std::string& path, std::span<const Tensor> tensors) {
+REGIMEN_INLINE Pointers lay_out(const std::string& path, std::span<const Tensor> tensors) {
   if (const Tensor* const twice = name_of_two(by_name(tensors)))
     throw Error(place_of(path, twice->name) + " to write", "a name of its own", "one that is taken", "rename it");
   for (const Tensor& tensor : tensors) {
@@ -165,7 +166,7 @@ REGIMEN_COMPILED Pointers lay_out(const std::string& path, std::span<const Tenso
   if (!regimen::detail::append_json(to, plain)) throw Error(where, expected, "other bytes in \"" + plain + "\"");
 }
 
-REGIMEN_COMPILED std::string write_header(const std::string& path, const Pointers& tensors,
+REGIMEN_INLINE std::string write_header(const std::string& path, const Pointers& tensors,
                                           std::map<std::string, std::string> metadata) {
   for (const auto& [key, value] : metadata) {
     if (is_checksum(key))
@@ -207,7 +208,7 @@ REGIMEN_COMPILED std::string write_header(const std::string& path, const Pointer
   return text;
 }
 
-REGIMEN_COMPILED std::map<std::string, std::string> parse_index(const std::string& path,
+REGIMEN_INLINE std::map<std::string, std::string> parse_index(const std::string& path,
                                                                 std::span<const std::byte> file) {
   using Kind = JsonReader::Kind;
   if (file.size() > most_header_bytes)
@@ -238,7 +239,7 @@ REGIMEN_COMPILED std::map<std::string, std::string> parse_index(const std::strin
   return files;
 }
 
-REGIMEN_COMPILED std::string write_index(const std::string& path, const std::map<std::string, std::string>& files,
+REGIMEN_INLINE std::string write_index(const std::string& path, const std::map<std::string, std::string>& files,
                                          std::size_t bytes) {
   std::string text = "{\"metadata\":{\"total_size\":" + std::to_string(bytes) + "},\"weight_map\":{";
   const auto add = [&](const std::string& plain) {
