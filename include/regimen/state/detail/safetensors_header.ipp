@@ -92,8 +92,8 @@ using regimen::detail::JsonReader;
   }
 }
 
-REGIMEN_INLINE void parse_header(const std::string& path, std::span<const std::byte> file,
-                                   std::vector<Tensor>& tensors, std::map<std::string, std::string>& metadata) {
+REGIMEN_INLINE void parse_header(const std::string& path, std::span<const std::byte> file, std::vector<Tensor>& tensors,
+                                 std::map<std::string, std::string>& metadata) {
   const std::string where = path + ", header";
   if (file.size() < 8) throw Error(where, "at least 8 bytes", std::to_string(file.size()), damaged);
   std::uint64_t length = 0;
@@ -167,7 +167,7 @@ REGIMEN_INLINE Pointers lay_out(const std::string& path, std::span<const Tensor>
 }
 
 REGIMEN_INLINE std::string write_header(const std::string& path, const Pointers& tensors,
-                                          std::map<std::string, std::string> metadata) {
+                                        std::map<std::string, std::string> metadata) {
   for (const auto& [key, value] : metadata) {
     if (is_checksum(key))
       throw Error(path + ", metadata to write", "keys other than crc32 and crc32.*, which hold checksums",
@@ -209,7 +209,7 @@ REGIMEN_INLINE std::string write_header(const std::string& path, const Pointers&
 }
 
 REGIMEN_INLINE std::map<std::string, std::string> parse_index(const std::string& path,
-                                                                std::span<const std::byte> file) {
+                                                              std::span<const std::byte> file) {
   using Kind = JsonReader::Kind;
   if (file.size() > most_header_bytes)
     throw Error(path, "an index of at most 100000000 bytes", std::to_string(file.size()), damaged);
@@ -240,7 +240,7 @@ REGIMEN_INLINE std::map<std::string, std::string> parse_index(const std::string&
 }
 
 REGIMEN_INLINE std::string write_index(const std::string& path, const std::map<std::string, std::string>& files,
-                                         std::size_t bytes) {
+                                       std::size_t bytes) {
   std::string text = "{\"metadata\":{\"total_size\":" + std::to_string(bytes) + "},\"weight_map\":{";
   const auto add = [&](const std::string& plain) {
     append_quoted(text, plain, path + ", index to write", "names in UTF-8");
