@@ -24,9 +24,6 @@
 
 namespace regimen::train {
 
-/// The results of a launch of several steps, the oldest first.
-using StepResults = std::span<const StepResult>;
-
 /// What callbacks of a Trainer hear of: each step, or each launch of several steps.
 template <class Trainer>
 using TrainingEvent = std::conditional_t<(Trainer::Session::steps > 1), StepResults, const StepResult&>;

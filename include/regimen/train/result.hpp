@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,11 @@ struct StepResult {
   /// Whether a gradient that is not finite is why the step was not applied.
   constexpr bool skipped() const { return !applied && weight != 0; }
 };
+
+namespace train {
+/// The results of a launch of several steps, the oldest first.
+using StepResults = std::span<const StepResult>;
+}  // namespace train
 
 /// The result of an evaluation: means over all valid targets, NaN if there is none; for SumOf over all samples; for
 /// Summed the sum of the loss. accuracy is NaN for losses without one. targets is as StepResult's.

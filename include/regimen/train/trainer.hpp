@@ -201,7 +201,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
       constexpr bool measures = (train::is_metric<Callbacks> || ...);
       static_assert(((sizeof(train::heard_callback<Trainer, Callbacks, measures>) > 0) && ...));
       if constexpr ((train::may_call<Trainer, Callbacks, measures> && ...))
-        return train::FitLoop<Trainer>::run(*this, source, static_cast<const Source*>(nullptr), run, callbacks...);
+        return train::fit(*this, source, static_cast<const Source*>(nullptr), run, callbacks...);
       else return {};
     }
   }
@@ -215,7 +215,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
       constexpr bool measures = (train::is_metric<Callbacks> || ...);
       static_assert(((sizeof(train::heard_callback<Trainer, Callbacks, measures>) > 0) && ...));
       if constexpr ((train::may_call<Trainer, Callbacks, measures> && ...))
-        return train::FitLoop<Trainer>::run(*this, source, &validation, run, callbacks...);
+        return train::fit(*this, source, &validation, run, callbacks...);
       else return {};
     }
   }

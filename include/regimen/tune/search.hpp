@@ -132,7 +132,7 @@ class Recipe final {
  private:
   template <class Source>
   static Score evaluated(Train& trainer, const Settings& settings, const Source& source) {
-    const Evaluation found = regimen::train::FitLoop<Train>::evaluated(trainer, source, settings.run);
+    const Evaluation found = regimen::train::evaluate_in_fit(trainer, source, settings.run);
     return {found.loss, found.accuracy, found.targets};
   }
   Setting set_;
@@ -289,7 +289,7 @@ class Search<Recipes<Trainers...>> final {
   static std::uint64_t print(const Source& source) {
     static_assert(
         sizeof(typename rule::source_writes_samples<Source, typename First::Input, typename First::Label>::must_hold));
-    if constexpr (First::template serves<Source>) return regimen::train::FitLoop<First>::fingerprint_of_source(source);
+    if constexpr (First::template serves<Source>) return regimen::train::fingerprint_of_source<First>(source);
     else return 0;
   }
   /// f(recipe) of this number.

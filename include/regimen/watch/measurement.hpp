@@ -8,6 +8,7 @@
 #include <regimen/core/shape.hpp>
 #include <regimen/program/forward.hpp>
 #include <regimen/rule/metric_adds_batches.hpp>
+#include <regimen/train/fit_loop.hpp>
 #include <regimen/train/result.hpp>
 #include <regimen/watch/metric.hpp>
 
@@ -180,7 +181,7 @@ class Measurement final {
 /// The metrics that fit was given, and copies of them for its evaluations. They have the sums of this rank while steps
 /// run, and those of all ranks from found() to resume(), and after fit.
 template <class Session, class... Metrics>
-class FitMeasurement final {
+class FitMeasurement final : public FitMetrics {
  public:
   FitMeasurement(Session& session, Metrics&... metrics) : session_(session), training_(session, metrics...) {
     session.guarded([&] {
@@ -202,14 +203,14 @@ class FitMeasurement final {
     return print;
   }
   /// An epoch begins: its first batch will be the first that counts.
-  void begin() { is_fresh_ = true; }
+  void begin() override { is_fresh_ = true; }
   /// A micro-batch of a step that runs, whose output lies there.
   void see(std::size_t output, const auto& batch) {
     if (std::exchange(is_fresh_, false)) training_.begin();
     training_.see(session_, output, batch);
   }
   /// Of the epoch so far, of all ranks.
-  Measured found(const EpochEvent& epoch, bool ended) {
+  Measured found(const EpochEvent& epoch, bool ended) override {
     own_.clear();
     training_.for_each_sums([&](const std::vector<double>& sums) { own_.push_back(sums); });
     training_.combine(session_);
@@ -218,7 +219,7 @@ class FitMeasurement final {
     return found;
   }
   /// The epoch goes on.
-  void resume() {
+  void resume() override {
     auto own = own_.begin();
     training_.for_each_sums([&](std::vector<double>& sums) {
       if (own != own_.end()) sums = std::move(*own++);
@@ -238,7 +239,9 @@ class FitMeasurement final {
         *of_evaluations_);
   }
   /// What the last evaluation has found.
-  Measured evaluated(std::uint64_t epoch) const { return {session_.steps_done, epoch, true, false, 0, values_}; }
+  Measured evaluated(std::uint64_t epoch) const override {
+    return {session_.steps_done, epoch, true, false, 0, values_};
+  }
 
  private:
   static std::vector<MetricValue> named_values(auto& measurement) {

@@ -222,7 +222,7 @@ using Pointers = std::vector<const Tensor*>;
 
 }  // namespace regimen::safetensors
 
-#if !REGIMEN_HAS_KERNELS
+#if !REGIMEN_COMPILED
 #include <regimen/state/detail/safetensors_header.ipp>
 #endif
 // SPDX-License-Identifier: Apache-2.0
