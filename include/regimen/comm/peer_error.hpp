@@ -30,10 +30,7 @@ using Clock = std::chrono::steady_clock;
 
 /// The end of a deadline that begins at `start`. A century counts as for ever; so sums of times do not overflow, since
 /// the clock counts nanoseconds and overflows after 292 years.
-inline Clock::time_point end_of(Deadline deadline, Clock::time_point start = Clock::now()) {
-  constexpr Deadline century = std::chrono::hours(24 * 365 * 100);
-  return start + (deadline < century ? deadline : century);
-}
+Clock::time_point end_of(Deadline deadline, Clock::time_point start = Clock::now());
 
 /// The description of a collective that ranks compare: all members must be equal. `detail`
 /// is the size of a summed element.
@@ -47,27 +44,13 @@ struct Call final {
 };
 
 /// "reduce_scatter number 12 (4096 bytes, element size 4)"
-inline std::string words(const Call& call) {
-  std::string text = std::string(name_of_collective(call.kind)) + " number " + std::to_string(call.number);
-  if (call.kind == CollectiveKind::Barrier) return text;
-  text += " (" + std::to_string(call.bytes) + " bytes";
-  if (call.kind == CollectiveKind::ReduceScatter) text += ", elements of " + std::to_string(call.detail);
-  return text + ")";
-}
+std::string words(const Call& call);
 
 /// The deadline, if it is above zero.
-inline Deadline checked(Deadline deadline) {
-  if (deadline <= Deadline::zero())
-    throw Error("the deadline of the ranks", "more than 0 ms", std::to_string(deadline.count()) + " ms",
-                "give the time that a rank may wait for the others, or leave it out");
-  return deadline;
-}
+Deadline checked(Deadline deadline);
 
 /// "2.5 s"
-inline std::string words(Deadline time) {
-  const auto count = time.count();
-  return count % 1000 == 0 ? std::to_string(count / 1000) + " s" : std::to_string(count) + " ms";
-}
+std::string words(Deadline time);
 
 /// "rank 3", "ranks 1, 2 and 5": the ranks below `ranks` for which `is` holds.
 template <class Is>
@@ -84,20 +67,17 @@ std::string ranks_where(std::size_t ranks, const Is& is) {
 }
 
 /// How a rank names itself in an error.
-inline std::string place(std::size_t rank, std::size_t ranks) {
-  return "rank " + std::to_string(rank) + " of " + std::to_string(ranks);
-}
+std::string place(std::size_t rank, std::size_t ranks);
 
 /// Why all ranks end; every rank reports the same text.
-inline std::string rank_failed(std::size_t rank, std::string_view reason) {
-  return "rank " + std::to_string(rank) + " failed: " + std::string(reason);
-}
+std::string rank_failed(std::size_t rank, std::string_view reason);
 
-inline PeerError peer_error(std::size_t rank, std::size_t ranks, const Call& call, const std::string& cause) {
-  return PeerError(place(rank, ranks) + ", " + words(call), "all ranks to take part", cause,
-                   "see what the named rank itself reports; then start again from the last saved state");
-}
+PeerError peer_error(std::size_t rank, std::size_t ranks, const Call& call, const std::string& cause);
 
 }  // namespace detail
 }  // namespace regimen::comm
+
+#if !REGIMEN_COMPILED
+#include <regimen/comm/peer_error.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

@@ -100,21 +100,7 @@ class Variables final {
 };
 
 /// The first host of a Slurm list: "node[03-05,07],gpu1" begins with node03.
-[[gnu::cold]] inline std::string first_host(std::string_view list) {
-  std::string host;
-  for (std::size_t i = 0; i < list.size() && list[i] != ','; ++i) {
-    if (list[i] != '[') {
-      host += list[i];
-      continue;
-    }
-    const std::size_t close = list.find(']', i);
-    if (close == std::string_view::npos) return {};
-    const std::string_view inside = list.substr(i + 1, close - i - 1);
-    host += inside.substr(0, inside.find_first_of(",-"));
-    i = close;
-  }
-  return host;
-}
+[[gnu::cold]] std::string first_host(std::string_view list);
 
 }  // namespace detail
 
@@ -218,13 +204,11 @@ inline constexpr const char* cure_of_own_ranks =
 ///
 /// failure  Error, with the cure, if a launcher started this process as one of several: each would train alone on the
 ///          same data, and overwrite the files of the others
-[[gnu::noinline]] inline void refuse_other_ranks(const Membership& world, const char* cure = cure_of_solo) {
-  if (world.size == 1) return;
-  throw Error("the environment", "a program that knows of one rank to be started once",
-              world.said + ": " + name_of_launcher(world.launcher) + " made it rank " + std::to_string(world.rank) +
-                  " of " + std::to_string(world.size),
-              cure);
-}
+void refuse_other_ranks(const Membership& world, const char* cure = cure_of_solo);
 
 }  // namespace regimen::comm
+
+#if !REGIMEN_COMPILED
+#include <regimen/comm/rendezvous.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

@@ -1,2 +1,29 @@
-// regimen/compiled/host.cpp — of regimen::compiled: what runs on the host and depends on no type of the program's.
+// regimen/compiled/host.cpp — of regimen::compiled: whatever runs on the host and depends on no type of the program's.
+#include <regimen/comm/agreement.ipp>
+#include <regimen/comm/peer_error.ipp>
+#include <regimen/comm/rendezvous.ipp>
+#include <regimen/core/atomic_file.ipp>
+#include <regimen/core/error.ipp>
+#include <regimen/core/file.ipp>
+#include <regimen/core/mapped_file.ipp>
+#include <regimen/core/path_text.ipp>
+#include <regimen/core/printed.ipp>
+#include <regimen/core/say.ipp>
+#include <regimen/core/threads.ipp>
+#include <regimen/data/idx.ipp>
+#include <regimen/data/loader.ipp>
+#include <regimen/data/source.ipp>
+#include <regimen/data/text.ipp>
+#include <regimen/data/token_file.ipp>
+#include <regimen/data/window.ipp>
+#include <regimen/optimizer/range.ipp>
+#include <regimen/program/check_ids.ipp>
+#include <regimen/program/plan.ipp>
 #include <regimen/state/detail/safetensors_header.ipp>
+#include <regimen/train/callbacks.ipp>
+#include <regimen/train/expect.ipp>
+#include <regimen/train/fit_loop.ipp>
+#include <regimen/train/generate.ipp>
+#include <regimen/train/input_meter.ipp>
+#include <regimen/train/progress.ipp>
+#include <regimen/train/shared_weights.ipp>

@@ -3,9 +3,6 @@
 
 #include <regimen/core/error.hpp>
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,7 +10,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -34,9 +30,7 @@ class Descriptor final {
     std::swap(number_, other.number_);
     return *this;
   }
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
+  ~Descriptor();
   int operator*() const { return number_; }
   /// Somebody else closes it.
   int release() { return std::exchange(number_, -1); }
@@ -46,11 +40,7 @@ class Descriptor final {
 };
 
 /// The system reads a path up to its first NUL, and would find another file.
-[[gnu::cold]] inline void expect_path(const std::string& path) {
-  if (path.find('\0') != std::string::npos)
-    throw Error(path, "a path without a NUL character", "one",
-                "check the program or the file that the path comes from");
-}
+[[gnu::cold]] void expect_path(const std::string& path);
 
 /// A regular file, open for reading.
 struct OpenFile final {
@@ -65,17 +55,7 @@ struct OpenFile final {
 ///
 /// failure  Error when there is none, when it cannot be read, and when it is a directory, a pipe or a device, for whose
 ///          data a reader might wait for ever
-[[gnu::cold]] inline OpenFile open_file(const std::string& path, const char* expected = "a regular file") {
-  expect_path(path);
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe must not wait for its writer
-  struct ::stat about{};
-  if (*file < 0 || ::fstat(*file, &about) != 0)
-    throw Error(path, "a file that can be read", system_words(errno), "check the path and its permissions");
-  if (!S_ISREG(about.st_mode))
-    throw Error(path, expected, S_ISDIR(about.st_mode) ? "a directory" : "a pipe or a device",
-                "give the path of a file");
-  return {path, std::move(file), static_cast<std::size_t>(about.st_size)};
-}
+[[gnu::cold]] OpenFile open_file(const std::string& path, const char* expected = "a regular file");
 
 /// All bytes from its beginning to its end.
 ///
@@ -106,58 +86,29 @@ template <class Bytes = std::string>
 /// Whether a path leads to something.
 ///
 /// failure  Error when the system does not say (no permission, a disk that fails)
-[[gnu::cold]] inline bool exists(const std::string& path) {
-  expect_path(path);
-  struct ::stat about{};
-  if (::stat(path.c_str(), &about) == 0) return true;
-  if (errno == ENOENT || errno == ENOTDIR) return false;
-  throw Error(path, "a path that can be looked up", system_words(errno), "check the path and its permissions");
-}
+[[gnu::cold]] bool exists(const std::string& path);
 
 /// All of a text file; nullopt if there is none.
-[[gnu::cold]] inline std::optional<std::string> read_if_there(const std::string& path) {
-  return exists(path) ? std::optional(read_to_end(open_file(path))) : std::nullopt;
-}
+[[gnu::cold]] std::optional<std::string> read_if_there(const std::string& path);
 
 /// A text that the system gives of itself, such as /proc/self/statm; empty where it gives none.
-[[gnu::cold]] inline std::string system_text(const char* path) {
-  try {
-    return read_to_end(open_file(path));
-  } catch (const Error&) { return {}; }
-}
+[[gnu::cold]] std::string system_text(const char* path);
 
 /// The directory of a file, with its slash; empty for a bare name.
-[[gnu::cold]] inline std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
-}
+[[gnu::cold]] std::string directory_of(const std::string& path);
 /// The rest of a path.
 [[gnu::cold]] inline std::string name_of_file(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 /// The names in a directory, which is as directory_of gives it; none if there is no such directory.
 ///
 /// failure  Error when it cannot be read, or not to its end
-[[gnu::cold]] inline std::vector<std::string> names_in(const std::string& directory) {
-  expect_path(directory);
-  std::vector<std::string> names;
-  ::DIR* const entries = ::opendir(directory.empty() ? "." : directory.c_str());
-  int code = entries == nullptr ? errno : 0;
-  if (entries != nullptr) {
-    for (errno = 0; const ::dirent* const entry = ::readdir(entries); errno = 0) names.emplace_back(entry->d_name);
-    code = errno;
-    ::closedir(entries);
-  }
-  if (code != 0 && code != ENOENT)
-    throw Error(directory.empty() ? "." : directory, "a folder that can be read", system_words(code),
-                "check the path and its permissions");
-  return names;
-}
+[[gnu::cold]] std::vector<std::string> names_in(const std::string& directory);
 /// The same for who tidies up; none if the directory cannot be read: what cannot be found stays.
-[[gnu::cold]] inline std::vector<std::string> names_to_tidy(const std::string& directory) {
-  try {
-    return names_in(directory);
-  } catch (const Error&) { return {}; }
-}
+[[gnu::cold]] std::vector<std::string> names_to_tidy(const std::string& directory);
 
 }  // namespace regimen::detail
+
+#if !REGIMEN_COMPILED
+#include <regimen/core/file.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

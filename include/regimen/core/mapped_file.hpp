@@ -4,9 +4,6 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/file.hpp>
 
-#include <sys/mman.h>
-
-#include <cerrno>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -22,17 +19,7 @@ namespace regimen {
 /// cost     no memory of its own: pages are read when touched and belong to the page cache
 class MappedFile final {
  public:
-  explicit MappedFile(const std::string& path) {
-    const detail::OpenFile file = detail::open_file(path);
-    size_ = file.size;
-    if (size_ == 0) return;
-    void* address = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, *file.descriptor, 0);
-    if (address == MAP_FAILED) {
-      throw Error(path, "a mapping of " + std::to_string(size_) + " bytes", detail::system_words(errno),
-                  "is the address space limited (ulimit -v)?");
-    }
-    address_ = address;
-  }
+  explicit MappedFile(const std::string& path);
   MappedFile(MappedFile&& other) noexcept
       : address_(std::exchange(other.address_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   MappedFile& operator=(MappedFile&& other) noexcept {
@@ -40,9 +27,7 @@ class MappedFile final {
     std::swap(size_, other.size_);
     return *this;
   }
-  ~MappedFile() {
-    if (address_ != nullptr) ::munmap(address_, size_);
-  }
+  ~MappedFile();
 
   std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(address_), size_}; }
 
@@ -52,4 +37,8 @@ class MappedFile final {
 };
 
 }  // namespace regimen
+
+#if !REGIMEN_COMPILED
+#include <regimen/core/mapped_file.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

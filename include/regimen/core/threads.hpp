@@ -2,33 +2,19 @@
 #pragma once
 
 #include <algorithm>
-#include <climits>
 #include <cstddef>
-#include <cstdlib>
-#include <thread>
 
 #if defined(__linux__)
-#include <sched.h>
 #endif
 
 namespace regimen {
 
 /// Processors that this process may run on, at least one.
-inline int processors() {
-#if defined(__linux__)
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 0) return CPU_COUNT(&allowed);
-#endif
-  const unsigned count = std::thread::hardware_concurrency();
-  return count == 0 ? 1 : static_cast<int>(count);
-}
+int processors();
 
 namespace detail {
 /// A variable's number; 0 if it is not set, or no number above zero.
-inline int number_above_zero(const char* text) {
-  const long number = text == nullptr ? 0 : std::strtol(text, nullptr, 10);  // "4,2": the first of a list
-  return number > 0 && number <= INT_MAX ? static_cast<int>(number) : 0;
-}
+int number_above_zero(const char* text);
 
 /// The rule of threads(), for a thread without a number of its own. `look` maps a variable's name to its value, or to
 /// null. `ranks` are those of launch or launch_processes; 0: as torchrun or mpirun says. (srun gives each task
@@ -40,9 +26,7 @@ int threads_from(const Look& look, std::size_t ranks, int available) {
     if (ranks == 0) ranks = static_cast<std::size_t>(number_above_zero(look(launched)));
   return (std::max)(1, static_cast<int>(static_cast<std::size_t>(available) / (std::max)(std::size_t{1}, ranks)));
 }
-inline int threads_of_environment(std::size_t ranks) {
-  return threads_from([](const char* name) { return std::getenv(name); }, ranks, processors());
-}
+int threads_of_environment(std::size_t ranks);
 
 inline thread_local int threads_here = 0;  // of set_threads; 0: none
 inline thread_local int share_here = 0;    // of share_processors; 0: none
@@ -53,20 +37,16 @@ inline thread_local int share_here = 0;    // of share_processors; 0: none
 inline void set_threads(int count) { detail::threads_here = (std::max)(0, count); }
 
 /// The calling thread is one of `ranks` ranks that share this machine's processors, and has no number of its own.
-inline void share_processors(std::size_t ranks) {
-  detail::threads_here = 0;
-  detail::share_here = detail::threads_of_environment(ranks);
-}
+void share_processors(std::size_t ranks);
 
 /// The number of threads that the calling thread computes with: that of set_threads, or of Options::threads while a
 /// Trainer runs; else OMP_NUM_THREADS; else the processors that this process may run on, divided by the ranks on this
 /// machine (launch, launch_processes, torchrun and mpirun say how many), at least one.
-inline int threads() {
-  if (detail::threads_here > 0) return detail::threads_here;
-  if (detail::share_here > 0) return detail::share_here;
-  static const int count = detail::threads_of_environment(0);
-  return count;
-}
+int threads();
 
 }  // namespace regimen
+
+#if !REGIMEN_COMPILED
+#include <regimen/core/threads.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

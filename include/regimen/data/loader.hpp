@@ -7,7 +7,6 @@
 #include <regimen/data/loader_options.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -17,7 +16,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -53,11 +51,7 @@ class BatchRing {
   std::size_t workers() const { return threads_.size(); }
   std::size_t ahead() const { return options_.workers == 0 ? 0 : slots_.size() - 1 - on_their_way(); }
   /// Allocated bytes, without the source and the threads' stacks; of batches in a BatchMemory without these.
-  std::size_t bytes() const {
-    std::size_t sum = slots_.capacity() * sizeof(slots_[0]) + threads_.capacity() * sizeof(std::thread);
-    for (const auto& slot : slots_) sum += sizeof(Slot) + slot->own_input.capacity() + slot->own_target.capacity();
-    return sum;
-  }
+  std::size_t bytes() const;
 
  protected:
   using Clock = std::chrono::steady_clock;
@@ -73,97 +67,25 @@ class BatchRing {
     Slot() = default;
     Slot(const Slot&) = delete;
     Slot& operator=(const Slot&) = delete;
-    ~Slot() {
-      if (memory != nullptr) memory->give_back(place);
-    }
+    ~Slot();
   };
 
   /// input_bytes, target_bytes   of one value      memory   null: the loader's own
   BatchRing(const std::string& name, std::size_t size, const SampleShape& shape, const LoaderOptions& options,
-            std::size_t input_bytes, std::size_t target_bytes, data::BatchMemory* memory)
-      : shape_(shape), options_(options), size_(size), memory_(memory) {
-    if (size_ == 0) throw Error(name, "at least one sample", "none");
-    if (options.batch == 0) throw Error("Loader", "a batch of at least one sample", "0");
-    if (options.rank >= options.ranks)
-      throw Error("Loader", "a rank below " + std::to_string(options.ranks), std::to_string(options.rank));
-    if (options.ranks == 0 || __builtin_mul_overflow(options.batch, options.ranks, &global_batch_))
-      throw Error("Loader", "a batch of all ranks that can be counted",
-                  counted(options.batch, "sample") + " on each of " + std::to_string(options.ranks));
-    if (options.remainder == Remainder::Drop && options.order != Order::Random && size_ < global_batch_) {
-      throw Error(name, "at least one batch of " + counted(global_batch_, "sample"), counted(size_, "sample"),
-                  "use a smaller batch, or Remainder::Wrap to fill batches across epochs");
-    }
-    constexpr std::size_t most_ahead = 65536, most_workers = 1024;
-    if (options.ahead > most_ahead)
-      throw Error("Loader, ahead", "at most " + std::to_string(most_ahead) + " batches", std::to_string(options.ahead));
-    if (options.workers > most_workers && options.workers != data::automatic)
-      throw Error("Loader, workers", "at most " + std::to_string(most_workers) + " threads",
-                  std::to_string(options.workers));
-    batching_ = Batching(size_, global_batch_, options.order, options.remainder, options.epochs, options.first);
-    if (!count_batch(options.batch, shape.input, input_bytes, input_bytes_) ||
-        !count_batch(options.batch, shape.target, target_bytes, target_bytes_))
-      throw Error("Loader", "a batch that fits memory", counted(options.batch, "sample"));
-    slots_.resize(batches_held(options) + on_their_way());
-    for (auto& slot : slots_) slot = make_slot();
-    threads_.reserve(first_workers());
-  }
+            std::size_t input_bytes, std::size_t target_bytes, data::BatchMemory* memory);
   ~BatchRing() = default;
 
   /// Writes batch `step`; called from several threads, between start and join.
   virtual void fill(Slot& slot, std::uint64_t step) const = 0;
 
-  void start() {
-    try {
-      for (std::size_t i = 0; i < first_workers(); ++i) threads_.emplace_back([this] { work(); });
-    } catch (...) {
-      join();
-      throw;
-    }
-  }
-  void join() {
-    {
-      const std::lock_guard lock(mutex_);
-      stop_ = true;
-    }
-    freed_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-  }
+  void start();
+  void join();
 
   /// The next batch, number next_; null after the last one.
-  Slot* wait() {
-    if (next_ >= steps()) {
-      give_back(next_);
-      return nullptr;
-    }
-    if (next_ > on_their_way()) give_back(next_ - on_their_way());
-    Slot& slot = slot_of(next_);
-    if (options_.workers == 0) {
-      const Clock::time_point began = Clock::now();
-      fill(slot, next_);
-      waited_ += Clock::now() - began;
-      return &slot;
-    }
-    {
-      std::unique_lock lock(mutex_);
-      if (!slot.ready) {
-        const Clock::time_point began = Clock::now();
-        filled_.wait(lock, [&] { return slot.ready; });
-        waited_ += Clock::now() - began;
-      }
-      if (slot.error) std::rethrow_exception(slot.error);
-    }
-    if (options_.workers == data::automatic) add_if_waiting();
-    return &slot;
-  }
+  Slot* wait();
 
   [[noreturn, gnu::cold]] static void refuse_id(const std::string& name, std::size_t bound, bool is_target,
-                                                std::size_t sample, const std::string& found) {
-    throw Error(name + ", sample " + std::to_string(sample),
-                std::string(is_target ? "a target" : "an input") + " of at least 0 and below " + std::to_string(bound) +
-                    ", the model's vocabulary or number of classes",
-                found, "give the model more ids, or other data");
-  }
+                                                std::size_t sample, const std::string& found);
 
   const SampleShape shape_;
   const LoaderOptions options_;
@@ -171,18 +93,7 @@ class BatchRing {
   std::uint64_t next_ = 0;  // the caller's: the next step to be given out
 
  private:
-  std::unique_ptr<Slot> make_slot() const {
-    auto slot = std::make_unique<Slot>();
-    if (memory_ != nullptr) {
-      slot->place = memory_->take(input_bytes_, target_bytes_);
-      slot->memory = memory_;
-    } else {
-      slot->own_input.resize(input_bytes_);
-      slot->own_target.resize(target_bytes_);
-      slot->place = {slot->own_input.data(), slot->own_target.data()};
-    }
-    return slot;
-  }
+  std::unique_ptr<Slot> make_slot() const;
   /// Batches besides the one in use that something else may still read.
   std::size_t on_their_way() const { return memory_ == nullptr ? 0 : 1; }
   std::size_t first_workers() const { return options_.workers == data::automatic ? 1 : options_.workers; }
@@ -190,76 +101,14 @@ class BatchRing {
   Slot& slot_of(std::uint64_t step) { return *slots_[static_cast<std::size_t>(step % slots_.size())]; }
 
   /// A worker: claims the lowest unread step when its slot in the ring is free.
-  void work() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      freed_.wait(lock, [&] { return stop_ || claimed_ >= steps() || claimed_ < released_ + slots_.size(); });
-      if (stop_ || claimed_ >= steps()) return;
-      const std::uint64_t step = claimed_++;
-      Slot& slot = slot_of(step);
-      lock.unlock();
-      std::exception_ptr error;
-      try {
-        fill(slot, step);
-      } catch (...) { error = std::current_exception(); }
-      lock.lock();
-      slot.error = std::move(error);
-      slot.ready = true;
-      filled_.notify_one();
-    }
-  }
+  void work();
 
   /// Gives the batches before number `end` back to the workers, each once nothing reads it any more.
-  void give_back(std::uint64_t end) {
-    while (released_ < end) {  // only this thread changes it
-      Slot& slot = slot_of(released_);
-      if (memory_ != nullptr) memory_->wait(slot.place);
-      {
-        const std::lock_guard lock(mutex_);
-        slot.ready = false;
-        ++released_;
-      }
-      freed_.notify_one();
-    }
-  }
+  void give_back(std::uint64_t end);
 
   /// Automatic workers: adds one, if next() has waited for much of the last batches.
-  void add_if_waiting() {
-    constexpr std::uint64_t few = 8;
-    const Clock::time_point now = Clock::now();
-    if (next_ == 0) {  // the first batch is always waited for
-      since_ = now;
-      waited_before_ = waited_;
-    }
-    const std::size_t most = std::max<std::size_t>(2, static_cast<std::size_t>(processors()));
-    if (++batches_ < few || now - since_ < std::chrono::milliseconds(20) || threads_.size() >= most) return;
-    if (waited_ - waited_before_ > (now - since_) / 20) add_worker();
-    since_ = now;
-    waited_before_ = waited_;
-    batches_ = 0;
-  }
-  void add_worker() {
-    if (threads_.size() >= ahead()) {  // steps in the ring of slots move to their places in a larger one
-      std::vector<std::unique_ptr<Slot>> larger(slots_.size() + 1);
-      std::unique_ptr<Slot> free = make_slot();
-      const std::lock_guard lock(mutex_);
-      for (std::uint64_t step = released_; step < claimed_; ++step)
-        larger[static_cast<std::size_t>(step % larger.size())] =
-            std::move(slots_[static_cast<std::size_t>(step % slots_.size())]);
-      slots_.push_back(std::move(free));
-      for (std::size_t from = 0; auto& place : larger) {
-        if (place) continue;
-        while (!slots_[from]) ++from;
-        place = std::move(slots_[from]);
-      }
-      slots_ = std::move(larger);
-    }
-    try {
-      threads_.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {  // those that are there go on
-    }
-    freed_.notify_all();
-  }
+  void add_if_waiting();
+  void add_worker();
 
   const std::size_t size_;
   std::size_t global_batch_ = 1;  // samples of a batch of all ranks
@@ -394,4 +243,8 @@ class Loader final : public detail::BatchRing {
 };
 
 }  // namespace regimen
+
+#if !REGIMEN_COMPILED
+#include <regimen/data/loader.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

@@ -6,7 +6,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 
@@ -94,29 +93,19 @@ std::string name_of_source(const S& source) {
   }
 }
 
-inline void expect_extents(const std::string& name, const SampleShape& shape, std::size_t input, std::size_t target) {
-  if (shape.input == input && shape.target == target) return;
-  throw Error(name,
-              "a model that takes " + counted(input, "input") + " and " + counted(target, "target") +
-                  " a sample, as the data have",
-              counted(shape.input, "input") + " and " + counted(shape.target, "target"),
-              "change the model's Input or the data");
-}
+void expect_extents(const std::string& name, const SampleShape& shape, std::size_t input, std::size_t target);
 
 /// `classes`: as many as the source may give, even if these data lack some; `why` says so.
-inline void expect_classes(const std::string& name, std::size_t bound, std::size_t classes, const char* why = "",
-                           const char* other = "other data") {
-  if (bound == 0 || classes <= bound) return;
-  throw Error(name, "ids below " + std::to_string(bound) + ", the model's vocabulary or number of classes",
-              "ids up to " + std::to_string(classes - 1) + why,
-              "give the model " + std::to_string(classes) + ", or " + other);
-}
+void expect_classes(const std::string& name, std::size_t bound, std::size_t classes, const char* why = "",
+                    const char* other = "other data");
 
-inline void expect_index(const std::string& name, std::size_t index, std::size_t size) {
-  if (index >= size) throw Error(name, "a sample below " + std::to_string(size), "sample " + std::to_string(index));
-}
+void expect_index(const std::string& name, std::size_t index, std::size_t size);
 
 }  // namespace detail
 
 }  // namespace regimen
+
+#if !REGIMEN_COMPILED
+#include <regimen/data/source.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

@@ -23,23 +23,9 @@ struct Windows {
 
   std::size_t length() const { return end - begin; }
 
-  std::size_t size(const std::string& name, const SampleShape& shape) const {
-    if (shape.input != shape.target || shape.input == 0) {
-      throw Error(name, "a model with as many targets as inputs, as text has",
-                  counted(shape.input, "input") + " and " + counted(shape.target, "target"),
-                  "use Input<Tokens<T>> and a loss for each position");
-    }
-    if (length() <= shape.input) {
-      throw Error(name, "more than " + counted(shape.input, "token") + ", the length of the model's input",
-                  counted(length(), "token"), "use a longer text, another split, or a shorter input");
-    }
-    return count(shape.input);
-  }
+  std::size_t size(const std::string& name, const SampleShape& shape) const;
 
-  std::size_t count(std::size_t extent) const {
-    if (extent == 0 || length() <= extent) return 0;
-    return blocks ? (length() - 2) / extent + 1 : length() - extent;
-  }
+  std::size_t count(std::size_t extent) const;
 
   /// `token(i)` gives token i of the whole stream.
   template <class Token>
@@ -59,14 +45,12 @@ struct Windows {
   }
 
   /// The first `fraction` of the stream, and the rest.
-  void split(const std::string& name, double fraction, Windows& front, Windows& back) const {
-    if (!(fraction > 0 && fraction < 1))
-      throw Error(name + ", split", "a fraction between 0 and 1", regimen::detail::digits_of(fraction), "0.9 is usual");
-    const std::size_t border = begin + static_cast<std::size_t>(static_cast<double>(length()) * fraction);
-    front = {begin, border, blocks};
-    back = {border, end, blocks};
-  }
+  void split(const std::string& name, double fraction, Windows& front, Windows& back) const;
 };
 
 }  // namespace regimen::detail
+
+#if !REGIMEN_COMPILED
+#include <regimen/data/window.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

@@ -20,24 +20,12 @@
 namespace regimen::train {
 
 /// vocabulary = 0: inputs are no tokens.
-[[noreturn, gnu::cold]] inline void refuse_token(const std::string& where, std::size_t sample, std::size_t position,
-                                                 std::size_t vocabulary, const std::string& found) {
-  throw Error(where + ", token of sample " + std::to_string(sample) + ", position " + std::to_string(position),
-              "one of the vocabulary's " + std::to_string(vocabulary) + ", 0 to " + std::to_string(vocabulary - 1),
-              found, "mend the data, or give the Embedding a larger Vocabulary");
-}
-[[noreturn, gnu::cold]] inline void refuse_label(const std::string& where, std::size_t sample, const std::string& row,
-                                                 std::size_t classes, const std::string& found) {
-  throw Error(
-      where + ", label of sample " + std::to_string(sample) + row,
-      "one of " + std::to_string(classes) + " classes, 0 to " + std::to_string(classes - 1) + ", or ignore_index",
-      found, "mend the data, or give the last layer as many outputs as there are classes");
-}
+[[noreturn, gnu::cold]] void refuse_token(const std::string& where, std::size_t sample, std::size_t position,
+                                          std::size_t vocabulary, const std::string& found);
+[[noreturn, gnu::cold]] void refuse_label(const std::string& where, std::size_t sample, const std::string& row,
+                                          std::size_t classes, const std::string& found);
 
-[[noreturn, gnu::cold]] inline void refuse_weight(const std::string& where, std::size_t sample, double found) {
-  throw Error(where + ", weight of sample " + std::to_string(sample), "a finite number",
-              regimen::detail::digits_of(found), "mend the data; 0 leaves a target out");
-}
+[[noreturn, gnu::cold]] void refuse_weight(const std::string& where, std::size_t sample, double found);
 
 /// Calls check(value I of a sample, the index of the sample, where, as a bundle says it, std::integral_constant I) for
 /// all values of whole numbers.
@@ -100,15 +88,7 @@ void check_tokens(std::span<const Bundled<Values...>> inputs, std::size_t,
 }
 
 /// A source for a model that reads `length` tokens, and shorter ones if a token pads them, behind which attention ends.
-inline void check_source(std::size_t tokens, std::size_t length, std::int32_t padding, const std::string& where) {
-  if (tokens == length || (padding >= 0 && tokens > 0 && tokens < length)) return;
-  throw Error(
-      where + ", source", (padding >= 0 ? "1 to " : "") + std::to_string(length) + " tokens, as the model reads",
-      std::to_string(tokens),
-      padding >= 0 || tokens >= length ? ""
-                                       : "give the model KeepLength<Name, PaddedWith<...>> and attention that is "
-                                         "Within<Name>, or fill the source up as in training");
-}
+void check_source(std::size_t tokens, std::size_t length, std::int32_t padding, const std::string& where);
 
 /// failure   Error naming sample (the first of these is `first`), row and label
 template <class Label>
@@ -146,4 +126,8 @@ void check_labels(std::span<const Bundled<Values...>> targets, std::size_t,
 }
 
 }  // namespace regimen::train
+
+#if !REGIMEN_COMPILED
+#include <regimen/program/check_ids.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

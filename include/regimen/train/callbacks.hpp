@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <span>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -116,25 +115,12 @@ auto measurement_of(Session& session, auto&... callbacks) {
         std::tuple_cat(metric_of(callbacks)...));
 }
 
-[[gnu::cold]] inline std::string words_of_event(const StepResult& step, std::uint64_t) {
-  return "step " + std::to_string(step.step);
-}
-[[gnu::cold]] inline std::string words_of_event(StepResults launch, std::uint64_t) {
-  return "steps " + std::to_string(launch.front().step) + " to " + std::to_string(launch.back().step);
-}
-[[gnu::cold]] inline std::string words_of_event(const EpochEvent& epoch, std::uint64_t) {
-  return std::string(epoch.ended ? "the end" : "the beginning") + " of epoch " + std::to_string(epoch.epoch);
-}
-[[gnu::cold]] inline std::string words_of_event(const Evaluation&, std::uint64_t step) {
-  return "the evaluation after step " + std::to_string(step);
-}
-[[gnu::cold]] inline std::string words_of_event(const Measured& found, std::uint64_t step) {
-  return std::string("the metrics of ") + (found.evaluation ? "the evaluation" : "training") + " after step " +
-         std::to_string(step);
-}
-[[gnu::cold]] inline std::string words_of_event(const Fitted&, std::uint64_t step) {
-  return "the end of the run after step " + std::to_string(step);
-}
+[[gnu::cold]] std::string words_of_event(const StepResult& step, std::uint64_t);
+[[gnu::cold]] std::string words_of_event(StepResults launch, std::uint64_t);
+[[gnu::cold]] std::string words_of_event(const EpochEvent& epoch, std::uint64_t);
+[[gnu::cold]] std::string words_of_event(const Evaluation&, std::uint64_t step);
+[[gnu::cold]] std::string words_of_event(const Measured& found, std::uint64_t step);
+[[gnu::cold]] std::string words_of_event(const Fitted&, std::uint64_t step);
 
 /// Tells the event to the callbacks that hear it, in their order. False: one of them ends the run.
 ///
@@ -166,4 +152,8 @@ bool tell(Trainer& trainer, const Event& event, Callbacks&... callbacks) {
 }
 
 }  // namespace regimen::train
+
+#if !REGIMEN_COMPILED
+#include <regimen/train/callbacks.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

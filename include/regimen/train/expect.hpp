@@ -12,26 +12,11 @@ namespace regimen::train {
 /// The next call of a hand-written loop; at forward also a whole step; in with_average none that trains or saves.
 enum class Waiting { forward, backward, apply, average };
 
-[[noreturn, gnu::cold]] inline void in_average(const std::string& who) {
-  throw Error(who, "a call outside of with_average", "one inside of it", "evaluate, predict or generate there");
-}
-[[noreturn, gnu::cold]] inline void out_of_order(Waiting waiting, const char* what) {
-  if (waiting == Waiting::average) in_average(std::string("Trainer::") + what);
-  const char* const due = waiting == Waiting::forward    ? "forward"
-                          : waiting == Waiting::backward ? "backward"
-                                                         : "apply, or another forward,";
-  throw Error(
-      std::string("Trainer::") + what, "the order forward, backward, apply",
-      std::string(what) + " where " + due + " is due",
-      "finish the step that has begun, or call abandon(); several forward-backward pairs may precede one apply");
-}
+[[noreturn, gnu::cold]] void in_average(const std::string& who);
+[[noreturn, gnu::cold]] void out_of_order(Waiting waiting, const char* what);
 
 /// Throws Error unless Hybrid's groups divide the ranks.   group   ranks of one; 0: there are none
-inline void check_groups(std::size_t group, std::size_t ranks) {
-  if (group > 0 && ranks % group != 0)
-    throw Error("Trainer", "a multiple of " + std::to_string(group) + " ranks, as Hybrid says", std::to_string(ranks),
-                "start that many, or write Hybrid<N> with an N that divides them");
-}
+void check_groups(std::size_t group, std::size_t ranks);
 
 /// The number of samples of a batch; throws Error unless it is 1 to `limit` whole samples.
 template <class Session>
@@ -48,15 +33,11 @@ std::size_t check_batch(const char* where, std::size_t inputs, std::size_t targe
 }
 
 /// Throws Error if Debug<Anomaly> found something.
-inline void expect_finite(const Scalars& s) {
-  if (!s.anomaly.found) return;
-  const std::string element = std::to_string(s.anomaly.element);
-  throw Error("step " + std::to_string(s.random.step + 1) + ", " +
-                  (s.anomaly.phase == op::Phase::forward ? "output" : "gradient") + " of layer " +
-                  s.anomaly.path.text(),
-              "finite numbers", (s.anomaly.is_nan ? "a NaN at element " : "an infinity at element ") + element,
-              "this is the first layer where one appears; look at its input, its weights and the learning rate");
-}
+void expect_finite(const Scalars& s);
 
 }  // namespace regimen::train
+
+#if !REGIMEN_COMPILED
+#include <regimen/train/expect.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

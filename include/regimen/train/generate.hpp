@@ -23,7 +23,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -152,23 +151,10 @@ concept DecodesTarget = PredictsTarget<Model> && requires(Model& model, std::spa
   { model.next(std::int32_t{}) } -> std::same_as<decltype(model.start(text, text))>;
 };
 
-inline std::size_t tokens_in_memory() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES), bytes = ::sysconf(_SC_PAGESIZE);
-  const std::size_t addressable = (std::numeric_limits<std::ptrdiff_t>::max)();
-  return (pages > 0 && bytes > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(bytes) : addressable) /
-         sizeof(std::int32_t);
-}
+std::size_t tokens_in_memory();
 
 /// Refuses what no model can go on with.
-inline void check_prompt(std::span<const std::int32_t> prompt, std::size_t vocabulary, const Sampling& sampling) {
-  if (prompt.empty())
-    throw Error("generate", "a prompt of at least one token", "an empty one", "begin with a line feed");
-  if (!(sampling.temperature >= 0) || !is_finite(sampling.temperature))
-    throw Error("generate, temperature", "0 or more", regimen::detail::digits_of(sampling.temperature));
-  for (const std::int32_t token : prompt)
-    if (token < 0 || static_cast<std::size_t>(token) >= vocabulary)
-      throw Error("generate, prompt", "tokens below " + std::to_string(vocabulary), std::to_string(token));
-}
+void check_prompt(std::span<const std::int32_t> prompt, std::size_t vocabulary, const Sampling& sampling);
 
 /// Appends tokens that draw gives, up to `count` or the one that ends the text, and returns them alone.
 inline std::vector<std::int32_t> extend(std::vector<std::int32_t>& text, std::size_t count, std::int32_t end,
@@ -323,4 +309,8 @@ std::vector<std::int32_t> generate(Model&, std::span<const std::int32_t>, std::s
 }
 
 }  // namespace regimen
+
+#if !REGIMEN_COMPILED
+#include <regimen/train/generate.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

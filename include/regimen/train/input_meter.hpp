@@ -6,7 +6,6 @@
 #include <regimen/data/source.hpp>
 #include <regimen/data/timing.hpp>
 
-#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,10 +20,7 @@ class InputMeter final {
   InputMeter(bool speaks, std::vector<data::Timing> before, bool automatic = false)
       : speaks_(speaks), automatic_(automatic), before_(std::move(before)) {}
 
-  void step(double milliseconds, double waited) {
-    milliseconds_ += milliseconds;
-    waited_ += waited;
-  }
+  void step(double milliseconds, double waited);
   /// Of all steps; 0 before the first.
   double share() const { return milliseconds_ > 0 ? (waited_ < milliseconds_ ? waited_ / milliseconds_ : 1) : 0; }
 
@@ -38,29 +34,9 @@ class InputMeter final {
   }
 
   /// What it says.   name   of the source
-  [[gnu::noinline]] static std::string words(double share, const std::string& name,
+  static std::string words(double share, const std::string& name,
                                              const std::vector<data::Timing>& now,
-                                             const std::vector<data::Timing>& before, bool automatic = false) {
-    std::string all = regimen::detail::printed("regimen: training waits %.0f %% of its time for data", share * 100);
-    std::size_t slowest = now.size();
-    double longest = 0;
-    for (std::size_t i = 0; i < now.size(); ++i) {
-      const double seconds = now[i].seconds - (i < before.size() ? before[i].seconds : 0);
-      if (seconds > longest) {
-        longest = seconds;
-        slowest = i;
-      }
-    }
-    if (slowest < now.size()) {
-      const auto values = now[slowest].values - (slowest < before.size() ? before[slowest].values : 0);
-      all += " (" + name + "); the slowest stage is " + now[slowest].stage +
-             regimen::detail::printed(", %.3g us a value", longest / double(values > 0 ? values : 1) * 1e6);
-    } else {
-      all += ", from " + name;
-    }
-    return all + (automatic ? "; workers are added while processors are left: give it less work to do there\n"
-                            : "; give fit {.workers = data::automatic}, or less work to do there\n");
-  }
+                                             const std::vector<data::Timing>& before, bool automatic = false);
 
  private:
   bool speaks_, automatic_;
@@ -69,4 +45,8 @@ class InputMeter final {
 };
 
 }  // namespace regimen::train
+
+#if !REGIMEN_COMPILED
+#include <regimen/train/input_meter.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

@@ -4,7 +4,6 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/one_thread.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <mutex>
 #include <vector>
@@ -22,48 +21,22 @@ class SharedWeights final {
   std::uint64_t version = 0;
 
   /// Waits while the weights are written.
-  [[gnu::cold]] void join(OneThread& member) {
-    const std::lock_guard lock(mutex_);
-    members_.push_back(&member);
-  }
-  [[gnu::cold]] void leave(OneThread& member) {
-    const std::lock_guard lock(mutex_);
-    members_.erase(std::find(members_.begin(), members_.end(), &member));
-  }
+  [[gnu::cold]] void join(OneThread& member);
+  [[gnu::cold]] void leave(OneThread& member);
 
   /// `member` has another thread inside.
-  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(const char* who, OneThread::Admission admission) {
-    if (admission == OneThread::Admission::refused_by_writer)
-      throw Error(who, "weights that nobody writes", "another thread that writes them",
-                  "load them before the threads begin, or when they have ended");
-    refuse_second_thread(who, "Inference", "give each thread an Inference of its own, which share() makes");
-  }
+  [[noreturn, gnu::cold]] static void refuse(const char* who, OneThread::Admission admission);
 
   /// Inside all Inferences until the end of the scope.   failure   Error if another thread is in one of them
   class Writing final {
    public:
-    [[gnu::cold]] Writing(SharedWeights& weights, const char* who) : weights_(weights), lock_(weights.mutex_) {
-      entered_.reserve(weights_.members_.size());
-      for (OneThread* const member : weights_.members_) switch (member->enter(true)) {
-          case OneThread::Admission::entered:
-            entered_.push_back(member);
-            break;
-          case OneThread::Admission::was_inside:
-            break;
-          default:
-            leave();
-            throw Error(who, "no call of an Inference that reads these weights", "one in another thread",
-                        "let the threads end before, or load into another Inference that they share next");
-        }
-    }
+    [[gnu::cold]] Writing(SharedWeights& weights, const char* who);
     Writing(const Writing&) = delete;
     Writing& operator=(const Writing&) = delete;
     [[gnu::cold]] ~Writing() { leave(); }
 
    private:
-    void leave() {
-      for (OneThread* const member : entered_) member->leave();
-    }
+    void leave();
 
     SharedWeights& weights_;
     const std::lock_guard<std::recursive_mutex> lock_;  // recursive: names::load calls parameters_changed
@@ -76,4 +49,8 @@ class SharedWeights final {
 };
 
 }  // namespace regimen::train
+
+#if !REGIMEN_COMPILED
+#include <regimen/train/shared_weights.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,61 @@
+// regimen/core/error.ipp — the bodies of error.hpp.
+#pragma once
+
+#include <regimen/core/compiled.hpp>
+#include <regimen/core/error.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace regimen::detail {
+
+REGIMEN_INLINE std::string printable(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    auto byte = static_cast<unsigned char>(text[i]);
+    const bool is_wide =
+        byte == 0xC2 && i + 1 < text.size() && (static_cast<unsigned char>(text[i + 1]) & 0xE0) == 0x80;
+    if (byte >= 0x20 && byte != 0x7F && !is_wide) {
+      shown += text[i];
+      continue;
+    }
+    if (is_wide) byte = static_cast<unsigned char>(text[++i]);
+    constexpr std::string_view digits = "0123456789abcdef";
+    if (byte == 0) shown += "\\0";
+    else if (byte == '\n') shown += "\\n";
+    else if (byte == '\r') shown += "\\r";
+    else if (byte == '\t') shown += "\\t";
+    else (shown += "\\x") += {digits[byte >> 4], digits[byte & 15]};
+  }
+  return shown;
+}
+
+REGIMEN_INLINE std::string counted(std::size_t number, const char* noun) {
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
+REGIMEN_INLINE std::string words_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    return *error.what() == '\0' ? "an exception without words" : error.what();
+  } catch (...) { return "an exception that is no std::exception"; }
+}
+
+}  // namespace regimen::detail
+
+namespace regimen {
+
+REGIMEN_INLINE Error::Error(const std::string& where, const std::string& expected, const std::string& found,
+                            const std::string& cure, const std::string& table)
+    : std::runtime_error(
+          detail::printable(where + ": expected " + expected + ", found " + found + (cure.empty() ? "" : "; " + cure)) +
+          (table.empty() ? "" : "\n" + table)) {}
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0
