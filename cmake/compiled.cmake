@@ -12,6 +12,7 @@ if(NOT TARGET regimen_compiled)
   add_library(regimen_compiled STATIC EXCLUDE_FROM_ALL ${regimen_sources})
   add_library(regimen::compiled ALIAS regimen_compiled)
   target_link_libraries(regimen_compiled PUBLIC regimen::regimen)
-  target_compile_definitions(regimen_compiled PUBLIC REGIMEN_COMPILED=1)
+  # nvcc compiles what it includes: its host code has other flags.
+  target_compile_definitions(regimen_compiled PUBLIC $<$<COMPILE_LANGUAGE:CXX>:REGIMEN_COMPILED=1>)
   target_compile_options(regimen_compiled PRIVATE $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3>)
 endif()

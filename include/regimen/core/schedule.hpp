@@ -49,8 +49,9 @@ struct Schedule final {
     if (step < decay_from) return 1;
     if (step >= end) return floor;
     const double done = double(step - decay_from) / double(end - decay_from);
-    return shape == Shape::cosine ? floor + (1 - floor) * 0.5 * (1 + std::cos(3.14159265358979323846 * done))
-                                  : floor + (1 - floor) * (1 - done);
+    // std::fma: else a compiler's flags decide whether a product is rounded before it is added.
+    return shape == Shape::cosine ? std::fma((1 - floor) * 0.5, 1 + std::cos(3.14159265358979323846 * done), floor)
+                                  : std::fma(1 - floor, 1 - done, floor);
   }
 };
 
