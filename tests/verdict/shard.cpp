@@ -158,6 +158,10 @@ struct Uneven : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>, Repeat<6,
 static_assert(Composable<Uneven, Precision<bf16, fp32>, Communicator<Threads>>);
 static_assert(std::is_same_v<detail::broken_rules<Uneven, Precision<bf16, fp32>, Communicator<Threads>, Shard<ZeRO1>>,
                              boost::mp11::mp_list<rule::shard_cuts_even_units<Shard<ZeRO1>, Repeat<6, Norms>, false>>>);
+// Also before the search of a budget, whose plans cut units.
+static_assert(std::is_same_v<detail::broken_rules<Uneven, Precision<bf16, fp32>, Communicator<Threads>, Shard<ZeRO1>,
+                                                  Batch<1>, Checkpoint<Budget<1 << 20>>>,
+                             boost::mp11::mp_list<rule::shard_cuts_even_units<Shard<ZeRO1>, Repeat<6, Norms>, false>>>);
 // An error finds its owner at a Repeat, and in a branch of its block, moved to the host or not.
 template <std::uint64_t digits, class... Policies>
 using owner_in_uneven =

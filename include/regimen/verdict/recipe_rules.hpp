@@ -126,31 +126,49 @@ template <class Network, class Configuration>
 using offload_rule =
     rule::offload_moves_blocks<typename Configuration::checkpoint, moves_blocks<Network, Configuration>()>;
 
+// ---- all of them
+
+/// What trains, in groups and units, and how units are cut.
+template <class Network, class Configuration>
+constexpr auto rules_of_units() {
+  using Bound = typename Recipe<Network, Configuration>::Bound;
+  using Training = broken_of<typename training_rules<Network, Configuration, typename Configuration::freeze>::type>;
+  using Grouped = broken_of<typename group_rules<typename Configuration::optimizer::rule, Bound>::type>;
+  using Units = decltype(unit_rules<typename Configuration::shard, typename Configuration::checkpoint, Bound>());
+  if constexpr (!mp::mp_empty<Training>::value) return Training{};
+  else if constexpr (!mp::mp_empty<Grouped>::value) return Grouped{};
+  else if constexpr (!mp::mp_empty<Units>::value) return Units{};
+  else return slice_rules<typename Configuration::shard, Bound>();
+}
+/// A budget is searched by plans, which need units that can be cut: what comes before the search is asked without it.
+template <class Configuration>
+struct before_search {
+  using type = Configuration;
+};
+template <class Configuration>
+  requires(regimen::detail::has_budget<typename Configuration::checkpoint>)
+struct before_search<Configuration> : with_checkpoint<Configuration, Checkpoint<None>> {};
+
 template <class Network, class Configuration, bool trains>
 constexpr auto rules_of_bound_model() {
-  using Bound = typename std::conditional_t<trains, Recipe<Network, Configuration>,
-                                            InferenceRecipe<Network, Configuration>>::Bound;
+  using Plain = typename before_search<Configuration>::type;
+  using Bound =
+      typename std::conditional_t<trains, Recipe<Network, Plain>, InferenceRecipe<Network, Configuration>>::Bound;
   using Sets = typename set_rules<Bound>::type;
   if constexpr (!mp::mp_empty<Sets>::value) {
     return Sets{};
   } else if constexpr (!trains) {
     return machine_rules<Network, InferenceRecipe<Network, Configuration>, Configuration>();
+  } else if constexpr (regimen::detail::has_budget<typename Configuration::checkpoint> &&
+                       !mp::mp_empty<decltype(rules_of_units<Network, Plain>())>::value) {
+    return rules_of_units<Network, Plain>();
   } else if constexpr (!budget_rule<Network, Configuration>::holds) {
     return mp::mp_list<budget_rule<Network, Configuration>>{};
   } else if constexpr (!mp::mp_empty<cost_rules_t<Network, Configuration>>::value) {
     return cost_rules_t<Network, Configuration>{};
   } else {
-    using Training = typename training_rules<Network, Configuration, typename Configuration::freeze>::type;
-    using Units = decltype(unit_rules<typename Configuration::shard, typename Configuration::checkpoint,
-                                      typename Recipe<Network, Configuration>::Bound>());
-    using Slices =
-        decltype(slice_rules<typename Configuration::shard, typename Recipe<Network, Configuration>::Bound>());
-    using Grouped = typename group_rules<typename Configuration::optimizer::rule,
-                                         typename Recipe<Network, Configuration>::Bound>::type;
-    if constexpr (!mp::mp_empty<broken_of<Training>>::value) return broken_of<Training>{};
-    else if constexpr (!mp::mp_empty<broken_of<Grouped>>::value) return broken_of<Grouped>{};
-    else if constexpr (!mp::mp_empty<Units>::value) return Units{};
-    else if constexpr (!mp::mp_empty<Slices>::value) return Slices{};
+    using Units = decltype(rules_of_units<Network, Configuration>());
+    if constexpr (!mp::mp_empty<Units>::value) return Units{};
     else if constexpr (!offload_rule<Network, Configuration>::holds)
       return mp::mp_list<offload_rule<Network, Configuration>>{};
     else return machine_rules<Network, Recipe<Network, Configuration>, Configuration>();
