@@ -70,6 +70,19 @@ void check_plan(Findings& findings) {
   }
 }
 
+/// By how much a gradient changes when its weight moves by 1e-12 to 8e-12.
+inline double roundings(Subject& subject, const Place& place, std::size_t at, double gradient) {
+  double most = 0;
+  for (int i = 1; i <= 8; ++i) {
+    subject.nudge(at, i * 1e-12);
+    Outcome moved;
+    subject.loss_by_hand(place, &moved);
+    subject.nudge(at, -i * 1e-12);
+    most = (std::max)(most, std::abs(moved.values[at] - gradient));
+  }
+  return most;
+}
+
 /// Differences of the loss against gradients, at a few elements of all weights. The loss has kinks (Relu) and sharp
 /// bends (a norm of little), so that a gradient is right if it is the difference at one distance: a wrong one is so at
 /// none.
@@ -77,6 +90,9 @@ void check_plan(Findings& findings) {
 ///               largest gradient, which is not below 1e-2 of the norm; errors of calculus show as 1e-3 to 1. Norms of
 ///               few samples, one behind the other, make more of roundings (seed 6048: 4e-9 of a loss of 0.3): n, by which
 ///               losses differ that nothing else tells apart, is 18 n / 12 h of a slope; at most 1e-5 of the norm is allowed so
+///   roundings   a batch norm of equal rows gives each row a gradient of 316 times what comes in, and their sum should be 0:
+///               five of them, one behind the other, leave nothing but roundings (seed 300082: 832 where 1 is right). Such
+///               a gradient is another one as soon as a weight moves by 1e-12; a wrong term moves by as little as the weight
 inline void check_gradients(Case program, std::uint64_t seed, Findings& findings) {
   on_ranks(program.alone ? 0 : 1, program.maker, [&](Subject& subject, std::size_t, std::size_t) {
     const Place place{0, 0, 1, subject.batch, subject.capacity()};
@@ -125,6 +141,7 @@ inline void check_gradients(Case program, std::uint64_t seed, Findings& findings
         for (int i = 1; i <= 8; ++i) noise = (std::max)(noise, std::abs(loss(i * 1e-12) - loss(-i * 1e-12)));
         compare(noise);
       }
+      if (best > 1e-6 * norm + 1e-9 && best <= 2 * roundings(subject, place, at, gradients.values[at])) continue;
       findings.expect(best <= 1e-6 * norm + 1e-9, "gradient " + std::to_string(at) + " is " +
                                                       std::to_string(gradients.values[at]) + ", differences say " +
                                                       std::to_string(found) + " (norm " + std::to_string(norm) + ")");
