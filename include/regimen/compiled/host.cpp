@@ -19,7 +19,12 @@
 #include <regimen/optimizer/range.ipp>
 #include <regimen/program/check_ids.ipp>
 #include <regimen/program/plan.ipp>
+#include <regimen/state/background_save.ipp>
 #include <regimen/state/detail/safetensors_header.ipp>
+#include <regimen/state/parts.ipp>
+#include <regimen/state/safetensors.ipp>
+#include <regimen/state/sharded_file.ipp>
+#include <regimen/state/trainer_state.ipp>
 #include <regimen/train/callbacks.ipp>
 #include <regimen/train/expect.ipp>
 #include <regimen/train/fit_loop.ipp>
@@ -27,3 +32,4 @@
 #include <regimen/train/input_meter.ipp>
 #include <regimen/train/progress.ipp>
 #include <regimen/train/shared_weights.ipp>
+// SPDX-License-Identifier: Apache-2.0

@@ -1,18 +1,13 @@
 // regimen/state/convert.hpp — converts weights from one element type to another.
 #pragma once
 
-#include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/number.hpp>
 #include <regimen/state/safetensors.hpp>
 
 #include <bit>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <span>
-#include <string>
 #include <type_traits>
 
 namespace regimen::train {
@@ -49,35 +44,8 @@ void with_dtype(const safetensors::File& file, const safetensors::Tensor& tensor
     case safetensors::Dtype::BF16:
       return f(bf16{});
     default:
-      throw Error(file.path() + ", tensor \"" + tensor.name + "\"", "elements of type F64, F32, F16 or BF16",
-                  safetensors::name_of_dtype(tensor.dtype));
+      file.refuse_dtype(tensor);
   }
-}
-
-/// Checks a tensor before anything is copied: it exists, has floating-point numbers, and has this shape.
-inline const safetensors::Tensor& expect_numbers(const safetensors::File& file, const std::string& name,
-                                                 std::span<const std::size_t> shape) {
-  const safetensors::Tensor& found = file.tensor(name);
-  with_dtype(file, found, [](auto) {});
-  if (!std::equal(found.shape.begin(), found.shape.end(), shape.begin(), shape.end()))
-    throw Error(file.path() + ", tensor \"" + name + "\"", "shape " + safetensors::shape_text(shape),
-                safetensors::shape_text(found.shape), "was the file written by another model?");
-  return found;
-}
-
-/// to[i] = from[i] in the type of `to`, rounded once; with columns > 0: to is the transpose of
-/// from, which has this many columns.
-template <class To>
-void copy_converted(const safetensors::File& file, const safetensors::Tensor& from, std::span<To> to,
-                    std::size_t columns = 0) {
-  with_dtype(file, from, [&]<class From>(From) {
-    const std::size_t rows = columns == 0 ? 0 : to.size() / columns;
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      From x{};  // tensors in files of other programs may be unaligned
-      std::memcpy(&x, from.bytes.data() + i * sizeof(From), sizeof(From));
-      to[columns == 0 ? i : i % columns * rows + i / columns] = rounded<To>(x);
-    }
-  });
 }
 
 }  // namespace regimen::train

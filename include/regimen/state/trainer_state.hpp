@@ -2,14 +2,14 @@
 #pragma once
 
 #include <regimen/comm/agreement.hpp>
-#include <regimen/core/error.hpp>
-#include <regimen/core/finite.hpp>
+#include <regimen/core/atomic_file.hpp>  // behind_links
+#include <regimen/data/batching.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/state/background_save.hpp>
 #include <regimen/state/parts.hpp>
+#include <regimen/state/patience.hpp>
 #include <regimen/state/safetensors.hpp>
 
-#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -17,22 +17,40 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace regimen::train {
 
 /// In a file `<name>` is a weight and `optimizer.<state>.<name>` its optimizer state. Everything else that exact
 /// resumption needs is in the metadata, under "regimen.".
-[[gnu::cold]] inline std::string state_name(const char* state, const std::string& name) {
-  return std::string("optimizer.") + state + "." + name;
-}
+[[gnu::cold]] std::string state_name(const char* state, const std::string& name);
+[[gnu::cold]] std::vector<std::size_t> shape_of(const Parameter& parameter);
 
-[[gnu::cold]] inline std::vector<std::size_t> shape_of(const Parameter& parameter) {
-  return {parameter.extents.begin(), parameter.extents.begin() + parameter.rank};
-}
+/// Throws Error unless a state can be saved now.
+[[gnu::cold]] void expect_finished(const char* who, bool is_in_average, bool is_between_steps);
 
-/// Doubles are saved as their 64 bits, so that they are restored exactly.
-[[gnu::cold]] inline std::string bits_of(double value) { return std::to_string(std::bit_cast<std::uint64_t>(value)); }
+/// What the metadata of a state say besides the names of its parts.
+struct SavedNumbers final {
+  std::uint64_t step = 0, seed = 0, updates = 0, skipped = 0, finite_streak = 0;
+  double loss_scale = 1;
+  bool moves_loss_scale = false;  // the policy moves it; else it keeps its own
+  DataPlace place{};
+  Patience patience{};
+
+  ///   path_text, decay_text   of StateAccess      evaluated   NaN: the state is not of an evaluation
+  [[gnu::cold]] std::map<std::string, std::string> metadata(const std::string& path_text, const std::string& decay_text,
+                                                            double evaluated) const;
+  /// Of the file `path`.
+  [[gnu::cold]] void read(const std::string& path, const std::map<std::string, std::string>& metadata,
+                          std::uint64_t batch);
+};
+
+/// Says so if the file was written by a run with another path_text; that weight decay reaches a parameter now, or not, and
+/// did not, or did, in the run that wrote the file.
+[[gnu::cold]] void say_path(const std::string& path, const std::map<std::string, std::string>& metadata,
+                            const std::string& path_text);
+[[gnu::cold]] void say_decay(const std::string& path, const std::string& name, bool decays);
 
 /// Opens a Trainer for the library's own functions; programs have no use for it.
 struct Inside final {
@@ -76,9 +94,7 @@ struct StateAccess {
   }
 
   static void expect_finished_step(const Session& session, const char* who) {
-    if (session.is_in_average())
-      throw Error(who, "a call outside of with_average", "one inside of it", "save_average writes the averages");
-    if (!session.is_between_steps()) throw Error(who, "a finished step", "a step that has begun", "call apply first");
+    expect_finished(who, session.is_in_average(), session.is_between_steps());
   }
 
   /// One rank writes one file. Several ranks write a part each, then rank 0 the index; until that is in place, the
@@ -90,9 +106,8 @@ struct StateAccess {
     session.guarded([&] {  // the other ranks wait for this rank's part
       const StateFiles files = files_of(session, path);
       try {
-        files.write_own(
-            [&] { comm::barrier(session.control()); });  // all bytes are on the disk: no rank will lack room
-        comm::barrier(session.control());                // all parts are there
+        files.write_own(session.control());
+        comm::barrier(session.control());  // all parts are there
         files.finish();
       } catch (...) {
         files.clean(true);
@@ -256,32 +271,22 @@ struct StateAccess {
 
   [[gnu::cold]] static std::map<std::string, std::string> metadata_of(Session& session) {
     const Scalars s = session.scalars();
-    std::map<std::string, std::string> metadata{
-        {"format", "pt"},
-        {"regimen.version", "1"},
-        {"regimen.step", std::to_string(session.steps_done)},
-        {"regimen.epoch",
-         std::to_string(session.place.epoch)},  // of the data; all ranks together have used this many of its samples
-        {"regimen.samples", std::to_string(session.place.samples)},
-        {"regimen.run", std::to_string(session.place.run)},
-        {"regimen.seed", std::to_string(session.seed)},
-        {"regimen.updates", std::to_string(s.updates)},
-        {"regimen.skipped", std::to_string(s.skipped)},
-        {"regimen.finite_streak", std::to_string(s.finite_streak)},
-        {"regimen.loss_scale", bits_of(s.loss_scale)},
-        {"regimen.loss_scale_moves", moves_loss_scale ? "1" : "0"},
-        {"regimen.path", path_text()},
-        {"regimen.decays", decay_text(session)}};
-    if (session.place.batches != 0) metadata["regimen.batches"] = std::to_string(session.place.batches);
-    if (session.patience.is_kept) {  // the state of fit's patience; a loop by hand has none
-      metadata["regimen.best"] = bits_of(session.patience.best);
-      metadata["regimen.without_gain"] = std::to_string(session.patience.without_gain);
-      metadata["regimen.validated_at"] = std::to_string(session.patience.validated_at);
-    }
-    if (!is_nan(session.evaluated)) metadata["regimen.evaluated"] = bits_of(session.evaluated);
-    return metadata;
+    const SavedNumbers numbers{.step = session.steps_done,
+                               .seed = session.seed,
+                               .updates = s.updates,
+                               .skipped = s.skipped,
+                               .finite_streak = s.finite_streak,
+                               .loss_scale = s.loss_scale,
+                               .moves_loss_scale = moves_loss_scale,
+                               .place = session.place,
+                               .patience = session.patience};
+    return numbers.metadata(path_text(), decay_text(session), session.evaluated);
   }
 };
 
 }  // namespace regimen::train
+
+#if !REGIMEN_COMPILED
+#include <regimen/state/trainer_state.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

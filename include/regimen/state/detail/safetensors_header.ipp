@@ -2,12 +2,16 @@
 #pragma once
 
 #include <regimen/core/compiled.hpp>
+#include <regimen/core/error.hpp>
 #include <regimen/core/json.hpp>
 #include <regimen/state/detail/safetensors_header.hpp>
+
+#include <zlib.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -17,7 +21,104 @@
 #include <utility>
 #include <vector>
 
-namespace regimen::safetensors::detail {
+namespace regimen::safetensors {
+
+REGIMEN_INLINE std::string shape_text(std::span<const std::size_t> shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i > 0) text += ", ";
+    text += std::to_string(shape[i]);
+  }
+  return text + "]";
+}
+
+namespace detail {
+
+using Pointers = std::vector<const Tensor*>;  // tensors that others keep
+
+inline constexpr std::size_t most_header_bytes = 100'000'000;  // the reference implementation's limit
+inline constexpr const char* checksum_key = "crc32";
+inline constexpr const char* damaged = "the file is damaged, cut off, or no safetensors file";
+
+/// All orders are one function, as sorting is much code.
+[[gnu::cold]] inline Pointers in_order(Pointers tensors, bool (*is_before)(const Tensor&, const Tensor&)) {
+  std::sort(tensors.begin(), tensors.end(),
+            [is_before](const Tensor* a, const Tensor* b) { return is_before(*a, *b); });
+  return tensors;
+}
+[[gnu::cold]] inline bool is_before_by_name(const Tensor& a, const Tensor& b) { return a.name < b.name; }
+[[gnu::cold]] inline Pointers pointers(std::span<const Tensor> tensors) {
+  Pointers all;
+  for (const Tensor& tensor : tensors) all.push_back(&tensor);
+  return all;
+}
+[[gnu::cold]] inline Pointers by_name(std::span<const Tensor> tensors) {
+  return in_order(pointers(tensors), is_before_by_name);
+}
+/// A tensor whose name another one has, too; or null.
+[[gnu::cold]] inline const Tensor* name_of_two(const Pointers& by_name) {
+  for (std::size_t i = 1; i < by_name.size(); ++i)
+    if (by_name[i]->name == by_name[i - 1]->name) return by_name[i];
+  return nullptr;
+}
+
+[[gnu::cold]] inline std::string checksum_key_of(const Tensor& tensor) {
+  return std::string(checksum_key) + "." + tensor.name;
+}
+[[gnu::cold]] inline bool is_checksum(std::string_view key) {
+  return key == checksum_key || key.substr(0, 6) == "crc32.";
+}
+
+/// CRC-32 (zlib's, IEEE 802.3), as eight hexadecimal digits.   heard   is called with the bytes of each part
+[[gnu::cold]] inline std::string checksum(const Tensor& tensor, const std::function<void(std::size_t)>& heard = {}) {
+  unsigned long sum = 0;
+  tensor.for_each_piece([&](std::span<const std::byte> piece) {
+    while (!piece.empty()) {
+      const std::size_t some = (std::min)(piece.size(), std::size_t{1} << 24);
+      sum = ::crc32_z(sum, reinterpret_cast<const unsigned char*>(piece.data()), some);
+      piece = piece.subspan(some);
+      if (heard) heard(some);
+    }
+  });
+  std::string text(8, '0');
+  for (std::size_t i = 0; i < 8; ++i) text[i] = "0123456789abcdef"[sum >> (28 - 4 * i) & 15];
+  return text;
+}
+[[gnu::cold]] inline std::string checksum(std::span<const std::byte> bytes) {
+  Tensor tensor;
+  tensor.bytes = bytes;
+  return checksum(tensor);
+}
+
+/// The checksum of the header's contents without itself, independent of the JSON text: tensors by name; the length of
+/// each value precedes it.
+[[gnu::cold]] inline std::string header_checksum(Pointers tensors, const std::map<std::string, std::string>& metadata) {
+  std::string all;
+  const auto add = [&all](std::string_view text) {
+    all += std::to_string(text.size());
+    all += ':';
+    all += text;
+  };
+  for (const Tensor* const tensor : in_order(std::move(tensors), is_before_by_name)) {
+    add(tensor->name);
+    add(name_of_dtype(tensor->dtype));
+    add(shape_text(tensor->shape));
+    add(std::to_string(tensor->byte_count()));
+  }
+  for (const auto& [key, value] : metadata) {
+    if (key != checksum_key) add(key), add(value);
+  }
+  return checksum(std::as_bytes(std::span(all)));
+}
+
+/// Bytes of a shape; nullopt if the product does not fit 64 bits.
+[[gnu::cold]] inline std::optional<std::size_t> bytes_of(Dtype dtype, std::span<const std::size_t> shape) {
+  std::size_t product = bytes_of_dtype(dtype);
+  for (const std::size_t extent : shape) {
+    if (__builtin_mul_overflow(product, extent, &product)) return std::nullopt;
+  }
+  return product;
+}
 
 using regimen::detail::JsonReader;
 
@@ -92,8 +193,9 @@ using regimen::detail::JsonReader;
   }
 }
 
-REGIMEN_INLINE void parse_header(const std::string& path, std::span<const std::byte> file, std::vector<Tensor>& tensors,
-                                 std::map<std::string, std::string>& metadata) {
+/// Fills `tensors`, in the order of their data, and `metadata` (with its checksums).
+[[gnu::cold]] inline void parse_header(const std::string& path, std::span<const std::byte> file,
+                                       std::vector<Tensor>& tensors, std::map<std::string, std::string>& metadata) {
   const std::string where = path + ", header";
   if (file.size() < 8) throw Error(where, "at least 8 bytes", std::to_string(file.size()), damaged);
   std::uint64_t length = 0;
@@ -142,7 +244,9 @@ REGIMEN_INLINE void parse_header(const std::string& path, std::span<const std::b
                 damaged);
 }
 
-REGIMEN_INLINE Pointers lay_out(const std::string& path, std::span<const Tensor> tensors) {
+/// The tensors in the order of the file: widest elements first, then by name, like the reference implementation. Checks
+/// the caller's tensors.
+[[gnu::cold]] inline Pointers lay_out(const std::string& path, std::span<const Tensor> tensors) {
   if (const Tensor* const twice = name_of_two(by_name(tensors)))
     throw Error(place_of(path, twice->name) + " to write", "a name of its own", "one that is taken", "rename it");
   for (const Tensor& tensor : tensors) {
@@ -166,8 +270,10 @@ REGIMEN_INLINE Pointers lay_out(const std::string& path, std::span<const Tensor>
   if (!regimen::detail::append_json(to, plain)) throw Error(where, expected, "other bytes in \"" + plain + "\"");
 }
 
-REGIMEN_INLINE std::string write_header(const std::string& path, const Pointers& tensors,
-                                        std::map<std::string, std::string> metadata) {
+/// The header's text for tensors in the order of the file, padded with spaces so that data
+/// begin at a multiple of 64 bytes.
+[[gnu::cold]] inline std::string write_header(const std::string& path, const Pointers& tensors,
+                                              std::map<std::string, std::string> metadata) {
   for (const auto& [key, value] : metadata) {
     if (is_checksum(key))
       throw Error(path + ", metadata to write", "keys other than crc32 and crc32.*, which hold checksums",
@@ -208,8 +314,9 @@ REGIMEN_INLINE std::string write_header(const std::string& path, const Pointers&
   return text;
 }
 
-REGIMEN_INLINE std::map<std::string, std::string> parse_index(const std::string& path,
-                                                              std::span<const std::byte> file) {
+/// The file of each tensor, from the text of an index (state/sharded_file.hpp); and that text.
+[[gnu::cold]] inline std::map<std::string, std::string> parse_index(const std::string& path,
+                                                                    std::span<const std::byte> file) {
   using Kind = JsonReader::Kind;
   if (file.size() > most_header_bytes)
     throw Error(path, "an index of at most 100000000 bytes", std::to_string(file.size()), damaged);
@@ -239,8 +346,8 @@ REGIMEN_INLINE std::map<std::string, std::string> parse_index(const std::string&
   return files;
 }
 
-REGIMEN_INLINE std::string write_index(const std::string& path, const std::map<std::string, std::string>& files,
-                                       std::size_t bytes) {
+[[gnu::cold]] inline std::string write_index(const std::string& path, const std::map<std::string, std::string>& files,
+                                             std::size_t bytes) {
   std::string text = "{\"metadata\":{\"total_size\":" + std::to_string(bytes) + "},\"weight_map\":{";
   const auto add = [&](const std::string& plain) {
     append_quoted(text, plain, path + ", index to write", "names in UTF-8");
@@ -254,5 +361,7 @@ REGIMEN_INLINE std::string write_index(const std::string& path, const std::map<s
   return text + "}}\n";
 }
 
-}  // namespace regimen::safetensors::detail
+}  // namespace detail
+
+}  // namespace regimen::safetensors
 // SPDX-License-Identifier: Apache-2.0
