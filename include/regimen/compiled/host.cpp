@@ -16,8 +16,11 @@
 #include <regimen/data/text.ipp>
 #include <regimen/data/token_file.ipp>
 #include <regimen/data/window.ipp>
+#include <regimen/engine/rank_trace.ipp>
+#include <regimen/engine/timed.ipp>
 #include <regimen/optimizer/range.ipp>
 #include <regimen/program/check_ids.ipp>
+#include <regimen/program/parameters.ipp>
 #include <regimen/program/plan.ipp>
 #include <regimen/state/background_save.ipp>
 #include <regimen/state/detail/safetensors_header.ipp>

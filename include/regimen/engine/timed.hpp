@@ -1,22 +1,16 @@
 // regimen/engine/timed.hpp — wraps an engine and measures each operation.
 #pragma once
 
-#include <regimen/core/atomic_file.hpp>
-#include <regimen/core/printed.hpp>
 #include <regimen/core/weights.hpp>
 #include <regimen/engine/engine.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <time.h>
 
 namespace regimen {
 
@@ -61,17 +55,7 @@ struct OperationShape {
   }
 
   /// "768x128x512 NT": rows, columns, inner extent, and N or T for each factor.
-  std::string text() const {
-    std::string text;
-    for (std::size_t i = 0; i < rank; ++i) {
-      if (i > 0) text += 'x';
-      text += std::to_string(extents[i]);
-    }
-    if (rank == 3) text += transpose_a ? (transpose_b ? " TT" : " TN") : (transpose_b ? " NT" : " NN");
-    if (causal) text += " causal";
-    if (add) text += " +=";
-    return text;
-  }
+  std::string text() const;
 };
 
 /// All calls of one operation with one shape in one phase. Seconds are measured; flops and
@@ -85,9 +69,7 @@ struct OperationTime {
 
   double gigaflops() const { return seconds > 0 ? flops / seconds * 1e-9 : 0; }  // Gflop/s
   double gigabytes() const { return seconds > 0 ? bytes / seconds * 1e-9 : 0; }  // GB/s
-  const char* phase_name() const {
-    return std::array{"forward", "backward", "update"}[static_cast<std::size_t>(phase)];
-  }
+  const char* phase_name() const;
 };
 
 /// A collective as its rank's main thread sees it: started, and awaited later. Seconds of CLOCK_MONOTONIC.
@@ -106,7 +88,7 @@ struct CollectiveTime {
   std::size_t ticket = 0, bytes = 0, before = 0, before_wait = 0;
   double started = 0, awaited = 0, ended = 0;
 
-  const char* name() const { return std::array{"gather", "reduce", "exchange"}[static_cast<std::size_t>(kind)]; }
+  const char* name() const;
   std::size_t operations_beside() const { return before_wait - before; }
 };
 
@@ -123,9 +105,7 @@ struct CopyTime {
   std::size_t calls = 0, bytes = 0;
   double seconds = 0, fastest = 0;
 
-  const char* name() const {
-    return std::array{"upload", "download", "feed", "offload", "fetch"}[static_cast<std::size_t>(kind)];
-  }
+  const char* name() const;
   double gigabytes() const { return seconds > 0 ? double(bytes) / seconds * 1e-9 : 0; }  // GB/s
 };
 
@@ -144,133 +124,40 @@ class OperationTimes {
   static constexpr std::size_t trace_limit = 1u << 16;
 
   void add(const char* name, op::Phase phase, const OperationShape& shape, const Cost& cost, double began,
-           double seconds) {
-    if (operations_ == 0) origin_ = began;
-    const std::size_t row = row_of(name, phase, shape);
-    OperationTime& time = rows_[row];
-    time.fastest = time.calls == 0 || seconds < time.fastest ? seconds : time.fastest;
-    ++time.calls;
-    time.seconds += seconds;
-    time.flops += cost.flops;
-    time.bytes += cost.bytes;
-    seconds_ += seconds;
-    if (events_.size() < trace_limit) events_.push_back({row, began, seconds});
-    else events_[operations_ % trace_limit] = {row, began, seconds};
-    ++operations_;
-  }
-  void clear() { *this = OperationTimes{}; }
+           double seconds);
+  void clear();
+  static double now();  // seconds of CLOCK_MONOTONIC
 
   /// `seconds`: the duration of the start, which counts as waiting, too.
-  void start(CollectiveTime collective, double seconds) {
-    collective.before = operations_;
-    waited_[static_cast<std::size_t>(collective.phase)] += seconds;
-    if (collectives_.size() < trace_limit) collectives_.push_back(collective);
-    else collectives_[started_ % trace_limit] = collective;
-    ++started_;
-  }
+  void start(CollectiveTime collective, double seconds);
   /// Ends all collectives up to this ticket: they run in the order of their starts.
-  void await(std::size_t ticket, op::Phase phase, double began, double ended) {
-    waited_[static_cast<std::size_t>(phase)] += ended - began;
-    for (; timed_ < started_; ++timed_) {
-      CollectiveTime& collective = collectives_[timed_ % trace_limit];
-      if (collective.ticket > ticket) break;
-      collective.before_wait = operations_;
-      collective.awaited = began;
-      collective.ended = ended;
-    }
-  }
+  void await(std::size_t ticket, op::Phase phase, double began, double ended);
 
-  void copy(CopyTime::Kind kind, std::size_t bytes, double seconds) {
-    CopyTime& time = copies_[static_cast<std::size_t>(kind)];
-    time.kind = kind;
-    time.fastest = time.calls == 0 || seconds < time.fastest ? seconds : time.fastest;
-    ++time.calls;
-    time.bytes += bytes;
-    time.seconds += seconds;
-  }
-  std::vector<CopyTime> copies() const {
-    std::vector<CopyTime> found;
-    for (const CopyTime& time : copies_)
-      if (time.calls > 0) found.push_back(time);
-    return found;
-  }
+  void copy(CopyTime::Kind kind, std::size_t bytes, double seconds);
+  std::vector<CopyTime> copies() const;
 
   struct Event {
     std::size_t row;
     double began, seconds;
   };
-  std::vector<Event> events() const { return in_order(events_, operations_); }
+  std::vector<Event> events() const;
   const std::vector<OperationTime>& unsorted_rows() const { return rows_; }
-  std::vector<CollectiveTime> collectives() const { return in_order(collectives_, started_); }
+  std::vector<CollectiveTime> collectives() const;
   double waited(op::Phase phase) const { return waited_[static_cast<std::size_t>(phase)]; }
 
   std::size_t operations() const { return operations_; }
   double seconds() const { return seconds_; }
-  std::vector<OperationTime> rows() const {
-    std::vector<OperationTime> sorted = rows_;
-    std::sort(sorted.begin(), sorted.end(),
-              [](const OperationTime& a, const OperationTime& b) { return a.seconds > b.seconds; });
-    return sorted;
-  }
+  std::vector<OperationTime> rows() const;
 
-  std::string table() const {
-    std::string text = detail::printed("%zu operations, %.3f ms\n%10s %6s %7s %9s %9s %9s  operation\n", operations_,
-                                       seconds_ * 1e3, "ms", "share", "calls", "fastest us", "Gflop/s", "GB/s");
-    for (const OperationTime& row : rows()) {
-      text += detail::printed("%10.3f %5.1f%% %7zu %10.2f %9.1f %9.1f  %-8s %s %s\n", row.seconds * 1e3,
-                              seconds_ > 0 ? 100 * row.seconds / seconds_ : 0.0, row.calls, row.fastest * 1e6,
-                              row.gigaflops(), row.gigabytes(), row.phase_name(), row.name, row.shape.text().c_str());
-    }
-    const std::vector<CopyTime> all = copies();
-    if (!all.empty()) text += "copies between host and engine, besides\n";
-    for (const CopyTime& time : all) {
-      text += detail::printed("%10.3f %6s %7zu %10.2f %9s %9.1f  %-8s %zu bytes\n", time.seconds * 1e3, "", time.calls,
-                              time.fastest * 1e6, "", time.gigabytes(), time.name(), time.bytes);
-    }
-    return text;
-  }
+  std::string table() const;
 
   /// The trace as JSON: complete events ("ph": "X"), microseconds since the first call.
-  std::string trace() const {
-    std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
-    const std::vector<Event> latest = events();
-    for (std::size_t i = 0; i < latest.size(); ++i) {
-      const Event& event = latest[i];
-      const OperationTime& row = rows_[event.row];
-      const double calls = double(row.calls);
-      text += detail::printed(
-          "%s\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":%.3f,\"dur\":%.3f,"
-          "\"args\":{\"shape\":\"%s\",\"flops\":%.0f,\"bytes\":%.0f}}",
-          i == 0 ? "" : ",", row.name, row.phase_name(), (event.began - origin_) * 1e6, event.seconds * 1e6,
-          row.shape.text().c_str(), row.flops / calls, row.bytes / calls);
-    }
-    text += "\n]}\n";
-    return text;
-  }
+  std::string trace() const;
   /// failure   Error: the system's reason
-  void write_trace(const std::string& path) const {
-    const std::string text = trace();
-    detail::AtomicFile file(path);
-    file.write(std::as_bytes(std::span(text)));
-    file.commit();
-  }
+  void write_trace(const std::string& path) const;
 
  private:
-  /// The elements of a ring that may be full, the oldest first.
-  template <class T>
-  static std::vector<T> in_order(const std::vector<T>& ring, std::size_t added) {
-    std::vector<T> ordered = ring;
-    if (added > ring.size())
-      std::rotate(ordered.begin(), ordered.begin() + static_cast<std::ptrdiff_t>(added % trace_limit), ordered.end());
-    return ordered;
-  }
-
-  std::size_t row_of(const char* name, op::Phase phase, const OperationShape& shape) {
-    for (std::size_t i = 0; i < rows_.size(); ++i)
-      if (rows_[i].phase == phase && rows_[i].shape == shape && std::strcmp(rows_[i].name, name) == 0) return i;
-    rows_.push_back({name, phase, shape});
-    return rows_.size() - 1;
-  }
+  std::size_t row_of(const char* name, op::Phase phase, const OperationShape& shape);
 
   std::vector<OperationTime> rows_;
   std::vector<Event> events_;                // a ring once it is full
@@ -379,14 +266,14 @@ class Timed : public Engine {
     collective.started = began;
     times.start(collective, seconds);
   }
-  static double now() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
-  }
+  static double now() { return OperationTimes::now(); }
 
   std::size_t small_ = no_ticket;  // the last small collective, recorded apart from those of tensors
 };
 
 }  // namespace regimen
+
+#if !REGIMEN_COMPILED
+#include <regimen/engine/timed.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0
