@@ -23,7 +23,7 @@ set(train      core comm data engine loss optimizer policy program rule state ve
 set(models     core layer rule state)
 set(watch      comm core program rule state train)
 set(tune       comm core data rule state train watch)   # comm: how a forked process computes
-set(compiled   comm core data engine optimizer program state train)  # the sources of a library
+set(compiled   comm core data engine optimizer program state train watch)  # the sources of a library
 # Other folders include only these headers of engine/: the concept, and the plan. A Device selects an engine; the user includes
 # its header.
 set(engines_for_all engine/engine.hpp engine/plan/engine.hpp engine/plan/devices.hpp)

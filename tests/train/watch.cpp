@@ -11,6 +11,7 @@
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/optimizer/split.hpp>
 #include <regimen/train/trainer.hpp>
+#include <regimen/watch/chart.hpp>
 #include <regimen/watch/checkpoints.hpp>
 #include <regimen/watch/find_rate.hpp>
 #include <regimen/watch/history.hpp>

@@ -35,4 +35,13 @@
 #include <regimen/train/input_meter.ipp>
 #include <regimen/train/progress.ipp>
 #include <regimen/train/shared_weights.ipp>
+#include <regimen/watch/checkpoints.ipp>
+#include <regimen/watch/events.ipp>
+#include <regimen/watch/find_rate.ipp>
+#include <regimen/watch/history.ipp>
+#include <regimen/watch/measurement.ipp>
+#include <regimen/watch/report.ipp>
+#include <regimen/watch/run_text.ipp>
+#include <regimen/watch/tensorboard.ipp>
+#include <regimen/watch/text.ipp>
 // SPDX-License-Identifier: Apache-2.0

@@ -1,30 +1,18 @@
 // regimen/watch/checkpoints.hpp — saves the state of a run every so often, the last few and the best.
 #pragma once
 
-#include <regimen/core/atomic_file.hpp>
-#include <regimen/core/error.hpp>
-#include <regimen/core/file.hpp>
 #include <regimen/core/finite.hpp>
-#include <regimen/core/say.hpp>
-#include <regimen/state/parts.hpp>
 #include <regimen/state/trainer_state.hpp>
 #include <regimen/train/result.hpp>
 #include <regimen/watch/run_text.hpp>
-#include <regimen/watch/text.hpp>
 
 #include <algorithm>
-#include <bit>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <filesystem>
-#include <iterator>
 #include <limits>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -61,15 +49,7 @@ struct CheckpointsOptions final {
 /// failure  as save_in_background: an error in writing is thrown at the next state, or at the end of fit
 class Checkpoints final {
  public:
-  explicit Checkpoints(std::string folder, const CheckpointsOptions& options)
-      : folder_(std::move(folder)), options_(options) {
-    if (options.every == 0 && !options.best)
-      throw Error("Checkpoints", "every of at least 1, or best", "neither", "write {.every = 500}");
-    if (options.keep == 0) throw Error("Checkpoints, keep", "at least 1 state", "0");
-    std::error_code failed;
-    std::filesystem::create_directories(folder_, failed);
-    if (failed) throw Error(folder_, "a folder, or a name where one can be made", failed.message());
-  }
+  explicit Checkpoints(std::string folder, const CheckpointsOptions& options);
 
   template <class Trainer>
   void operator()(Trainer& trainer, const StepResult& step) {
@@ -101,10 +81,7 @@ class Checkpoints final {
   }
 
   /// The file of the state with the highest step in a folder; empty if there is none.
-  static std::string newest(const std::string& folder) {
-    const std::vector<std::uint64_t> found = steps_in(folder);
-    return found.empty() ? std::string() : file_in(folder, found.back());
-  }
+  static std::string newest(const std::string& folder);
   std::string best_file() const { return folder_ + "/best.safetensors"; }
   /// The least loss so far, of earlier runs to this folder, too; infinite if there is none.
   double best_loss() const { return best_; }
@@ -122,21 +99,8 @@ class Checkpoints final {
     double& evaluated;
   };
 
-  static std::string file_in(const std::string& folder, std::uint64_t step) {
-    return folder + "/" + std::string(prefix) + std::to_string(step) + std::string(suffix);
-  }
-  static std::vector<std::uint64_t> steps_in(const std::string& folder) {
-    std::vector<std::uint64_t> found;
-    for (const std::string& name : detail::names_in(folder)) {
-      if (!name.starts_with(prefix) || !name.ends_with(suffix)) continue;
-      std::uint64_t step = 0;
-      const char *const first = name.data() + prefix.size(), *const last = name.data() + name.size() - suffix.size();
-      const auto [stopped, wrong] = std::from_chars(first, last, step);
-      if (wrong == std::errc{} && stopped == last && first != last) found.push_back(step);
-    }
-    std::sort(found.begin(), found.end());
-    return found;
-  }
+  static std::string file_in(const std::string& folder, std::uint64_t step);
+  static std::vector<std::uint64_t> steps_in(const std::string& folder);
 
   bool is_due(const StepResult& step) const { return options_.every != 0 && step.step % options_.every == 0; }
 
@@ -148,48 +112,13 @@ class Checkpoints final {
     if (before != none && before <= since) return;
     finish(trainer);
     const bool first = trainer.rank() == 0;
-    best_ = std::numeric_limits<double>::infinity();
-    std::uint64_t latest = 0;
-    if (options_.best && detail::exists(best_file())) {
-      const auto metadata = train::SavedState::metadata_of(best_file());
-      if (!metadata.contains("regimen.evaluated"))
-        throw Error(best_file(), "the state of an evaluation, which Checkpoints has saved", "another file",
-                    "give it another name");
-      best_ = std::bit_cast<double>(train::whole_number(best_file(), metadata, "regimen.evaluated"));
-      latest = train::whole_number(best_file(), metadata, "regimen.step");
-      if (first) detail::write_text(folder_ + "/best.txt", best_text(latest));  // a killed run may not have written it
-    }
-    states_ = steps_in(folder_);
-    if (!states_.empty()) latest = (std::max)(latest, states_.back());
-    if (since == 0 && latest > 0)
-      throw Error(folder_, "a folder without states, for a run that begins anew",
-                  "a state of step " + std::to_string(latest), "load it first, or give another folder");
-    const auto later = std::upper_bound(states_.begin(), states_.end(), since);
-    if (first) set_aside(since, std::span(later, states_.end()));
-    states_.erase(later, states_.end());
+    look(since, first);
     if (first) add_to_run_text(run_text(trainer, options_.note, since));
   }
-  void set_aside(std::uint64_t since, std::span<const std::uint64_t> steps) const {
-    if (steps.empty()) return;
-    const auto numbered = [&](std::size_t k) { return folder_ + "/abandoned-" + std::to_string(k); };
-    std::size_t k = 1;
-    while (detail::exists(numbered(k))) ++k;
-    std::error_code failed;
-    std::filesystem::create_directory(numbered(k), failed);
-    if (failed) throw Error(numbered(k), "a name where a folder can be made", failed.message());
-    std::string moved;
-    for (const std::uint64_t step : steps) {
-      train::SavedState::move(file_in(folder_, step), numbered(k));
-      moved += (moved.empty() ? "" : ", ") + std::to_string(step);
-    }
-    detail::say("regimen: " + folder_ + ": the run continues from step " + std::to_string(since) + "; later states (" +
-                moved + ") are now in " + numbered(k) + "\n");
-  }
-  void add_to_run_text(const std::string& text) const {
-    const std::string path = folder_ + "/run.txt", earlier = detail::read_if_there(path).value_or("");
-    detail::write_text(path, earlier.empty() ? text : earlier + "\n----\n\n" + text);
-  }
-  std::string best_text(std::uint64_t step) const { return detail::text_of(best_) + " " + std::to_string(step) + "\n"; }
+  void look(std::uint64_t since, bool first);
+  void set_aside(std::uint64_t since, std::span<const std::uint64_t> steps) const;
+  void add_to_run_text(const std::string& text) const;
+  std::string best_text(std::uint64_t step) const;
 
   /// step   none: the best state
   template <class Trainer>
@@ -208,22 +137,9 @@ class Checkpoints final {
   void finish(Trainer& trainer) {
     if (!std::exchange(saves_, false)) return;
     trainer.finish_saving();
-    const std::uint64_t saved = std::exchange(pending_, none);
-    const bool first = trainer.rank() == 0;
-    if (saved == none) {
-      if (first) detail::write_text(folder_ + "/best.txt", pending_best_);
-      return;
-    }
-    std::erase(states_, saved);
-    states_.push_back(saved);
-    while (states_.size() > options_.keep) {
-      const std::string path = file_in(folder_, states_.front());
-      states_.erase(states_.begin());
-      if (!first) continue;
-      std::remove(path.c_str());
-      train::SavedState::remove_parts_before(path, none);
-    }
+    settle(trainer.rank() == 0);
   }
+  void settle(bool first);
 
   std::string folder_;
   CheckpointsOptions options_;
@@ -236,4 +152,8 @@ class Checkpoints final {
 };
 
 }  // namespace regimen
+
+#if !REGIMEN_COMPILED
+#include <regimen/watch/checkpoints.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

@@ -3,7 +3,6 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
-#include <regimen/core/printed.hpp>
 #include <regimen/core/refused.hpp>
 #include <regimen/program/groups.hpp>
 #include <regimen/state/patience.hpp>
@@ -27,31 +26,9 @@ struct RateSweep final {
 
   /// The losses, each averaged with those before it: weights 1 - share, falling by share from step to step. A loss that is
   /// not finite (NaN: of a step without valid targets) stands as it is, and is in no average.
-  std::vector<double> smoothed(double share = 0.8) const {
-    std::vector<double> found;
-    double mean = 0, weight = 0;
-    for (const double loss : losses) {
-      if (is_finite(loss)) {
-        mean = share * mean + (1 - share) * loss;
-        weight = share * weight + (1 - share);
-      }
-      found.push_back(is_finite(loss) ? mean / weight : loss);
-    }
-    return found;
-  }
+  std::vector<double> smoothed(double share = 0.8) const;
   /// The rate at which the smoothed loss falls fastest by the logarithm of the rate; NaN if it never falls.
-  double steepest() const {
-    const std::vector<double> of = smoothed();
-    double best = no_value, least = 0;
-    for (std::size_t i = 1; i + 1 < of.size(); ++i) {
-      const double slope = of[i + 1] - of[i - 1];  // the logarithms are equally far apart
-      if (is_finite(slope) && slope < least) {
-        least = slope;
-        best = rates[i];
-      }
-    }
-    return best;
-  }
+  double steepest() const;
 };
 
 ///   from, to   the learning rate grows from step to step by the same factor, in place of
@@ -67,6 +44,9 @@ struct RateOptions final {
 };
 
 namespace train {
+
+/// Throws Error for options outside their range.
+[[gnu::cold]] void expect_sweep(const RateOptions& options, bool has_schedules);
 
 /// Keeps everything of a Session that steps change, on the host, and puts it back.
 template <class Session>
@@ -129,14 +109,8 @@ class Untouched final {
 /// source   Smith 2017 (arXiv 1506.01186), section 3.3
 template <class Trainer, class Source>
 RateSweep find_rate(Trainer& trainer, const Source& source, const RateOptions& options = {}) {
-  if (!(options.from > 0 && is_finite(options.to) && options.to > options.from))
-    throw Error("find_rate", "0 < from < to",
-                regimen::detail::digits_of(options.from) + " and " + regimen::detail::digits_of(options.to));
-  if (train::GroupsOf<typename Trainer::UpdateRule>::has_schedules(trainer.options().optimizer))
-    throw Error("find_rate", "groups that follow the Trainer's schedule", "a group with a schedule of its own",
-                "leave out .optimizer.schedules while you look for the rate");
-  if (options.steps < 2) throw Error("find_rate, steps", "at least 2", std::to_string(options.steps));
-  if (!(options.stop > 1)) throw Error("find_rate, stop", "more than 1", regimen::detail::digits_of(options.stop));
+  train::expect_sweep(options,
+                      train::GroupsOf<typename Trainer::UpdateRule>::has_schedules(trainer.options().optimizer));
   auto& session = train::Inside::session(trainer);
   using Session = typename Trainer::Session;
   const auto inside = session.enter("find_rate");
@@ -177,4 +151,8 @@ RateSweep find_rate(Trainer&, const Source&, const RateOptions& = {}) {
 }
 
 }  // namespace regimen
+
+#if !REGIMEN_COMPILED
+#include <regimen/watch/find_rate.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

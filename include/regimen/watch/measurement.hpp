@@ -2,8 +2,6 @@
 #pragma once
 
 #include <regimen/comm/control.hpp>
-#include <regimen/comm/teams.hpp>
-#include <regimen/core/error.hpp>
 #include <regimen/core/philox.hpp>  // mix
 #include <regimen/core/shape.hpp>
 #include <regimen/program/forward.hpp>
@@ -15,7 +13,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,6 +38,11 @@ struct MetricTargets<SampleWeighted<Function>, Output> final {
   using Label = typename Function::template Labels<Output>::Element;
   static constexpr bool are_weighted = true;
 };
+
+/// Adds the sums of all ranks.
+void add_ranks(comm::Control& ranks, std::vector<double>& sums);
+/// sum += weight * value, rounded alike whatever the program's flags are.
+void add_weighted(double& sum, double weight, double value);
 
 /// Whether a metric can add what it sees of a Session's batches.
 template <class Session, class M, class Output = typename Session::Step::Output,
@@ -149,13 +151,6 @@ class Measurement final {
     download_rows<Output>(session.walk, output, std::span(outputs_));
     return outputs_;
   }
-  static void add_ranks(comm::Control& ranks, std::vector<double>& sums) {
-    std::vector<double> all(sums.size() * ranks.size());
-    ranks.all_gather(reinterpret_cast<const std::byte*>(sums.data()), reinterpret_cast<std::byte*>(all.data()),
-                     sums.size() * sizeof(double), comm::Teams{});
-    std::fill(sums.begin(), sums.end(), 0.0);
-    for (std::size_t i = 0; i < all.size(); ++i) sums[i % sums.size()] += all[i];
-  }
 
   std::tuple<Metrics&...> metrics_;
   std::vector<Element> outputs_;
@@ -165,18 +160,7 @@ class Measurement final {
 
 /// Throws Error where a history, TensorBoard or a report would take a metric's result for that of another, or for a number
 /// of their own. `accuracy` may be a metric's: it is the same number.
-[[gnu::cold]] inline void expect_names(std::vector<std::string> names) {
-  constexpr const char* reserved[] = {"event",   "step",          "epoch",         "loss",       "targets", "samples",
-                                      "seconds", "learning_rate", "gradient_norm", "loss_scale", "applied", "step_ms"};
-  for (const std::string& name : names)
-    if (std::find(std::begin(reserved), std::end(reserved), name) != std::end(reserved))
-      throw Error("Trainer::fit, metric " + name, "a name that History and TensorBoard have no number of", name,
-                  "give it another name");
-  std::sort(names.begin(), names.end());
-  if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
-    throw Error("Trainer::fit, metric " + *twice, "a name of its own for each metric", "two of this name",
-                "give one of them another name()");
-}
+[[gnu::cold]] void expect_names(std::vector<std::string> names);
 
 /// The metrics that fit was given, and copies of them for its evaluations. They have the sums of this rank while steps
 /// run, and those of all ranks from found() to resume(), and after fit.
@@ -261,4 +245,8 @@ class FitMeasurement final : public FitMetrics {
 };
 
 }  // namespace regimen::train
+
+#if !REGIMEN_COMPILED
+#include <regimen/watch/measurement.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

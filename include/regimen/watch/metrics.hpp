@@ -94,7 +94,7 @@ struct Perplexity final {
       double largest = double(row[0]), sum = 0;
       for (const Output logit : row) largest = (std::max)(largest, double(logit));
       for (const Output logit : row) sum += std::exp(double(logit) - largest);
-      sums[0] += weight * (std::log(sum) + largest - double(row[target]));
+      train::add_weighted(sums[0], weight, std::log(sum) + largest - double(row[target]));
       sums[1] += weight;
     });
   }

@@ -1,7 +1,6 @@
 // regimen/watch/run_text.hpp — what a rerun needs to know of a run, as text.
 #pragma once
 
-#include <regimen/core/file.hpp>
 #include <regimen/core/refused.hpp>
 #include <regimen/state/patience.hpp>
 #include <regimen/state/trainer_state.hpp>
@@ -21,13 +20,7 @@ namespace regimen {
 
 namespace detail {
 /// The program and its arguments, as the system has them; each in one line.
-inline std::string command_line() {
-  std::string text = system_text("/proc/self/cmdline");
-  while (!text.empty() && text.back() == '\0') text.pop_back();
-  for (char& letter : text)
-    if (letter == '\0' || letter == '\n') letter = ' ';
-  return text;
-}
+std::string command_line();
 /// The name of a type as this compiler writes it.
 template <class T>
 std::string type_name() {
@@ -39,14 +32,12 @@ std::string type_name() {
   return std::string(name.substr(0, name.find("; ")));  // g++ goes on with its aliases
 }
 
+[[gnu::cold]] std::string text_of_schedule(const Schedule& schedule);
 /// f(name, value) of each option of the Trainer that says how it learns: the schedule, those of the update rule.
 template <class UpdateRule>
 [[gnu::cold]] void for_options(const Options<UpdateRule>& options, const auto& f) {
-  constexpr const char* shapes[] = {"constant", "cosine", "linear", "stable", "stairs"};
   const auto schedule_line = [&](const std::string& name, const Schedule& schedule) {
-    f(name, std::string(shapes[static_cast<int>(schedule.shape)]) + " warmup " + std::to_string(schedule.warmup) +
-                " decay_from " + std::to_string(schedule.decay_from) + " end " + std::to_string(schedule.end) +
-                " floor " + text_of(schedule.floor));
+    f(name, text_of_schedule(schedule));
   };
   schedule_line("schedule", options.schedule);
   f("optimizer.learning_rate", text_of(options.optimizer.learning_rate));
@@ -72,18 +63,7 @@ template <class UpdateRule>
     (add(std::integral_constant<std::size_t, group>{}), ...);
   }(std::make_index_sequence<Groups::count>{});
 }
-[[gnu::cold]] inline std::string text_of_fit(const FitOptions& run) {
-  constexpr const char* orders[] = {"Shuffled", "Random", "Sequential", "Runs"};
-  constexpr const char* remainders[] = {"Short", "Drop", "Wrap"};
-  const auto number = [](const char* name, std::uint64_t value) {
-    return std::string(name) + " " + std::to_string(value) + " ";
-  };
-  return number("steps", run.steps) + number("epochs", run.epochs) + number("validate_every", run.validate_every) +
-         number("patience", run.patience) + "order " + orders[static_cast<int>(run.order)] + " remainder " +
-         remainders[static_cast<int>(run.remainder)] + " " +
-         (run.workers == data::automatic ? "workers automatic " : number("workers", run.workers)) +
-         number("ahead", run.ahead) + "validate_average " + (run.validate_average ? "true" : "false");
-}
+[[gnu::cold]] std::string text_of_fit(const FitOptions& run);
 }  // namespace detail
 
 /// One line for each: the command, the library's version, the recipe, compiler, arithmetic, ranks, seed, threads, the
@@ -122,4 +102,8 @@ std::string run_text(Trainer&, const std::string& = {}, std::uint64_t = train::n
 }
 
 }  // namespace regimen
+
+#if !REGIMEN_COMPILED
+#include <regimen/watch/run_text.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

@@ -1,25 +1,17 @@
 // regimen/watch/tensorboard.hpp — writes a run for TensorBoard while it goes on.
 #pragma once
 
-#include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/train/result.hpp>
 #include <regimen/watch/events.hpp>
 #include <regimen/watch/run_text.hpp>
 
-#include <unistd.h>
-
-#include <array>
-#include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
-#include <system_error>
 #include <utility>
 
 namespace regimen {
@@ -48,10 +40,7 @@ struct TensorBoardOptions final {
 /// source   TensorBoard's own reader accepts the files: tests/recorded/make_events.py
 class TensorBoard final {
  public:
-  explicit TensorBoard(std::string folder, TensorBoardOptions options = {})
-      : folder_(std::move(folder)), options_(std::move(options)) {
-    if (options_.every == 0) throw Error("TensorBoard, every", "at least 1 step", "0");
-  }
+  explicit TensorBoard(std::string folder, TensorBoardOptions options = {});
 
   template <class Trainer>
   void operator()(Trainer& trainer, const StepResult& step) {
@@ -100,30 +89,15 @@ class TensorBoard final {
 
   /// On rank 0, after the first event: for values of your own.
   EventFile* file() { return file_.get(); }
-  double time() const {
-    if (options_.clock) return options_.clock();
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  }
+  double time() const;
 
  private:
   template <class Trainer>
   void begin(Trainer& trainer) {
     if (file_ || trainer.rank() != 0) return;
-    std::error_code failed;
-    std::filesystem::create_directories(folder_, failed);
-    if (failed) throw Error(folder_, "a folder, or a name where one can be made", failed.message());
-    const double now = time();
-    if (options_.file.empty()) {
-      std::array<char, 256> host{};
-      if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '-';
-      options_.file = "events.out.tfevents." + std::to_string(static_cast<std::uint64_t>(now)) + "." + host.data() +
-                      "." + std::to_string(::getpid()) + "." + std::to_string(files++);
-    }
-    file_ = std::make_unique<EventFile>(folder_ + "/" + options_.file, now);
-    std::string indented;  // Markdown's way to leave text alone
-    for (const char letter : "    " + run_text(trainer)) indented += letter == '\n' ? "\n    " : std::string(1, letter);
-    file_->write(now, trainer.steps_done(), EventFile::text("run", indented));
+    open(trainer.steps_done(), run_text(trainer));
   }
+  void open(std::uint64_t steps, const std::string& run);
   template <class Trainer>
   void write_histograms(Trainer& trainer) {
     std::string values;
@@ -140,8 +114,6 @@ class TensorBoard final {
     if (file_) file_->write(time(), trainer.steps_done(), values);
   }
 
-  static inline std::atomic<unsigned> files{0};  // of this process
-
   std::string folder_;
   TensorBoardOptions options_;
   std::unique_ptr<EventFile> file_;
@@ -149,4 +121,8 @@ class TensorBoard final {
 };
 
 }  // namespace regimen
+
+#if !REGIMEN_COMPILED
+#include <regimen/watch/tensorboard.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

@@ -1,40 +1,23 @@
 // regimen/watch/text.hpp — numbers and files of what watches a run.
 #pragma once
 
-#include <regimen/core/atomic_file.hpp>
-#include <regimen/core/finite.hpp>
-
-#include <charconv>
-#include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
 
 namespace regimen::detail {
 
 /// The shortest text that gives this number again; nan, inf or -inf if it is none.
-inline std::string text_of(double number) {
-  if (is_nan(number)) return "nan";
-  if (!is_finite(number)) return number > 0 ? "inf" : "-inf";
-  char text[32];
-  const auto [end, failure] = std::to_chars(text, text + sizeof text, number);
-  return failure == std::errc{} ? std::string(text, end) : std::string("nan");
-}
+std::string text_of(double number);
 
 /// A field of CSV, as RFC 4180 has it: in quotation marks where it must be.
-inline std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string field = "\"";
-  for (const char letter : text) field.append(letter == '"' ? 2 : 1, letter);
-  return field + "\"";
-}
+std::string csv_field(std::string_view text);
 
 /// Replaces a file as a whole.
-inline void write_text(const std::string& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(text)));
-  file.commit();
-}
+void write_text(const std::string& path, const std::string& text);
 
 }  // namespace regimen::detail
+
+#if !REGIMEN_COMPILED
+#include <regimen/watch/text.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0
