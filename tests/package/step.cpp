@@ -1,4 +1,4 @@
-// Steps of a small network: linked with regimen::compiled, the same bits as without it.
+// Steps of small networks in several formats: linked with regimen::compiled, the same bits as without it.
 #include <regimen/regimen.hpp>
 
 #include <cstdio>
@@ -10,11 +10,26 @@ using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<2>, Causal>>,
                          Residual<LayerNorm, Linear<32>, GeluTanh, Linear<16>>>;
 struct Gpt : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 16>, PositionEmbedding, Repeat<2, Block>, LayerNorm,
                    Linear<16>> {};
+struct Pictures : Model<Input<Image<8, 8, 2>>, Conv2d<32, 3, Padding<1>, NoBias>, BatchNorm<>, Relu, MaxPool<2>,
+                        Residual<Conv2d<32, 3, Padding<1>>, GroupNorm<4>, Silu>, Dropout<Ratio<1, 4>>,
+                        GlobalAveragePool, Linear<16>> {};
+struct Sequences : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 8>, Lstm<8>, RmsNorm, Gru<8>, Linear<16>> {};
+
+template <class Network, class... Policies>
+void print_losses(const auto& inputs, std::size_t targets) {
+  Trainer<Network, Policies..., Batch<4>> trainer;
+  std::vector<std::int32_t> classes(targets);
+  for (std::size_t i = 0; i < targets; ++i) classes[i] = static_cast<std::int32_t>(i * 5 % 16);
+  for (int step = 0; step < 5; ++step) std::printf("%a\n", trainer.step(inputs, classes).loss);
+}
 
 int main() {
-  Trainer<Gpt, Precision<bf16, fp32>, Batch<4>> trainer;
-  std::vector<std::int32_t> tokens(32), targets(32);
-  for (std::size_t i = 0; i < 32; ++i)
-    tokens[i] = static_cast<std::int32_t>(i * 7 % 16), targets[i] = static_cast<std::int32_t>(i * 5 % 16);
-  for (int step = 0; step < 5; ++step) std::printf("%a\n", trainer.step(tokens, targets).loss);
+  std::vector<std::int32_t> tokens(32);
+  for (std::size_t i = 0; i < 32; ++i) tokens[i] = static_cast<std::int32_t>(i * 7 % 16);
+  std::vector<float> pixels(4 * 8 * 8 * 2);
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<float>(i * 7 % 16) / 16;
+  print_losses<Gpt, Precision<bf16, fp32>>(tokens, 32);
+  print_losses<Pictures, Optimizer<Sgd>>(pixels, 4);
+  print_losses<Sequences, Precision<fp16, fp32>, LossScale<Dynamic>, Optimizer<RmsProp>>(tokens, 32);
+  print_losses<Sequences, Precision<fp64>, Optimizer<Adam>>(tokens, 32);
 }

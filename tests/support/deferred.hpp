@@ -7,6 +7,8 @@
 #pragma once
 
 #include <regimen/engine/cpu/device.hpp>
+#include <regimen/engine/cpu/hash.hpp>
+#include <regimen/engine/cpu/region.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -65,7 +67,7 @@ class DeferredEngine : public engine::EveryIteration {
                 ++operations_;
                 cpu::Memory memory = memory_;
                 memory.scratch = scratch;
-                cpu::compute(operation, memory);
+                cpu::execute(operation, memory);
               },
           .waits_for = none,
           .is_transfer = false});

@@ -140,10 +140,10 @@ void check_loss_scale(const std::string& name) {
     for (; step <= steps[i]; ++step) {
       const bool good = step < steps[i] || finite[i] != 0;
       updates += good;
-      cpu::compute(op::Begin{{0}}, memory);
+      cpu::execute(op::Begin{{0}}, memory);
       scalars.count = 1;
       scalars.square_sum = good ? 1 : std::numeric_limits<double>::infinity();
-      cpu::compute(op::Finish<AdamW>{.scalars = {0}, .loss_scaling = scaling}, memory);
+      cpu::execute(op::Finish<AdamW>{.scalars = {0}, .loss_scaling = scaling}, memory);
       CHECK(scalars.apply == (good ? 1 : 0));
     }
     INFO("step " << steps[i]);

@@ -3,6 +3,7 @@
 #include "train/witness.hpp"
 
 #include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/region.hpp>
 
 #include <atomic>
 #include <csignal>

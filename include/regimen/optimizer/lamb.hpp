@@ -12,6 +12,18 @@
 
 namespace regimen {
 
+namespace detail {
+
+struct LambDirection;
+/// From |w|² and |r|².
+struct LambRate final {
+  REGIMEN_HD void operator()(double* n, const Scalars& s) const {
+    n[0] = s.learning_rate * (n[0] > 0 && n[1] > 0 ? std::sqrt(n[0] / n[1]) : 1);
+  }
+};
+
+}  // namespace detail
+
 /// m ← β₁ m + (1 − β₁) g,  v ← β₂ v + (1 − β₂) g²
 /// r = m̂ / (√v̂ + ε) + λ w,   m̂ = m / (1 − β₁ᵗ),  v̂ = v / (1 − β₂ᵗ)
 /// w ← w − lr · |w| / |r| · r   with the Euclidean norms of each tensor, of its own; where one is 0, w ← w − lr · r
@@ -42,27 +54,8 @@ struct Lamb final : detail::Moments {
     return {rows * columns};
   }
 
-  /// As an elementwise rule: moves the moments, and writes r − λ w.
-  struct Direction final : detail::Moments {
-    using Options = Lamb::Options;
-    template <class S>
-    struct Coefficients : detail::Moments::Coefficients<S> {
-      REGIMEN_HD explicit Coefficients(const Options& o, const Scalars& s) : detail::Moments::Coefficients<S>(o, s, 0) {
-        this->step = static_cast<S>(s.correction_first);
-      }
-    };
-    REGIMEN_HD_UNCHECKED
-    template <class V, class S>
-    REGIMEN_HD static void update(V& direction, V gradient, V (&state)[2], const Coefficients<S>& c, bool) {
-      direction = detail::Moments::step(gradient, state, c);
-    }
-  };
-  /// From |w|² and |r|².
-  struct Rate final {
-    REGIMEN_HD void operator()(double* n, const Scalars& s) const {
-      n[0] = s.learning_rate * (n[0] > 0 && n[1] > 0 ? std::sqrt(n[0] / n[1]) : 1);
-    }
-  };
+  using Direction = detail::LambDirection;
+  using Rate = detail::LambRate;
 
   template <class M>
   static constexpr void update_tensor(auto& engine, const TensorViews<M, Lamb>& t, const Options& o) {
@@ -88,6 +81,26 @@ struct Lamb final : detail::Moments {
     engine.run(Sum{.x = r, .y = t.weight, .count = count, .a = {-1, t.numbers}, .b = {1}, .scalars = t.scalars});
   }
 };
+
+namespace detail {
+
+/// As an elementwise rule: moves the moments, and writes r − λ w.
+struct LambDirection final : Moments {
+  using Options = Lamb::Options;
+  template <class S>
+  struct Coefficients : Moments::Coefficients<S> {
+    REGIMEN_HD explicit Coefficients(const Options& o, const Scalars& s) : Moments::Coefficients<S>(o, s, 0) {
+      this->step = static_cast<S>(s.correction_first);
+    }
+  };
+  REGIMEN_HD_UNCHECKED
+  template <class V, class S>
+  REGIMEN_HD static void update(V& direction, V gradient, V (&state)[2], const Coefficients<S>& c, bool) {
+    direction = Moments::step(gradient, state, c);
+  }
+};
+
+}  // namespace detail
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -13,6 +13,20 @@
 
 namespace regimen {
 
+namespace detail {
+
+/// 1 / |u| from |u|²; and what is left of the weights.
+struct MuonFactors final {
+  double epsilon, decay;
+  REGIMEN_HD void operator()(double* n, const Scalars& s) const {
+    const double norm = std::sqrt(n[0]);
+    n[0] = 1 / (norm > epsilon ? norm : epsilon);
+    n[1] = 1 - s.learning_rate * decay;
+  }
+};
+
+}  // namespace detail
+
 /// m ← μ m + g,  u = g + μ m, or m without nesterov
 /// X = u / max(|u|, ε); five times X ← a X + (b X Xᵀ + c (X Xᵀ)²) X,   a, b, c = 3.4445, −4.7750, 2.0315
 /// w ← (1 − lr λ) w − lr · 0.2 √max(rows, columns) · X
@@ -73,15 +87,7 @@ struct Muon final {
     return 0.2 * root;
   }
 
-  /// 1 / |u| from |u|²; and what is left of the weights.
-  struct Factors final {
-    double epsilon, decay;
-    REGIMEN_HD void operator()(double* n, const Scalars& s) const {
-      const double norm = std::sqrt(n[0]);
-      n[0] = 1 / (norm > epsilon ? norm : epsilon);
-      n[1] = 1 - s.learning_rate * decay;
-    }
-  };
+  using Factors = detail::MuonFactors;
 
   template <class M>
   static constexpr void update_tensor(auto& engine, const TensorViews<M, Muon>& t, const Options& o) {

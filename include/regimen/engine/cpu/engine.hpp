@@ -2,51 +2,40 @@
 #pragma once
 
 #include <regimen/comm/control.hpp>
-#include <regimen/core/error.hpp>
-#include <regimen/core/finite.hpp>
-#include <regimen/engine/cpu/activation.hpp>
-#include <regimen/engine/cpu/attention.hpp>
-#include <regimen/engine/cpu/attention_bias.hpp>
-#include <regimen/engine/cpu/attention_kept.hpp>
-#include <regimen/engine/cpu/batch_norm.hpp>
+#include <regimen/core/compiled.hpp>
 #if REGIMEN_COMPILED
 #include <regimen/engine/cpu/compiled.hpp>
+#include <regimen/engine/cpu/step.hpp>
+#else
+#include <regimen/engine/cpu/kernels.hpp>
 #endif
-#include <regimen/engine/cpu/convolution.hpp>
-#include <regimen/engine/cpu/elementwise.hpp>
-#include <regimen/engine/cpu/embedding.hpp>
-#include <regimen/engine/cpu/group_norm.hpp>
-#include <regimen/engine/cpu/hash.hpp>
-#include <regimen/engine/cpu/image.hpp>
-#include <regimen/engine/cpu/loss.hpp>
 #include <regimen/engine/cpu/machine.hpp>
 #include <regimen/engine/cpu/memory.hpp>
-#include <regimen/engine/cpu/norm.hpp>
-#include <regimen/engine/cpu/nt_xent.hpp>
-#include <regimen/engine/cpu/padding.hpp>
-#include <regimen/engine/cpu/product.hpp>
-#include <regimen/engine/cpu/recurrent.hpp>
-#include <regimen/engine/cpu/reduce.hpp>
-#include <regimen/engine/cpu/region.hpp>
-#include <regimen/engine/cpu/rotary.hpp>
-#include <regimen/engine/cpu/sinusoids.hpp>
-#include <regimen/engine/cpu/softmax.hpp>
-#include <regimen/engine/cpu/step.hpp>
 #include <regimen/engine/cpu/traits.hpp>
-#include <regimen/engine/cpu/unfold.hpp>
-#include <regimen/engine/cpu/update.hpp>
-#include <regimen/engine/cpu/update_tensor.hpp>
-#include <regimen/engine/cpu/windows.hpp>
 #include <regimen/engine/engine.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
 
 namespace regimen::cpu {
+
+class Region;
+
+/// Runs an operation: by its kernel in regimen::compiled, or by compute(operation, memory), which is found where the
+/// operation, or what it is made of, is at home.
+template <class Operation>
+[[gnu::always_inline]] inline void execute(const Operation& operation, const Memory& memory) {
+#if REGIMEN_COMPILED
+  if constexpr (is_compiled<Operation>) compute_compiled<Operation>(&operation, memory);
+  else if constexpr (requires { compute(operation, memory); }) compute(operation, memory);
+  else static_cast<void>(detail::KernelsAreIncluded < sizeof(Operation) == 0 > {});
+#else
+  compute(operation, memory);
+#endif
+}
 
 /// Executes each operation during its call. The arena has exactly the bytes of the plan; to use
 /// one byte more ends the program.
@@ -60,20 +49,10 @@ class Engine : public engine::EveryIteration {
 
   op::Phase phase = op::Phase::forward;
 
-  explicit Engine(const engine::Resources<Ranks>& resources)
-      : threads_(threads_for(resources.threads)),
-        ranks_(resources.ranks),
-        region_(std::make_shared<const Region>(resources.bytes)),
-        memory_{region_->base(), region_->bytes()} {
-#if REGIMEN_COMPILED
-    check_kernels(kernel_flags);
-#endif
-  }
+  explicit Engine(const engine::Resources<Ranks>& resources) : Engine(resources, nullptr) { expect_kernels(); }
   /// Borrows the memory of `lender`, or what that has borrowed, which lives as long.
-  Engine(const engine::Resources<Ranks>& resources, const Engine& lender) : Engine(resources) {
-    lent_ = lender.lent_ ? lender.lent_ : lender.region_;
-    memory_.lent = lent_->base();
-    memory_.lent_bytes = lent_->bytes();
+  Engine(const engine::Resources<Ranks>& resources, const Engine& lender) : Engine(resources, &lender) {
+    expect_kernels();
   }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -82,35 +61,20 @@ class Engine : public engine::EveryIteration {
   void run(const Operation& operation, std::size_t scratch = View<char>::absent) {
     ++operations_;
     memory_.scratch = scratch;
-    compute(operation, memory_);
+    execute(operation, memory_);
   }
 
   // ---- collectives
 
-  std::size_t all_gather(const engine::Transfer& transfer) {
-    const std::byte* const own = memory_.base + transfer.own;
-    std::byte* const all = memory_.base + transfer.all;
-    return transfer.small ? ranks_->start_all_gather_small(own, all, transfer.bytes)
-                          : ranks_->start_all_gather(own, all, transfer.bytes, transfer.teams);
-  }
-  std::size_t reduce_scatter(const engine::Transfer& transfer) {
-    return ranks_->start_reduce_scatter(
-        transfer.element, memory_.base + transfer.all, transfer.count(),
-        transfer.staging == View<char>::absent ? nullptr : memory_.base + transfer.staging, transfer.teams);
-  }
+  std::size_t all_gather(const engine::Transfer& transfer);
+  std::size_t reduce_scatter(const engine::Transfer& transfer);
   void await(std::size_t ticket) { ranks_->await(ticket); }
 
   // ---- the host
 
-  Fence upload(std::size_t at, std::span<const std::byte> from) {
-    if (!from.empty()) std::memcpy(memory_(View<std::byte>{at}), from.data(), from.size());
-    return {};
-  }
-  Fence download(std::size_t at, std::span<std::byte> to) const {
-    if (!to.empty()) std::memcpy(to.data(), memory_(View<std::byte>{at}), to.size());
-    return {};
-  }
-  std::uint64_t hash(std::size_t at, std::size_t bytes) const { return hash_of_bytes({memory_.base + at, bytes}); }
+  Fence upload(std::size_t at, std::span<const std::byte> from);
+  Fence download(std::size_t at, std::span<std::byte> to) const;
+  std::uint64_t hash(std::size_t at, std::size_t bytes) const;
   template <class T>
   T* data(View<T> view) const {
     return memory_(view);
@@ -122,8 +86,8 @@ class Engine : public engine::EveryIteration {
   void replay(const engine::Recording&, auto&& body) { body(); }
 
   void poison_dead() {}
-  void dies(std::size_t offset, std::size_t bytes) const { region_->dies(offset, bytes); }
-  void lives(std::size_t offset, std::size_t bytes) const { region_->lives(offset, bytes); }
+  void dies(std::size_t offset, std::size_t bytes) const;
+  void lives(std::size_t offset, std::size_t bytes) const;
 
   std::size_t operations() const { return operations_; }
   ThreadScope scope() const { return ThreadScope(threads_); }
@@ -139,12 +103,23 @@ class Engine : public engine::EveryIteration {
   }
 
  private:
+  Engine(const engine::Resources<Ranks>& resources, const Engine* lender);
+  static void expect_kernels() {
+#if REGIMEN_COMPILED
+    check_kernels(kernel_flags);
+#endif
+  }
+
   int threads_;
   Ranks* ranks_;
-  std::shared_ptr<const Region> region_, lent_{};
+  std::shared_ptr<const Region> region_, lent_;
   Memory memory_;
   std::size_t operations_ = 0;
 };
 
 }  // namespace regimen::cpu
+
+#if !REGIMEN_COMPILED
+#include <regimen/engine/cpu/engine.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

@@ -3,10 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/threads.hpp>
-#include <regimen/engine/cpu/product.hpp>
-#include <regimen/engine/cpu/simd.hpp>
 
-#include <cstdio>
 #include <string>
 
 namespace regimen::cpu {
@@ -37,22 +34,11 @@ class ThreadScope final {
 /// What decides the bits of a run, besides the program: the path of products, the width of registers, whether there are
 /// fused multiply-adds. The number of threads does not.
 template <class Compute>
-std::string path_text() {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  constexpr const char* fused = ", fused multiply-add";
-#else
-  constexpr const char* fused = "";
-#endif
-#if defined(__FAST_MATH__)
-  constexpr const char* fast = ", -ffast-math";
-#else
-  constexpr const char* fast = "";
-#endif
-  char text[512];  // not a sum of strings: g++ 12 warns about the insides of those
-  std::snprintf(text, sizeof text, "products: %s; registers: %zu bytes%s%s",
-                product_path<Compute, Compute, Compute>().c_str(), vector_bytes, fused, fast);
-  return text;
-}
+std::string path_text();
 
 }  // namespace regimen::cpu
+
+#if !REGIMEN_COMPILED
+#include <regimen/engine/cpu/machine.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

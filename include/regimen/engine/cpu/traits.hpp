@@ -8,13 +8,23 @@
 
 #include <cstddef>
 
+namespace regimen::op {
+/// Found, by its argument, for operations of the library alone.
+template <class Operation>
+void is_of_library(const Operation&);
+}  // namespace regimen::op
+
 namespace regimen::cpu {
 
 class Engine;
 struct Memory;
-/// Whether an operation has compute(). Yes where nothing computes, since the engine is not included.
+/// Whether an operation has compute(). Yes where nothing computes, since the engine is not included; and for operations of
+/// the library, whose kernels a program that links regimen::compiled need not see.
 template <class Operation, class Computing = Engine>
 concept HasCompute = !requires { sizeof(Computing); } ||
+#if REGIMEN_COMPILED
+                     requires(const Operation& operation) { is_of_library(operation); } ||
+#endif
                      requires(const Operation& operation, const Memory& at) { compute(operation, at); };
 
 /// Row chunks of a reduction over rows: a constant, so that results do not depend on the number of threads.
