@@ -1,6 +1,7 @@
 // tests/random/lists.hpp — what random programs are made of: a new layer or policy joins by one line here.
 #pragma once
 
+#include <regimen/engine/cpu/kernels.hpp>
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/add_bias.hpp>
 #include <regimen/layer/batch_norm.hpp>

@@ -4,6 +4,7 @@
 #include "temporary.hpp"
 #include "train/shard.hpp"
 
+#include <regimen/engine/cpu/kernels.hpp>
 #include <regimen/engine/emulated/device.hpp>
 #include <regimen/optimizer/averaged.hpp>
 #include <regimen/optimizer/lamb.hpp>

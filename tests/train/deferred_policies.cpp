@@ -3,6 +3,7 @@
 #include "support/whole_tensor_rules.hpp"
 #include "train/deferred.hpp"
 
+#include <regimen/engine/cpu/kernels.hpp>
 #include <regimen/optimizer/rmsprop.hpp>
 #include <regimen/train/inference.hpp>
 

@@ -5,6 +5,7 @@
 #include "temporary.hpp"
 #include "train/ranks.hpp"
 
+#include <regimen/engine/cpu/kernels.hpp>
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/averaged.hpp>
 #include <regimen/optimizer/lamb.hpp>

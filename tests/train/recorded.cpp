@@ -2,6 +2,7 @@
 // computed.
 #include "train/recorded.hpp"
 
+#include <regimen/engine/cpu/kernels.hpp>
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/lamb.hpp>
 #include <regimen/optimizer/muon.hpp>

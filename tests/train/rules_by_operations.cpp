@@ -5,6 +5,7 @@
 #include "support/whole_tensor_rules.hpp"
 #include "train/deferred.hpp"
 
+#include <regimen/engine/cpu/kernels.hpp>
 #include <regimen/engine/cuda/plan.hpp>
 #include <regimen/engine/emulated/device.hpp>
 #include <regimen/optimizer/lamb.hpp>

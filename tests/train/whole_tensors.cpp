@@ -2,6 +2,7 @@
 #include "support/whole_tensor_rules.hpp"
 #include "train/shard.hpp"
 
+#include <regimen/engine/cpu/kernels.hpp>
 #include <regimen/optimizer/lamb.hpp>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // A search over options and recipes: it finds what separate runs find, goes on after a kill with the same bits, and sees
 // no test data.
 // compiled with -O1
+#include <regimen/engine/cpu/kernels.hpp>
 #include <regimen/regimen.hpp>
 #include <regimen/tune/search.hpp>
 

@@ -1,5 +1,6 @@
 // Products of whole numbers are exact, on the emulated device as the CUDA engine asks for them, and on the CPU.
 #include <regimen/engine/cpu/engine.hpp>
+#include <regimen/engine/cpu/kernels.hpp>
 #include <regimen/engine/cuda/product.hpp>
 #include <regimen/engine/emulated/device.hpp>
 
