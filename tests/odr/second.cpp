@@ -1,7 +1,0 @@
-// The second of two translation units that include every header.
-#include <everything.hpp>
-
-#include "../headers/names.hpp"
-
-int second();
-int second() { return 0; }

@@ -1,4 +1,4 @@
-// Steps of small networks in several formats: linked with regimen::compiled, the same bits as without it.
+// Steps of small networks in several formats: linked with regimen::compiled, the same bits as without it, under any flags.
 #include <regimen/regimen.hpp>
 
 #include <cstdio>
@@ -17,10 +17,17 @@ struct Sequences : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 8>, Lstm<8>
 
 template <class Network, class... Policies>
 void print_losses(const auto& inputs, std::size_t targets) {
-  Trainer<Network, Policies..., Batch<4>> trainer;
+  Trainer<Network, Policies..., Batch<4>> trainer({.schedule = Schedule::warmup_cosine(2, 7, 0.1)});
   std::vector<std::int32_t> classes(targets);
   for (std::size_t i = 0; i < targets; ++i) classes[i] = static_cast<std::int32_t>(i * 5 % 16);
-  for (int step = 0; step < 5; ++step) std::printf("%a\n", trainer.step(inputs, classes).loss);
+  for (int step = 0; step < 5; ++step) {
+    const StepResult result = trainer.step(inputs, classes);
+    std::printf("%a %a %a\n", result.loss, result.gradient_norm, result.learning_rate);
+  }
+  double sum = 0;
+  for (const auto& parameter : trainer.parameters())
+    for (const auto value : parameter.values) sum += static_cast<double>(value);
+  std::printf("%a\n", sum);
 }
 
 int main() {

@@ -81,7 +81,7 @@ REGIMEN_INLINE SavedState::SavedState(const std::string& path) : path_(path) {
   else
     for (const safetensors::Tensor& tensor : files_.front().tensors()) runs_[tensor.name] = {Run{&tensor, 0}};
 }
-REGIMEN_INLINE SavedState::~SavedState() = default;
+REGIMEN_INLINE SavedState::~SavedState() {}  // not defaulted: g++ warns of a defaulted function that is not inlined
 
 REGIMEN_INLINE std::vector<std::string> SavedState::names() const {
   std::vector<std::string> all;
