@@ -150,11 +150,11 @@ using OfStatistics =
 
 /// Of 16 bits beside fp32.
 template <class T>
-using BesideFp32 =
-    mp::mp_append<mp::mp_list<op::BiasActivation<activation::Identity, fp32, T>, op::Cast<T, fp32>, op::Cast<fp32, T>,
-                              op::Product<T, T, fp32>, op::Product<fp32, T, T>, op::Product<fp32, T, fp32>,
-                              op::ScaledSum<T, fp32>, op::SumOfSquares<T>>,
-                  OfRules<fp32, T, fp32, Adam, AdamW, RmsProp, Sgd>, OfRules<fp32, T, T, Adam, AdamW, RmsProp, Sgd>>;
+using BesideFp32 = mp::mp_append<
+    mp::mp_list<op::BiasActivation<activation::Identity, fp32, T>, op::BiasBackward<activation::Identity, fp32, T>,
+                op::Cast<T, fp32>, op::Cast<fp32, T>, op::Product<T, T, fp32>, op::Product<fp32, T, T>,
+                op::Product<fp32, T, fp32>, op::ScaledSum<T, fp32>, op::SumOfSquares<T>>,
+    OfRules<fp32, T, fp32, Adam, AdamW, RmsProp, Sgd>, OfRules<fp32, T, T, Adam, AdamW, RmsProp, Sgd>>;
 
 using Fp32 = mp::mp_append<OfElements<fp32>, OfGradients<fp32, fp32>, OfStatistics<fp32>,
                            mp::mp_list<op::Cast<fp32, fp64>, op::Product<tf32, tf32, fp32>>>;

@@ -31,7 +31,7 @@ template <class Operation>
 #if REGIMEN_COMPILED
   if constexpr (is_compiled<Operation>) compute_compiled<Operation>(&operation, memory);
   else if constexpr (requires { compute(operation, memory); }) compute(operation, memory);
-  else static_cast<void>(detail::KernelsAreIncluded < sizeof(Operation) == 0 > {});
+  else static_cast<void>(detail::KernelsAreIncluded<is_compiled<Operation>>{});
 #else
   compute(operation, memory);
 #endif
