@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace regimen {
@@ -126,6 +125,14 @@ class OperationTimes {
   void add(const char* name, op::Phase phase, const OperationShape& shape, const Cost& cost, double began,
            double seconds);
   void clear();
+  /// While one lives nothing is measured.
+  struct Pause final {
+    OperationTimes& times;
+    explicit Pause(OperationTimes& of) : times(of) { times.pauses_ = true; }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+    ~Pause() { times.pauses_ = false; }
+  };
   static double now();  // seconds of CLOCK_MONOTONIC
 
   /// `seconds`: the duration of the start, which counts as waiting, too.
@@ -166,6 +173,7 @@ class OperationTimes {
   std::array<CopyTime, CopyTime::kinds> copies_{};  // by kind
   std::array<double, 3> waited_{};
   double seconds_ = 0, origin_ = 0;
+  bool pauses_ = false;
 };
 
 /// Runs Engine with the same bits, and measures every operation, every wait for other ranks and every copy between host
@@ -191,14 +199,8 @@ class Timed : public Engine {
   void prepare(Body&& body)
     requires requires(Engine& engine) { engine.prepare(engine::NoOperations{}); }
   {
-    OperationTimes kept = times;
-    try {
-      Engine::prepare(body);
-    } catch (...) {
-      times = std::move(kept);
-      throw;
-    }
-    times = std::move(kept);
+    const OperationTimes::Pause pause(times);
+    Engine::prepare(body);
   }
 
   std::size_t all_gather(const engine::Transfer& transfer) {

@@ -40,6 +40,7 @@ REGIMEN_INLINE const char* CopyTime::name() const {
 }
 REGIMEN_INLINE void OperationTimes::add(const char* name, op::Phase phase, const OperationShape& shape,
                                         const Cost& cost, double began, double seconds) {
+  if (pauses_) return;
   if (operations_ == 0) origin_ = began;
   const std::size_t row = row_of(name, phase, shape);
   OperationTime& time = rows_[row];
@@ -55,6 +56,7 @@ REGIMEN_INLINE void OperationTimes::add(const char* name, op::Phase phase, const
 }
 REGIMEN_INLINE void OperationTimes::clear() { *this = OperationTimes{}; }
 REGIMEN_INLINE void OperationTimes::start(CollectiveTime collective, double seconds) {
+  if (pauses_) return;
   collective.before = operations_;
   waited_[static_cast<std::size_t>(collective.phase)] += seconds;
   if (collectives_.size() < trace_limit) collectives_.push_back(collective);
@@ -62,6 +64,7 @@ REGIMEN_INLINE void OperationTimes::start(CollectiveTime collective, double seco
   ++started_;
 }
 REGIMEN_INLINE void OperationTimes::await(std::size_t ticket, op::Phase phase, double began, double ended) {
+  if (pauses_) return;
   waited_[static_cast<std::size_t>(phase)] += ended - began;
   for (; timed_ < started_; ++timed_) {
     CollectiveTime& collective = collectives_[timed_ % trace_limit];
@@ -72,6 +75,7 @@ REGIMEN_INLINE void OperationTimes::await(std::size_t ticket, op::Phase phase, d
   }
 }
 REGIMEN_INLINE void OperationTimes::copy(CopyTime::Kind kind, std::size_t bytes, double seconds) {
+  if (pauses_) return;
   CopyTime& time = copies_[static_cast<std::size_t>(kind)];
   time.kind = kind;
   time.fastest = time.calls == 0 || seconds < time.fastest ? seconds : time.fastest;

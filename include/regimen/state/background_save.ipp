@@ -73,7 +73,8 @@ struct BackgroundSave::Writer final {
     std::byte* to = copied.data();
     for (safetensors::Tensor& tensor : files.tensors) {
       const std::span<const std::byte> copy(to, tensor.byte_count());
-      tensor.for_each_piece([&](std::span<const std::byte> piece) { to = std::copy(piece.begin(), piece.end(), to); });
+      safetensors::detail::for_each_piece(
+          tensor, [&](std::span<const std::byte> piece) { to = std::copy(piece.begin(), piece.end(), to); });
       tensor.bytes = copy;
       tensor.read = nullptr;
     }

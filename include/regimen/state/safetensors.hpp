@@ -35,7 +35,7 @@ class File final {
 
   const std::string& path() const { return path_; }
   /// In the order of their data.
-  std::span<const Tensor> tensors() const { return tensors_; }
+  std::span<const Tensor> tensors() const;
   /// The writer's metadata, without the checksums.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 

@@ -25,6 +25,8 @@ REGIMEN_INLINE File::File(const std::string& path, const data::Report& report) :
   check_sums(report);
 }
 
+REGIMEN_INLINE std::span<const Tensor> File::tensors() const { return tensors_; }
+
 REGIMEN_INLINE const Tensor* File::find(std::string_view name) const {
   const auto place = std::lower_bound(by_name_.begin(), by_name_.end(), name,
                                       [](const Tensor* tensor, std::string_view of) { return tensor->name < of; });
@@ -116,7 +118,7 @@ namespace detail {
   file.write(length);
   file.write(std::as_bytes(std::span(header)));
   for (const Tensor* const tensor : ordered)
-    tensor->for_each_piece([&](std::span<const std::byte> piece) { file.write(piece); });
+    for_each_piece(*tensor, [&](std::span<const std::byte> piece) { file.write(piece); });
 }
 }  // namespace detail
 

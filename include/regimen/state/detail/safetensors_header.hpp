@@ -77,17 +77,6 @@ struct Tensor {
   std::size_t at = 0, size = 0;
 
   std::size_t byte_count() const { return read != nullptr ? size : bytes.size(); }
-  /// Calls f(piece) for all bytes in order; a piece that `read` copies has at most 4 MiB.
-  void for_each_piece(auto&& f) const {
-    if (read == nullptr) return f(bytes);
-    constexpr std::size_t most = std::size_t{4} << 20;
-    std::vector<std::byte> piece(size < most ? size : most);
-    for (std::size_t done = 0; done < size; done += piece.size()) {
-      if (size - done < piece.size()) piece.resize(size - done);
-      read(*this, done, piece);
-      f(std::span<const std::byte>(piece));
-    }
-  }
 };
 
 /// "[2, 3]"

@@ -69,10 +69,22 @@ inline constexpr const char* damaged = "the file is damaged, cut off, or no safe
   return key == checksum_key || key.substr(0, 6) == "crc32.";
 }
 
+/// Calls f(piece) for all bytes of a tensor in order; a piece that `read` copies has at most 4 MiB.
+void for_each_piece(const Tensor& tensor, auto&& f) {
+  if (tensor.read == nullptr) return f(tensor.bytes);
+  constexpr std::size_t most = std::size_t{4} << 20;
+  std::vector<std::byte> piece(tensor.size < most ? tensor.size : most);
+  for (std::size_t done = 0; done < tensor.size; done += piece.size()) {
+    if (tensor.size - done < piece.size()) piece.resize(tensor.size - done);
+    tensor.read(tensor, done, piece);
+    f(std::span<const std::byte>(piece));
+  }
+}
+
 /// CRC-32 (zlib's, IEEE 802.3), as eight hexadecimal digits.   heard   is called with the bytes of each part
 [[gnu::cold]] inline std::string checksum(const Tensor& tensor, const std::function<void(std::size_t)>& heard = {}) {
   unsigned long sum = 0;
-  tensor.for_each_piece([&](std::span<const std::byte> piece) {
+  for_each_piece(tensor, [&](std::span<const std::byte> piece) {
     while (!piece.empty()) {
       const std::size_t some = (std::min)(piece.size(), std::size_t{1} << 24);
       sum = ::crc32_z(sum, reinterpret_cast<const unsigned char*>(piece.data()), some);
