@@ -3,11 +3,7 @@
 # this directory, and optimised in every build type. Built when something links it. A program that was compiled for another processor throws when it
 # makes its first Trainer.
 if(NOT TARGET regimen_compiled)
-  get_target_property(regimen_folder regimen::regimen INTERFACE_INCLUDE_DIRECTORIES)
-  if(TARGET regimen)
-    set(regimen_folder ${CMAKE_CURRENT_LIST_DIR}/../include)
-  endif()
-  list(GET regimen_folder 0 regimen_folder)
+  get_target_property(regimen_folder regimen::regimen HEADER_DIRS)
   file(GLOB regimen_sources CONFIGURE_DEPENDS ${regimen_folder}/regimen/compiled/*.cpp)
   add_library(regimen_compiled STATIC EXCLUDE_FROM_ALL ${regimen_sources})
   add_library(regimen::compiled ALIAS regimen_compiled)
