@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// A step without a micro-batch has no gradient.   docs/errors/accumulate_at_least_one.md
+/// A step without a micro-batch has no gradient.   docs/errors/steps.md#accumulate_at_least_one
 template <class Accumulate>
 struct accumulate_at_least_one {
   static constexpr bool holds = Accumulate::count >= 1;

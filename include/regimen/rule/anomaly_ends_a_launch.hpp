@@ -5,7 +5,8 @@
 
 namespace regimen::rule {
 
-/// The step that finds an anomaly ends the run; further steps of its launch would train on.   docs/errors/anomaly_ends_a_launch.md
+/// The step that finds an anomaly ends the run; further steps of its launch would train on.
+/// docs/errors/steps.md#anomaly_ends_a_launch
 template <class Steps, class Debug>
 struct anomaly_ends_a_launch {
   static constexpr bool holds = Steps::count <= 1 || !Debug::template uses<Anomaly>;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// A loss and its gradients are different types; only backward turns a loss into gradients.
-/// docs/errors/apply_needs_backward.md
+/// docs/errors/trainers.md#apply_needs_backward
 template <class Loss, bool Gradients = false>
 struct apply_needs_backward {
   static constexpr bool holds = Gradients;

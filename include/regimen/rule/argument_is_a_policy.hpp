@@ -24,7 +24,7 @@ inline constexpr bool is_layer = !AnyOption<T> && !TargetDescription<T> && requi
 namespace regimen::rule {
 
 /// Every<2> means Checkpoint<Every<2>>: the specialisations recognise such arguments and name the cure.
-/// docs/errors/argument_is_a_policy.md
+/// docs/errors/arguments.md#argument_is_a_policy
 template <class Argument>
 struct argument_is_a_policy {
   static constexpr bool holds = Policy<Argument>;

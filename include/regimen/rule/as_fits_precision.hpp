@@ -8,7 +8,7 @@
 namespace regimen::rule {
 
 /// Mixing fp64 with narrower types would round weights twice, or lose digits that fp64 computed.
-/// docs/errors/as_fits_precision.md
+/// docs/errors/precision.md#as_fits_precision
 template <class T, class Precision>
 struct as_fits_precision {
   static constexpr bool holds = std::is_same_v<T, fp64> == std::is_same_v<typename Precision::master, fp64>;

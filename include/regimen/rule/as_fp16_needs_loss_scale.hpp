@@ -7,7 +7,7 @@
 
 namespace regimen::rule {
 
-/// The gradients of a single fp16 layer underflow, too.   docs/errors/as_fp16_needs_loss_scale.md
+/// The gradients of a single fp16 layer underflow, too.   docs/errors/precision.md#as_fp16_needs_loss_scale
 template <class T, class LossScale>
 struct as_fp16_needs_loss_scale {
   static constexpr bool holds = !std::is_same_v<T, fp16> || LossScale::scales;

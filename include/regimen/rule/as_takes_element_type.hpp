@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// As<Linear<10>, fp32> has its arguments in the wrong order.   docs/errors/as_takes_element_type.md
+/// As<Linear<10>, fp32> has its arguments in the wrong order.   docs/errors/precision.md#as_takes_element_type
 template <class T>
 struct as_takes_element_type {
   static constexpr bool holds = ComputeType<T>;

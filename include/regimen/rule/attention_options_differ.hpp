@@ -5,7 +5,8 @@
 
 namespace regimen::rule {
 
-/// One of two Dropouts would be ignored. Most: how often an option occurs.   docs/errors/attention_options_differ.md
+/// One of two Dropouts would be ignored. Most: how often an option occurs.
+/// docs/errors/attention.md#attention_options_differ
 template <class Attention, std::size_t Most>
 struct attention_options_differ {
   static constexpr bool holds = Most <= 1;

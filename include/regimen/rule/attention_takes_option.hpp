@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// If a misplaced Causal were ignored, the model would train and learn to look ahead.
-/// Known: whether Option is one of SelfAttention's options.   docs/errors/attention_takes_option.md
+/// Known: whether Option is one of SelfAttention's options.   docs/errors/attention.md#attention_takes_option
 template <class Option, bool Known = false>
 struct attention_takes_option {
   static constexpr bool holds = Known;

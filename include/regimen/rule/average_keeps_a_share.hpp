@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// With 1 an average would never move.   docs/errors/average_keeps_a_share.md
+/// With 1 an average would never move.   docs/errors/options.md#average_keeps_a_share
 template <class Decay>
 struct average_keeps_a_share {
   static constexpr bool holds = [] {

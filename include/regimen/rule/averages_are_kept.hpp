@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Kept: whether UpdateRule, or that of a group, is Averaged<...>.   docs/errors/averages_are_kept.md
+/// Kept: whether UpdateRule, or that of a group, is Averaged<...>.   docs/errors/trainers.md#averages_are_kept
 template <class UpdateRule, bool Kept = false>
 struct averages_are_kept {
   static constexpr bool holds = Kept;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Without the scale, small gradients would underflow.   docs/errors/backward_needs_scaled_loss.md
+/// Without the scale, small gradients would underflow.   docs/errors/trainers.md#backward_needs_scaled_loss
 template <class Loss, bool Scaled = false>
 struct backward_needs_scaled_loss {
   static constexpr bool holds = Scaled;

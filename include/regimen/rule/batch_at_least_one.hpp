@@ -9,7 +9,7 @@
 
 namespace regimen::rule {
 
-/// A batch without samples has no loss.   docs/errors/batch_at_least_one.md
+/// A batch without samples has no loss.   docs/errors/steps.md#batch_at_least_one
 template <class Batch>
 struct batch_at_least_one;
 

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Holds: whether Option is one of BatchNorm's, or, of a BatchNorm, whether it has each at most once.
-/// docs/errors/batch_norm_takes_option.md
+/// docs/errors/norms.md#batch_norm_takes_option
 template <class Option, bool Holds>
 struct batch_norm_takes_option {
   static constexpr bool holds = Holds;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// The mean of the batch takes it off again, and its gradient is zero: it costs memory, and says nothing.
-/// Felt: whether the layer before has no bias, or Norm says AfterBias.   docs/errors/bias_is_felt.md
+/// Felt: whether the layer before has no bias, or Norm says AfterBias.   docs/errors/norms.md#bias_is_felt
 template <class Layer, class Norm, bool Felt>
 struct bias_is_felt {
   static constexpr bool holds = Felt;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// The reference would lead to memory that is gone at the end of the line.   docs/errors/borrows_no_temporary.md
+/// The reference would lead to memory that is gone at the end of the line.   docs/errors/fit.md#borrows_no_temporary
 template <class Temporary, bool Borrows = true>
 struct borrows_no_temporary {
   static constexpr bool holds = !Borrows;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Numbers: whether all branches end with numbers, or none does.   docs/errors/branches_keep_element.md
+/// Numbers: whether all branches end with numbers, or none does.   docs/errors/branches.md#branches_keep_element
 template <class Fork, bool Numbers = false>
 struct branches_keep_element {
   static constexpr bool holds = Numbers;

@@ -18,7 +18,7 @@ constexpr bool differ_along(std::size_t axis) {
 namespace regimen::rule {
 
 /// Along the axis the outputs stand one behind the other; all other extents are equal.
-/// docs/errors/branches_keep_extents.md
+/// docs/errors/branches.md#branches_keep_extents
 template <std::size_t axis, class First, class Other>
 struct branches_keep_extents {
   static constexpr bool holds = regimen::detail::differ_along<First, Other>(axis);

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// a + b and a · b exist only where all have one shape.   docs/errors/branches_keep_shape.md
+/// a + b and a · b exist only where all have one shape.   docs/errors/branches.md#branches_keep_shape
 template <class Join, class First, class Other>
 struct branches_keep_shape {
   static constexpr bool holds = std::is_same_v<First, Other>;

@@ -7,7 +7,7 @@
 namespace regimen::rule {
 
 /// With ReduceEach each rank adds to its slice of every unit, so each unit is reduced by itself.
-/// docs/errors/bucket_reduces_once.md
+/// docs/errors/ranks.md#bucket_reduces_once
 template <class Shard, class Accumulate>
 struct bucket_reduces_once {
   static constexpr bool holds = Shard::bucket == 0 || !Accumulate::reduces_each(0);

@@ -5,7 +5,8 @@
 
 namespace regimen::rule {
 
-/// The largest batch depends on the schedule, and the schedule on the batch.   docs/errors/budget_needs_batch.md
+/// The largest batch depends on the schedule, and the schedule on the batch.
+/// docs/errors/checkpointing.md#budget_needs_batch
 template <class Batch, class Checkpoint>
 struct budget_needs_batch {
   static constexpr bool holds = !Batch::largest || !detail::has_budget<Checkpoint>;

@@ -5,7 +5,8 @@
 
 namespace regimen::rule {
 
-/// Bytes of Checkpoint<Budget<...>>, then the least peak of all schedules that Budget considers.   docs/errors/budget_reaches_least.md
+/// Bytes of Checkpoint<Budget<...>>, then the least peak of all schedules that Budget considers.
+/// docs/errors/checkpointing.md#budget_reaches_least
 template <std::size_t Bytes, std::size_t Least>
 struct budget_reaches_least {
   static constexpr bool holds = Least <= Bytes;

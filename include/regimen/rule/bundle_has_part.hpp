@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// Count: the values of the bundle.   docs/errors/bundle_has_part.md
+/// Count: the values of the bundle.   docs/errors/branches.md#bundle_has_part
 template <class Layer, class Input, std::size_t I, std::size_t Count>
 struct bundle_has_part {
   static constexpr bool holds = I < Count;

@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// A Bundle has a value, and each is of a kind that is no Bundle. Kinds: whether it is so.   docs/errors/bundle_holds_kinds.md
+/// A Bundle has a value, and each is of a kind that is no Bundle. Kinds: whether it is so.
+/// docs/errors/branches.md#bundle_holds_kinds
 template <class Bundle, bool Kinds = false>
 struct bundle_holds_kinds {
   static constexpr bool holds = Kinds;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// docs/errors/cache_stands_before_random.md
+/// docs/errors/data.md#cache_stands_before_random
 template <class D, bool stays_the_same>
 struct cache_stands_before_random {
   static constexpr bool holds = stays_the_same;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Known of types without destructors, of vectors and strings, and of pairs and tuples of these.
-/// docs/errors/cached_bytes_are_known.md
+/// docs/errors/data.md#cached_bytes_are_known
 template <class Value, bool are_known>
 struct cached_bytes_are_known {
   static constexpr bool holds = are_known;

@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// A callback of one result would be called once for K steps, and count them as one.   docs/errors/callback_hears_launches.md
+/// A callback of one result would be called once for K steps, and count them as one.
+/// docs/errors/fit.md#callback_hears_launches
 template <class Callback, class Steps, bool hears>
 struct callback_hears_launches {
   static constexpr bool holds = hears;

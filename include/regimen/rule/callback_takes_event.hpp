@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Called: whether the callback accepts (trainer, StepResult), or an Evaluation, EpochEvent or Fitted in its place.
-/// docs/errors/callback_takes_event.md
+/// docs/errors/fit.md#callback_takes_event
 template <class Callback, bool Called>
 struct callback_takes_event {
   static constexpr bool holds = Called;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// A value behind a stage that draws is another in each epoch; which value stands at a place behind a mixture, too.
-/// docs/errors/choice_stands_before_random.md
+/// docs/errors/data.md#choice_stands_before_random
 template <class D, bool stays_the_same>
 struct choice_stands_before_random {
   static constexpr bool holds = stays_the_same;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// A bound of zero turns every gradient into zero; a denominator of zero gives no number.
-/// docs/errors/clip_above_zero.md
+/// docs/errors/steps.md#clip_above_zero
 template <class Clip>
 struct clip_above_zero {
   static constexpr bool holds = !Clip::clips || Clip::bound > 0.0f;

@@ -9,7 +9,7 @@
 namespace regimen::rule {
 
 /// A row owns its values: text between quotation marks is not in the file as it is read.
-/// docs/errors/column_takes_type.md
+/// docs/errors/data.md#column_takes_type
 template <class T>
 struct column_takes_type {
   static constexpr bool holds = std::is_arithmetic_v<T> || std::same_as<T, std::string>;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// walk/node.hpp lists a walker's members.   docs/errors/combinator_has_walker.md
+/// walk/node.hpp lists a walker's members.   docs/errors/extensions.md#combinator_has_walker
 template <class Layer, bool Walked>
 struct combinator_has_walker {
   static constexpr bool holds = Walked;

@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// The names are reserved; to train on one rank instead would give another result.
-/// docs/errors/communicator_is_built.md
+/// docs/errors/ranks.md#communicator_is_built
 template <class Communicator>
 struct communicator_is_built {
   static constexpr bool holds = Communicator::ranks::is_built;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// launch, comm::Tcp and comm::Mpi provide it.   docs/errors/communicator_is_given.md
+/// launch, comm::Tcp and comm::Mpi provide it.   docs/errors/trainers.md#communicator_is_given
 template <class Communicator, bool Given = false>
 struct communicator_is_given {
   static constexpr bool holds = Given;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Known: whether Given is a communicator of the kind that Communicator<...> names.
-/// docs/errors/communicator_matches.md
+/// docs/errors/trainers.md#communicator_matches
 template <class Given, class Communicator, bool Known = false>
 struct communicator_matches {
   static constexpr bool holds = Known;

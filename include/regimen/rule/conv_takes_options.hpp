@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// What stands behind the window, and the window: a number, or as many extents as the input has. CausalPadding is a
-/// padding of Conv1d.   Numbers: whether an option is a bare number   docs/errors/conv_takes_options.md
+/// padding of Conv1d.   Numbers: whether an option is a bare number   docs/errors/convolutions.md#conv_takes_options
 template <class Layer, bool Sound = false, bool Numbers = false>
 struct conv_takes_options {
   static constexpr bool holds = Sound;

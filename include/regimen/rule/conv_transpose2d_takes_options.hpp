@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// What stands behind the window.   docs/errors/conv_transpose2d_takes_options.md
+/// What stands behind the window.   docs/errors/convolutions.md#conv_transpose2d_takes_options
 template <class Layer, bool Sound>
 struct conv_transpose2d_takes_options {
   static constexpr bool holds = Sound;

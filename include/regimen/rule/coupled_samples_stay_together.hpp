@@ -27,7 +27,7 @@ namespace regimen::rule {
 
 /// A loss that compares the samples of a batch, or a layer that normalises over them, gives
 /// another result on a piece of it.
-/// docs/errors/coupled_samples_stay_together.md
+/// docs/errors/steps.md#coupled_samples_stay_together
 template <class LossOrLayer, bool Couples, class Accumulate, class Communicator, class World>
 struct coupled_samples_stay_together {
   static constexpr bool holds =

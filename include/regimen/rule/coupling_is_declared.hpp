@@ -37,7 +37,7 @@ namespace regimen::rule {
 
 /// There is no default: Accumulate and ranks cut batches of independent samples, and a wrong
 /// guess would change the result.
-/// docs/errors/coupling_is_declared.md
+/// docs/errors/extensions.md#coupling_is_declared
 template <class Layer>
 struct coupling_is_declared {
   static constexpr bool holds = detail::SaysWhetherItCouples<Layer>;
@@ -48,7 +48,7 @@ struct coupling_is_declared {
   };
 };
 
-/// The same for a loss.   docs/errors/coupling_is_declared_loss.md
+/// The same for a loss.   docs/errors/extensions.md#coupling_is_declared_loss
 template <class Loss>
 struct coupling_is_declared_by_loss {
   static constexpr bool holds = detail::SaysWhetherItCouples<Loss>;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Positions of two texts have no order, so there is no Causal, no Rotary, and no bias of distances.
-/// Known: whether Option is one of CrossAttention's options.   docs/errors/cross_attention_takes_option.md
+/// Known: whether Option is one of CrossAttention's options.   docs/errors/attention.md#cross_attention_takes_option
 template <class Option, bool Known = false>
 struct cross_attention_takes_option {
   static constexpr bool holds = Known;

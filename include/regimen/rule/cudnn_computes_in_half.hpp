@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Layer attends in another type. A wider one has no fused kernel.   docs/errors/cudnn_computes_in_half.md
+/// Layer attends in another type. A wider one has no fused kernel.   docs/errors/devices.md#cudnn_computes_in_half
 template <class Layer, class Attention, bool Half>
 struct cudnn_computes_in_half {
   static constexpr bool holds = Half;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Policy: Attention<Cudnn> or Convolution<Cudnn>. Found: whether it is; CMake's target regimen::cuda says so where it finds the library.
-/// docs/errors/cudnn_is_found.md
+/// docs/errors/devices.md#cudnn_is_found
 template <class Policy, class Device, bool Found>
 struct cudnn_is_found {
   static constexpr bool holds = Found;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Layer has heads that no kernel of cuDNN takes.   docs/errors/cudnn_takes_heads.md
+/// Layer has heads that no kernel of cuDNN takes.   docs/errors/devices.md#cudnn_takes_heads
 template <class Layer, class Attention, bool Fits>
 struct cudnn_takes_heads {
   static constexpr bool holds = Fits;

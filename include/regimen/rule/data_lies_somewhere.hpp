@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// A braced list has no address.   docs/errors/data_lies_somewhere.md
+/// A braced list has no address.   docs/errors/trainers.md#data_lies_somewhere
 template <class Data, bool Lies = false>
 struct data_lies_somewhere {
   static constexpr bool holds = Lies;

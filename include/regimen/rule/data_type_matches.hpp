@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// From: the data or labels given, To: Trainer::Input or Trainer::Label.   docs/errors/data_type_matches.md
+/// From: the data or labels given, To: Trainer::Input or Trainer::Label.   docs/errors/fit.md#data_type_matches
 template <class From, class To>
 struct data_type_matches {
   static constexpr bool holds = std::is_same_v<From, To>;

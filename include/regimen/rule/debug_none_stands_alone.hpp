@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// Debug<None, Anomaly> contradicts itself.   docs/errors/debug_none_stands_alone.md
+/// Debug<None, Anomaly> contradicts itself.   docs/errors/steps.md#debug_none_stands_alone
 template <class Debug>
 struct debug_none_stands_alone;
 

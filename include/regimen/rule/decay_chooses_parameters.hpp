@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Chooses: whether it has decays<Layer>(parameter).   docs/errors/decay_chooses_parameters.md
+/// Chooses: whether it has decays<Layer>(parameter).   docs/errors/options.md#decay_chooses_parameters
 template <class Option, bool Chooses = false>
 struct decay_chooses_parameters {
   static constexpr bool holds = Chooses;

@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// With zero the loss is zero everywhere. fraction_is_a_ratio refuses a Delta that is no Ratio.
-/// docs/errors/delta_above_zero.md
+/// docs/errors/losses.md#delta_above_zero
 template <class Delta>
 struct delta_above_zero {
   static constexpr bool holds = true;

@@ -5,7 +5,7 @@ namespace regimen::rule {
 
 /// Scores that are stored are a form of GPUs: the CPU engine stores none.
 /// Has: whether the engine of Device computes attention in the form of Attention.
-/// docs/errors/device_attends_in_form.md
+/// docs/errors/devices.md#device_attends_in_form
 template <class Attention, class Device, bool Has>
 struct device_attends_in_form {
   static constexpr bool holds = Has;

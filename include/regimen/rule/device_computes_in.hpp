@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Tensor cores before sm_80 have neither bf16 nor tf32; the library would compute something else, or nothing.
-/// docs/errors/device_computes_in.md
+/// docs/errors/devices.md#device_computes_in
 template <class Device, class Compute, bool computes>
 struct device_computes_in {
   static constexpr bool holds = computes;

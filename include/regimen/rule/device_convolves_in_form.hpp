@@ -5,7 +5,7 @@ namespace regimen::rule {
 
 /// Direct and Cudnn are forms of GPUs.
 /// Has: whether the engine of Device computes convolutions in the form of Convolution.
-/// docs/errors/device_convolves_in_form.md
+/// docs/errors/devices.md#device_convolves_in_form
 template <class Convolution, class Device, bool Has>
 struct device_convolves_in_form {
   static constexpr bool holds = Has;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// A device's header brings its engine: regimen.hpp that of Cpu, regimen/engine/emulated/device.hpp that of Emulated,
-/// regimen/engine/cuda/device.cuh, which nvcc compiles, that of Cuda.   docs/errors/device_is_included.md
+/// regimen/engine/cuda/device.cuh, which nvcc compiles, that of Cuda.   docs/errors/options.md#device_is_included
 template <class Device, bool included>
 struct device_is_included {
   static constexpr bool holds = included;

@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// regimen/engine/cuda/plan.hpp has what Trainer<...>::plan() needs, in any compiler.   docs/errors/device_runs_here.md
+/// regimen/engine/cuda/plan.hpp has what Trainer<...>::plan() needs, in any compiler.
+/// docs/errors/trainers.md#device_runs_here
 template <class Device, bool runs>
 struct device_runs_here {
   static constexpr bool holds = runs;

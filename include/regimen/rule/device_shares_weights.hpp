@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Kernels of a GPU reach tensors of one allocation.   docs/errors/device_shares_weights.md
+/// Kernels of a GPU reach tensors of one allocation.   docs/errors/inference.md#device_shares_weights
 template <class Device, bool shares>
 struct device_shares_weights {
   static constexpr bool holds = shares;

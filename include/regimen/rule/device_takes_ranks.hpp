@@ -7,7 +7,7 @@
 
 namespace regimen::rule {
 
-/// A communicator of hosts does not read a GPU's memory.   docs/errors/device_takes_ranks.md
+/// A communicator of hosts does not read a GPU's memory.   docs/errors/ranks.md#device_takes_ranks
 template <class Device, class Communicator, bool takes_ranks>
 struct device_takes_ranks {
   static constexpr bool holds =

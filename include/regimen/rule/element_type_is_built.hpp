@@ -14,7 +14,8 @@ inline constexpr bool is_unbuilt_number = std::is_same_v<T, fp8_e4m3> || std::is
 
 namespace regimen::rule {
 
-/// The names are declared so that the error can say what to write instead.   docs/errors/element_type_is_built.md
+/// The names are declared so that the error can say what to write instead.
+/// docs/errors/precision.md#element_type_is_built
 template <class T>
 struct element_type_is_built {
   static constexpr bool holds = true;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Holds: whether Option is one of Embedding's, or, of an Embedding, whether it has one at most.
-/// docs/errors/embedding_takes_option.md
+/// docs/errors/models.md#embedding_takes_option
 template <class Option, bool Holds>
 struct embedding_takes_option {
   static constexpr bool holds = Holds;

@@ -6,7 +6,7 @@
 
 namespace regimen::rule {
 
-/// Epilogue<Unfused> would be Fusion<Unfused>, or only half of it.   docs/errors/epilogue_takes_switch.md
+/// Epilogue<Unfused> would be Fusion<Unfused>, or only half of it.   docs/errors/options.md#epilogue_takes_switch
 template <class Switch>
 struct epilogue_takes_switch {
   static constexpr bool holds = detail::is_any_of<Switch, Fused, Separate>;

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// Without it, a row of equal elements would be divided by zero.   docs/errors/epsilon_above_zero.md
+/// Without it, a row of equal elements would be divided by zero.   docs/errors/norms.md#epsilon_above_zero
 template <class Value>
 struct epsilon_above_zero {
   static constexpr bool holds = [] {

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// Segments without blocks never cover the model.   docs/errors/every_at_least_one.md
+/// Segments without blocks never cover the model.   docs/errors/checkpointing.md#every_at_least_one
 template <class Schedule>
 struct every_at_least_one {
   static constexpr bool holds = true;

@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// Over six blocks, Every<9> would do the same as Every<6>; so it would over those that KeepLast<K> leaves.
-///   docs/errors/every_at_most_depth.md
+///   docs/errors/checkpointing.md#every_at_most_depth
 template <class Checkpoint, std::size_t Depth>
 struct every_at_most_depth {
   static constexpr bool holds = [] {

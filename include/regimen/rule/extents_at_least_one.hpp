@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// A layer without channels, heads or positions computes nothing.   docs/errors/extents_at_least_one.md
+/// A layer without channels, heads or positions computes nothing.   docs/errors/shapes.md#extents_at_least_one
 template <class Layer, std::size_t... Extents>
 struct extents_at_least_one {
   static constexpr bool holds = ((Extents >= 1) && ...);

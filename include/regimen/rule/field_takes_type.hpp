@@ -13,7 +13,7 @@ namespace regimen::rule {
 
 /// A row owns its values: the object that a line is parsed to is gone when the row is read. A character is no number of
 /// JSON.
-/// docs/errors/field_takes_type.md
+/// docs/errors/data.md#field_takes_type
 template <class T>
 struct field_takes_type {
   static constexpr bool is_character = std::same_as<T, char> || std::same_as<T, wchar_t> || std::same_as<T, char8_t> ||

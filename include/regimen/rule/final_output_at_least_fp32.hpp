@@ -7,7 +7,7 @@
 namespace regimen::rule {
 
 /// 16-bit logits have lost digits that softmax and the loss need.
-/// T: the element type of the last layer's output.   docs/errors/final_output_at_least_fp32.md
+/// T: the element type of the last layer's output.   docs/errors/precision.md#final_output_at_least_fp32
 template <class T>
 struct final_output_at_least_fp32 {
   static constexpr bool holds = !detail::is_any_of<T, bf16, fp16>;

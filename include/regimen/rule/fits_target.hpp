@@ -21,7 +21,7 @@ struct WeightsAlone;  // nothing: an Inference's weights are, which in 16 bits w
 struct SampleAlone;   // nothing: one sample needs more
 
 /// Needed and There in bytes, their difference, and what would fit; then the largest owners as types: layers, iterations
-/// and bytes.   docs/errors/fits_target.md
+/// and bytes.   docs/errors/targets.md#fits_target
 template <std::size_t Needed, std::size_t There, class Difference = void, class Cure = void, class... Owners>
 struct fits_target {
   static constexpr bool holds = Needed <= There;

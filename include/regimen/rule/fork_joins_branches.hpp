@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Joins: whether the first argument is a join; Holds: and whether there are branches enough.
-/// docs/errors/fork_joins_branches.md
+/// docs/errors/branches.md#fork_joins_branches
 template <class Fork, bool Holds>
 struct fork_joins_branches {
   static constexpr bool holds = Holds;

@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// Layer has Alibi or RelativeBias, which Attention, the form, does not take.   docs/errors/form_adds_distances.md
+/// Layer has Alibi or RelativeBias, which Attention, the form, does not take.
+/// docs/errors/devices.md#form_adds_distances
 template <class Layer, class Attention, bool Takes>
 struct form_adds_distances {
   static constexpr bool holds = Takes;

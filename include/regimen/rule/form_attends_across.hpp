@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Layer is of a CrossAttention, which Attention, the form, does not take.   docs/errors/form_attends_across.md
+/// Layer is of a CrossAttention, which Attention, the form, does not take.   docs/errors/devices.md#form_attends_across
 template <class Layer, class Attention, bool Takes>
 struct form_attends_across {
   static constexpr bool holds = Takes;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Layer has a Within, which Attention, the form, does not take.   docs/errors/form_ends_keys.md
+/// Layer has a Within, which Attention, the form, does not take.   docs/errors/devices.md#form_ends_keys
 template <class Layer, class Attention, bool Takes>
 struct form_ends_keys {
   static constexpr bool holds = Takes;

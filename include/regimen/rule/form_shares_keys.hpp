@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// Layer has fewer key heads than heads, which Attention, the form, does not take.   docs/errors/form_shares_keys.md
+/// Layer has fewer key heads than heads, which Attention, the form, does not take.
+/// docs/errors/devices.md#form_shares_keys
 template <class Layer, class Attention, bool Takes>
 struct form_shares_keys {
   static constexpr bool holds = Takes;

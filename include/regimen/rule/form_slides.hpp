@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Layer has a SlidingWindow, which Attention, the form, does not take.   docs/errors/form_slides.md
+/// Layer has a SlidingWindow, which Attention, the form, does not take.   docs/errors/devices.md#form_slides
 template <class Layer, class Attention, bool Takes>
 struct form_slides {
   static constexpr bool holds = Takes;

@@ -7,7 +7,8 @@
 
 namespace regimen::rule {
 
-/// Gradients below 2^-24 underflow to zero in fp16; a loss scale prevents that.   docs/errors/fp16_needs_loss_scale.md
+/// Gradients below 2^-24 underflow to zero in fp16; a loss scale prevents that.
+/// docs/errors/precision.md#fp16_needs_loss_scale
 template <class Precision, class LossScale>
 struct fp16_needs_loss_scale {
   static constexpr bool holds = !std::is_same_v<typename Precision::compute, fp16> || LossScale::scales;

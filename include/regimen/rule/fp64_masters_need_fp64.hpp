@@ -7,7 +7,8 @@
 
 namespace regimen::rule {
 
-/// No narrower product reads fp64 weights, so they would gain nothing.   docs/errors/fp64_masters_need_fp64.md
+/// No narrower product reads fp64 weights, so they would gain nothing.
+/// docs/errors/precision.md#fp64_masters_need_fp64
 template <class Precision>
 struct fp64_masters_need_fp64 {
   static constexpr bool holds =

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// std::ratio has members of other names.   docs/errors/fraction_is_a_ratio.md
+/// std::ratio has members of other names.   docs/errors/layers.md#fraction_is_a_ratio
 template <class Fraction>
 struct fraction_is_a_ratio {
   static constexpr bool holds = is_ratio<Fraction>;

@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// Freeze<Embedding<...>> in a model without it freezes nothing. Found: whether the model has Layer.
-/// docs/errors/freeze_names_a_layer.md
+/// docs/errors/weights.md#freeze_names_a_layer
 template <class Layer, bool Found = false>
 struct freeze_names_a_layer {
   static constexpr bool holds = Found;

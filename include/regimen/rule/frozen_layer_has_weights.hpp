@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// Freeze<Relu> would change nothing. Weights: whether Layer has any in this model, outside of a Frozen.
-/// docs/errors/frozen_layer_has_weights.md
+/// docs/errors/weights.md#frozen_layer_has_weights
 template <class Layer, bool Weights>
 struct frozen_layer_has_weights {
   static constexpr bool holds = Weights;

@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// IsCausal: whether no SelfAttention, Conv1d and GroupNorm of the model reads later positions.   docs/errors/generate_needs_causal.md
+/// IsCausal: whether no SelfAttention, Conv1d and GroupNorm of the model reads later positions.
+/// docs/errors/texts.md#generate_needs_causal
 template <class Network, bool IsCausal>
 struct generate_needs_causal {
   static constexpr bool holds = IsCausal;

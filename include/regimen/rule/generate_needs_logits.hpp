@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// Predicts: whether Model maps Tokens<T> to (T,V).   docs/errors/generate_needs_logits.md
+/// Predicts: whether Model maps Tokens<T> to (T,V).   docs/errors/texts.md#generate_needs_logits
 template <class Model, bool Predicts>
 struct generate_needs_logits {
   static constexpr bool holds = Predicts;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Every position of a CrossAttention sees all of the named value, be it of the same text, where that is later words.
-/// One: whether the model has no CrossAttention.   docs/errors/generate_reads_one_text.md
+/// One: whether the model has no CrossAttention.   docs/errors/texts.md#generate_reads_one_text
 template <class Network, bool One>
 struct generate_reads_one_text {
   static constexpr bool holds = One;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Which token a character is, only the data or a tokenizer say.   docs/errors/generate_reads_tokens.md
+/// Which token a character is, only the data or a tokenizer say.   docs/errors/texts.md#generate_reads_tokens
 template <class Prompt, bool Reads = false>
 struct generate_reads_tokens {
   static constexpr bool holds = Reads;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Told: whether Model reads one text.   docs/errors/generate_takes_source.md
+/// Told: whether Model reads one text.   docs/errors/texts.md#generate_takes_source
 template <class Model, bool Told>
 struct generate_takes_source {
   static constexpr bool holds = Told;

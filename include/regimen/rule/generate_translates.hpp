@@ -5,7 +5,7 @@ namespace regimen::rule {
 
 /// Translates: whether the network of Model is that: Input<Bundle<Tokens<S>, Tokens<T>>>, then Fork<Last, encoder, decoder>,
 /// of which the encoder reads Part<0>, the decoder Part<1>, and nothing else but what the encoder keeps; output (T,V).
-///   docs/errors/generate_translates.md
+///   docs/errors/texts.md#generate_translates
 template <class Model, bool Translates>
 struct generate_translates {
   static constexpr bool holds = Translates;

@@ -8,7 +8,7 @@
 namespace regimen::rule {
 
 /// A global batch is cut into World × Accumulate equal micro-batches.
-/// docs/errors/global_batch_divides.md
+/// docs/errors/steps.md#global_batch_divides
 template <class GlobalBatch, class World, class Accumulate>
 struct global_batch_divides {
   static constexpr auto divisor = World::ranks * Accumulate::count;

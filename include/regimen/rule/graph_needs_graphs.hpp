@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// A device without graphs would ignore the policy.   docs/errors/graph_needs_graphs.md
+/// A device without graphs would ignore the policy.   docs/errors/devices.md#graph_needs_graphs
 template <class Graph, class Device, bool has_graphs>
 struct graph_needs_graphs {
   static constexpr bool holds = Graph::captures || has_graphs;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Holds: whether Option is one of GroupNorm's, or, of a GroupNorm, whether it has each at most once.
-/// docs/errors/group_norm_takes_option.md
+/// docs/errors/norms.md#group_norm_takes_option
 template <class Option, bool Holds>
 struct group_norm_takes_option {
   static constexpr bool holds = Holds;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// The rule of a group without parameters would be ignored. Of a parameter the first group decides that takes it.
-/// Takes: whether a parameter that trains is left for Group.   docs/errors/group_takes_a_parameter.md
+/// Takes: whether a parameter that trains is left for Group.   docs/errors/options.md#group_takes_a_parameter
 template <class Group, bool Takes = false>
 struct group_takes_a_parameter {
   static constexpr bool holds = Takes;

@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// The channels of a convolution and those of its input are multiples of its groups. extents_at_least_one refuses none.
-/// docs/errors/groups_divide_channels.md
+/// docs/errors/convolutions.md#groups_divide_channels
 template <class Layer, std::size_t Groups, std::size_t Channels, class ImageShape>
 struct groups_divide_channels {
   static constexpr std::size_t count = Groups > 0 ? Groups : 1;

@@ -18,7 +18,7 @@ inline constexpr bool groups_divide<ranks, Hybrid<N>> = N >= 2 && ranks % (N > 0
 namespace rule {
 
 /// Hybrid<N> cuts the ranks into groups of N ≥ 2. Under World<> the Trainer's constructor checks this.
-/// docs/errors/groups_divide_world.md
+/// docs/errors/ranks.md#groups_divide_world
 template <class Shard, class World>
 struct groups_divide_world {
   static constexpr bool holds = regimen::detail::groups_divide<World::ranks, typename Shard::stage>;

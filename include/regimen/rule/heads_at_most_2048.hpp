@@ -7,7 +7,7 @@
 
 namespace regimen::rule {
 
-/// Named, Heads<N> or HeadWidth<D>, makes heads of Width channels.   docs/errors/heads_at_most_2048.md
+/// Named, Heads<N> or HeadWidth<D>, makes heads of Width channels.   docs/errors/attention.md#heads_at_most_2048
 template <class Named, std::size_t Width>
 struct heads_at_most_2048 {
   static constexpr bool holds = Width <= op::AttentionShape::largest_width;

@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// Attention cuts the channels of Input, a shape, into HeadCount equal heads.   docs/errors/heads_divide_width.md
+/// Attention cuts the channels of Input, a shape, into HeadCount equal heads.
+/// docs/errors/attention.md#heads_divide_width
 template <class HeadCount, class Input>
 struct heads_divide_width {
   static constexpr bool holds =

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Otherwise nothing would be recomputed.   Chooses: whether it is true of a layer; by_cost: whether it asks what layers
-/// cost; of_block: whether it is true of what is made of layers   docs/errors/if_chooses_a_layer.md
+/// cost; of_block: whether it is true of what is made of layers   docs/errors/checkpointing.md#if_chooses_a_layer
 template <class Schedule, bool Chooses, bool by_cost = false, bool of_block = false>
 struct if_chooses_a_layer {
   static constexpr bool holds = Chooses;

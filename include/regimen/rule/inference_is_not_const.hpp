@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// A const object is one that several threads may call.   docs/errors/inference_is_not_const.md
+/// A const object is one that several threads may call.   docs/errors/inference.md#inference_is_not_const
 template <class Inference, bool Const = true>
 struct inference_is_not_const {
   static constexpr bool holds = !Const;

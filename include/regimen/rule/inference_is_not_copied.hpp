@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// A copy would have weights and an arena of its own.   docs/errors/inference_is_not_copied.md
+/// A copy would have weights and an arena of its own.   docs/errors/inference.md#inference_is_not_copied
 template <class Inference, bool Copied = true>
 struct inference_is_not_copied {
   static constexpr bool holds = !Copied;

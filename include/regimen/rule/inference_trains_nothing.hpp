@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// Inference would ignore an optimizer.   docs/errors/inference_trains_nothing.md
+/// Inference would ignore an optimizer.   docs/errors/inference.md#inference_trains_nothing
 template <class P>
 struct inference_trains_nothing {
   static constexpr bool holds = detail::is_any_of<typename P::axis, axis::precision, axis::batch, axis::device,

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// For a layer that declares the extent it reads. Expected: the layer's shape, Found: its input's shape.
-/// docs/errors/inner_extent_matches.md
+/// docs/errors/shapes.md#inner_extent_matches
 template <class Expected, class Found>
 struct inner_extent_matches {
   static constexpr bool holds = Expected::columns == Found::columns;

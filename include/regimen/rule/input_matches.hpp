@@ -8,7 +8,7 @@
 namespace regimen::rule {
 
 /// Embedding looks up tokens; every other layer computes on numbers. Input: the layer's input, with an `Element`;
-/// Accepts: whether Layer reads that kind.   docs/errors/input_matches.md
+/// Accepts: whether Layer reads that kind.   docs/errors/shapes.md#input_matches
 template <class Input, class Layer, bool Accepts = false>
 struct input_matches {
   static constexpr bool holds = Accepts;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// A kind has a member template value<Statistic>; Input<float> has none.   docs/errors/input_takes_kind.md
+/// A kind has a member template value<Statistic>; Input<float> has none.   docs/errors/models.md#input_takes_kind
 template <class Kind, bool IsKind = requires { typename Kind::template value<float>::Shape; }>
 struct input_takes_kind {
   static constexpr bool holds = IsKind;

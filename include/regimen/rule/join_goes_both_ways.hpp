@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// layer/join.hpp lists these members.   docs/errors/join_goes_both_ways.md
+/// layer/join.hpp lists these members.   docs/errors/extensions.md#join_goes_both_ways
 template <class Join, std::size_t Branches, bool Whole>
 struct join_goes_both_ways {
   static constexpr bool holds = Whole;

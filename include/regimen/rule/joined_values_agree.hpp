@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// docs/errors/joined_values_agree.md
+/// docs/errors/data.md#joined_values_agree
 template <bool agree, class... Values>
 struct joined_values_agree {
   static constexpr bool holds = agree;

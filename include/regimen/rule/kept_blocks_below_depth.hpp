@@ -7,7 +7,8 @@
 
 namespace regimen::rule {
 
-/// Over six blocks, KeepLast<6> would recompute nothing; KeepLast<0> says nothing.   docs/errors/kept_blocks_below_depth.md
+/// Over six blocks, KeepLast<6> would recompute nothing; KeepLast<0> says nothing.
+/// docs/errors/checkpointing.md#kept_blocks_below_depth
 template <class Checkpoint, std::size_t Depth>
 struct kept_blocks_below_depth {
   static constexpr bool holds = [] {

@@ -15,7 +15,7 @@ inline constexpr bool has_long_segments<Checkpoint<None>> = false;
 /// A segment of one unit stays gathered anyway, and without Every<N> there are no
 /// segments: the option would be ignored.
 /// Units: whether the iterations of a Repeat are units under the WrapIf, if there is one.
-/// docs/errors/kept_segments_exist.md
+/// docs/errors/ranks.md#kept_segments_exist
 template <class Shard, class Checkpoint, bool Units = true>
 struct kept_segments_exist {
   static constexpr bool holds = !Shard::keeps || (has_long_segments<Checkpoint> && Units);

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Frozen<KeepStatistics, Linear<8>> would change nothing.   docs/errors/kept_statistics_exist.md
+/// Frozen<KeepStatistics, Linear<8>> would change nothing.   docs/errors/weights.md#kept_statistics_exist
 template <class Layer, bool Exist>
 struct kept_statistics_exist {
   static constexpr bool holds = Exist;

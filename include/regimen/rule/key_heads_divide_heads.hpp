@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Neighbouring heads share keys and values.   docs/errors/key_heads_divide_heads.md
+/// Neighbouring heads share keys and values.   docs/errors/attention.md#key_heads_divide_heads
 template <class HeadCount, class KeyHeadCount>
 struct key_heads_divide_heads {
   static constexpr bool holds =

@@ -7,7 +7,7 @@
 
 namespace regimen::rule {
 
-/// Anything fits into unlimited memory.   docs/errors/largest_batch_needs_target.md
+/// Anything fits into unlimited memory.   docs/errors/targets.md#largest_batch_needs_target
 template <class Batch, class Target>
 struct largest_batch_needs_target {
   static constexpr bool holds = !Batch::largest || !std::is_same_v<typename Target::description, targets::unlimited>;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Whole: whether its Bound has an Output and both passes.   docs/errors/layer_goes_both_ways.md
+/// Whole: whether its Bound has an Output and both passes.   docs/errors/extensions.md#layer_goes_both_ways
 template <class Layer, bool Whole = false>
 struct layer_goes_both_ways {
   static constexpr bool holds = Whole;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Its input has height, width and channels.   docs/errors/layer_takes_images.md
+/// Its input has height, width and channels.   docs/errors/convolutions.md#layer_takes_images
 template <class Layer, class InputShape>
 struct layer_takes_images {
   static constexpr bool holds = InputShape::rank == 3;

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// Its input has a length and channels.   docs/errors/layer_takes_positions.md
+/// Its input has a length and channels.   docs/errors/shapes.md#layer_takes_positions
 ///   MostAxes   2, or more of a layer that takes the positions of images and volumes, too
 template <class Layer, class InputShape, std::size_t MostAxes = 2, bool has_none = (InputShape::rank < 2)>
 struct layer_takes_positions {

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Its input has depth, height, width and channels.   docs/errors/layer_takes_volumes.md
+/// Its input has depth, height, width and channels.   docs/errors/convolutions.md#layer_takes_volumes
 template <class Layer, class InputShape>
 struct layer_takes_volumes {
   static constexpr bool holds = InputShape::rank == 4;

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// A layer, or an input, is no model.   docs/errors/layers_of_takes_model.md
+/// A layer, or an input, is no model.   docs/errors/networks.md#layers_of_takes_model
 template <class Network>
 struct layers_of_takes_model {
   static constexpr bool holds = detail::is_model<Network>;

@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// Count: the layers of List, with those of nested sequences and composites; of a Fork, 0 if a branch has none.
-///   docs/errors/layers_one_to_255.md
+///   docs/errors/layers.md#layers_one_to_255
 template <class List, std::size_t Count>
 struct layers_one_to_255 {
   static constexpr bool holds = Count >= 1 && Count <= 255;

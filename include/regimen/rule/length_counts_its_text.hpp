@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// Found: the positions of the text. Declared: those of NamedLength<...>.   docs/errors/length_counts_its_text.md
+/// Found: the positions of the text. Declared: those of NamedLength<...>.   docs/errors/texts.md#length_counts_its_text
 template <class Keep, std::size_t Found, std::size_t Declared>
 struct length_counts_its_text {
   static constexpr bool holds = Found == Declared;

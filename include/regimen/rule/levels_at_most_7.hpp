@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// Levels: how deep lists of layers nest; the model is the first level, and each Residual, Fork or Repeat adds one.
-/// docs/errors/levels_at_most_7.md
+/// docs/errors/layers.md#levels_at_most_7
 template <class Network, std::size_t Levels>
 struct levels_at_most_7 {
   static constexpr bool holds = Levels <= 7;

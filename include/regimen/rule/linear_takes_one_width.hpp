@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// The layer before it gives its inputs.   docs/errors/linear_takes_one_width.md
+/// The layer before it gives its inputs.   docs/errors/layers.md#linear_takes_one_width
 template <class Linear, bool One = false>
 struct linear_takes_one_width {
   static constexpr bool holds = One;

@@ -34,7 +34,8 @@ inline constexpr bool can_be_bound =
 
 namespace regimen::rule {
 
-/// A user's layer is a type with a name and a member template Bound<X, Roles>.   docs/errors/list_holds_layers.md
+/// A user's layer is a type with a name and a member template Bound<X, Roles>.
+/// docs/errors/models.md#list_holds_layers
 template <class T>
 struct list_holds_layers {
   static constexpr bool holds = detail::can_be_bound<T>;

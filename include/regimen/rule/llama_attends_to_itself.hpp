@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// A LlamaModel counts and names the projections of its attention.   docs/errors/llama_attends_to_itself.md
+/// A LlamaModel counts and names the projections of its attention.   docs/errors/networks.md#llama_attends_to_itself
 template <class Attention, bool Holds = false>
 struct llama_attends_to_itself {
   static constexpr bool holds = Holds;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Logits below 0 are what a loss asks for where a class is unlikely. Of Softmax and Sigmoid they also end at 1; of Relu the
-/// gradient is 0 where a logit would be below 0.   docs/errors/logits_take_both_signs.md
+/// gradient is 0 where a logit would be below 0.   docs/errors/losses.md#logits_take_both_signs
 template <class Loss, class Last, bool Stands = false>
 struct logits_take_both_signs {
   static constexpr bool holds = Stands;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// CrossEntropy takes the logits of two classes or more, MeanSquaredError any numbers. Accepts: what the loss declares.
-/// docs/errors/loss_accepts_output.md
+/// docs/errors/losses.md#loss_accepts_output
 template <class Loss, class Output, bool Accepts = false>
 struct loss_accepts_output {
   static constexpr bool holds = Accepts;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Whole: whether it has rows and run for this output.   docs/errors/loss_is_whole.md
+/// Whole: whether it has rows and run for this output.   docs/errors/extensions.md#loss_is_whole
 template <class Loss, class Output, bool Whole = false>
 struct loss_is_whole {
   static constexpr bool holds = Whole;

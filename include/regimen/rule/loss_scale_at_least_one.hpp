@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// A scale of zero erases the loss, and an interval of zero never ends.   docs/errors/loss_scale_at_least_one.md
+/// A scale of zero erases the loss, and an interval of zero never ends.
+/// docs/errors/precision.md#loss_scale_at_least_one
 template <class Scale>
 struct loss_scale_at_least_one {
   static constexpr bool holds = !Scale::scales || (Scale::initial >= 1.0f && (!Scale::dynamic || Scale::interval >= 1));

@@ -8,7 +8,7 @@
 namespace regimen::rule {
 
 /// bf16, fp32 and fp64 reach down to 2^-126 and below: a scale would cost a pass and gain nothing.
-/// docs/errors/loss_scale_needs_fp16.md
+/// docs/errors/precision.md#loss_scale_needs_fp16
 template <class Precision, class LossScale>
 struct loss_scale_needs_fp16 {
   static constexpr bool holds = std::is_same_v<typename Precision::compute, fp16> || !LossScale::scales;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Match: whether there are as many losses as outputs.   docs/errors/losses_match_outputs.md
+/// Match: whether there are as many losses as outputs.   docs/errors/losses.md#losses_match_outputs
 template <class Loss, class Output, bool Match = false>
 struct losses_match_outputs {
   static constexpr bool holds = Match;

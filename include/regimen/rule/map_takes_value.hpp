@@ -9,7 +9,7 @@
 namespace regimen::rule {
 
 /// F is called on a const object, from several threads: a lambda is not mutable.
-/// docs/errors/map_takes_value.md
+/// docs/errors/data.md#map_takes_value
 template <class F, class D>
 struct map_takes_value {
   using Value = decltype(std::declval<const D&>().at(std::declval<const data::Key&>()));

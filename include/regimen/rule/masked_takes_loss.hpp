@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Has: whether the loss has a form without absent targets.   docs/errors/masked_takes_loss.md
+/// Has: whether the loss has a form without absent targets.   docs/errors/losses.md#masked_takes_loss
 template <class Function, bool Has>
 struct masked_takes_loss {
   static constexpr bool holds = Has;

@@ -7,7 +7,7 @@
 namespace regimen::rule {
 
 /// An update below 2^-8 of a bf16 weight, or below 2^-11 of an fp16 weight, is rounded away.
-/// docs/errors/masters_are_not_half.md
+/// docs/errors/precision.md#masters_are_not_half
 template <class Precision>
 struct masters_are_not_half {
   static constexpr bool holds = !detail::is_any_of<typename Precision::master, bf16, fp16>;

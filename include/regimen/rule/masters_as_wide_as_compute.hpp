@@ -7,7 +7,7 @@
 
 namespace regimen::rule {
 
-/// Precision<fp64, fp32> would round every fp64 update to fp32.   docs/errors/masters_as_wide_as_compute.md
+/// Precision<fp64, fp32> would round every fp64 update to fp32.   docs/errors/precision.md#masters_as_wide_as_compute
 template <class Precision>
 struct masters_as_wide_as_compute {
   static constexpr bool holds =

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Callback hears Measured alone; has_metric: fit was given a metric.   docs/errors/measured_needs_metric.md
+/// Callback hears Measured alone; has_metric: fit was given a metric.   docs/errors/metrics.md#measured_needs_metric
 template <class Callback, bool has_metric>
 struct measured_needs_metric {
   static constexpr bool holds = has_metric;

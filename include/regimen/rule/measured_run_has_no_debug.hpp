@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// A check reads every activation once more, so its time would count as the step's.
-/// docs/errors/measured_run_has_no_debug.md
+/// docs/errors/steps.md#measured_run_has_no_debug
 template <class Debug>
 struct measured_run_has_no_debug {
   static constexpr bool holds = !Debug::checks;

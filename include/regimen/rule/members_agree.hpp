@@ -5,7 +5,7 @@ namespace regimen::rule {
 
 /// Outputs are averaged element by element, so members have one input type and shape, one output type and shape, and one
 /// output.
-/// docs/errors/members_agree.md
+/// docs/errors/inference.md#members_agree
 template <class First, class Other, bool agree>
 struct members_agree {
   static constexpr bool holds = agree;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Batch: MetricBatch<Output, Label> of the model and its loss. Accuracy and the like need labels that are whole numbers.
-/// docs/errors/metric_adds_batches.md
+/// docs/errors/metrics.md#metric_adds_batches
 template <class Metric, class Batch, bool adds>
 struct metric_adds_batches {
   static constexpr bool holds = adds;

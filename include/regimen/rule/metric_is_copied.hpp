@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// fit measures training by the metric, and each evaluation by a copy of it.   docs/errors/metric_is_copied.md
+/// fit measures training by the metric, and each evaluation by a copy of it.   docs/errors/metrics.md#metric_is_copied
 template <class Metric, bool is_copied>
 struct metric_is_copied {
   static constexpr bool holds = is_copied;

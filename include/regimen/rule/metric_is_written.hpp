@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// A metric is a sum: batches are added to it where it stands.   docs/errors/metric_is_written.md
+/// A metric is a sum: batches are added to it where it stands.   docs/errors/metrics.md#metric_is_written
 template <class Metric, bool is_written>
 struct metric_is_written {
   static constexpr bool holds = is_written;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Whoever calls evaluate reads the result in the metric.   docs/errors/metric_keeps_result.md
+/// Whoever calls evaluate reads the result in the metric.   docs/errors/metrics.md#metric_keeps_result
 template <class Metric, bool stays>
 struct metric_keeps_result {
   static constexpr bool holds = stays;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Trainers know nothing of metrics, so that programs without any do not pay for them.
-/// docs/errors/metrics_are_included.md
+/// docs/errors/fit.md#metrics_are_included
 template <class Metric, bool are_included>
 struct metrics_are_included {
   static constexpr bool holds = are_included;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// docs/errors/mixed_takes_images.md
+/// docs/errors/data.md#mixed_takes_images
 template <class Value, bool is_image>
 struct mixed_takes_images {
   static constexpr bool holds = is_image;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Model<Linear<7>> and Model<Vector<8>, Linear<7>> do not say what a sample is.
-/// docs/errors/model_begins_with_input.md
+/// docs/errors/models.md#model_begins_with_input
 template <class Network, bool Begins = false>
 struct model_begins_with_input {
   static constexpr bool holds = Begins;

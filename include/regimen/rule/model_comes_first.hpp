@@ -25,7 +25,7 @@ inline constexpr bool is_model =
 
 namespace regimen::rule {
 
-/// The model comes first; the policies after it may have any order.   docs/errors/model_comes_first.md
+/// The model comes first; the policies after it may have any order.   docs/errors/arguments.md#model_comes_first
 template <class First>
 struct model_comes_first {
   static constexpr bool holds = detail::is_model<First>;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// A Trainer holds the weights; an object of the model type has none.   docs/errors/model_is_a_type.md
+/// A Trainer holds the weights; an object of the model type has none.   docs/errors/models.md#model_is_a_type
 template <class Model, bool Taken = false>
 struct model_is_a_type {
   static constexpr bool holds = Taken;

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// Parameters of other models have no name in the Hugging Face format.   docs/errors/model_is_gpt2.md
+/// Parameters of other models have no name in the Hugging Face format.   docs/errors/networks.md#model_is_gpt2
 template <class Network>
 struct model_is_gpt2 {
   static constexpr bool holds = requires { Network::gpt2_depth; };

@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// With 0 the statistics would never move; above 1 they would leave what they average.
-/// docs/errors/momentum_in_range.md
+/// docs/errors/norms.md#momentum_in_range
 template <class Value>
 struct momentum_in_range {
   static constexpr bool holds = [] {

@@ -7,7 +7,7 @@
 
 namespace regimen::rule {
 
-/// A Read knows nothing else of its value.   docs/errors/name_declares_shape.md
+/// A Read knows nothing else of its value.   docs/errors/branches.md#name_declares_shape
 template <class Name>
 struct name_declares_shape {
   static constexpr bool holds = !std::is_void_v<typename detail::shape_of_name<Name>::type>;

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// docs/errors/named_value_has_its_shape.md
+/// docs/errors/branches.md#named_value_has_its_shape
 template <class Keep, class Found, class Declared>
 struct named_value_has_its_shape {
   static constexpr bool holds = std::is_same_v<Found, Declared>;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Kept: whether a Keep<Name> comes before, in the order in which layers are computed.
-/// docs/errors/named_value_is_kept.md
+/// docs/errors/branches.md#named_value_is_kept
 template <class Name, bool Kept>
 struct named_value_is_kept {
   static constexpr bool holds = Kept;

@@ -20,7 +20,7 @@ enum class Misfit {
 
 namespace regimen::rule {
 
-/// What has no name is in no file.   docs/errors/names_fit_model.md
+/// What has no name is in no file.   docs/errors/networks.md#names_fit_model
 ///   first, at   where mapping and model disagree, see names::Misfit
 template <class Network, names::Misfit first, std::size_t at>
 struct names_fit_model {

@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// A type without a name would read the column named "", which a table of pandas has.
-/// docs/errors/names_match_types.md
+/// docs/errors/data.md#names_match_types
 template <std::size_t Names, class... Types>
 struct names_match_types {
   static constexpr bool holds = Names == sizeof...(Types);

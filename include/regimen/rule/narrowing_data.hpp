@@ -8,7 +8,7 @@
 namespace regimen::rule {
 
 /// A double of 16 digits would become a float of 7. From: the data, To: what the model reads.
-/// docs/errors/narrowing_data.md
+/// docs/errors/fit.md#narrowing_data
 template <class From, class To>
 struct narrowing_data {
   static constexpr bool holds = !std::is_same_v<From, fp64> || std::is_same_v<To, fp64> || !Number<To>;

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// takes_ranks: whether the device's memory is a GPU's.   docs/errors/nccl_connects_gpus.md
+/// takes_ranks: whether the device's memory is a GPU's.   docs/errors/ranks.md#nccl_connects_gpus
 template <class Communicator, class Device, bool takes_ranks>
 struct nccl_connects_gpus {
   static constexpr bool holds = takes_ranks || !connects_gpus<typename Communicator::ranks>;

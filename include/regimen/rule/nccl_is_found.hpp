@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Found: whether it is; CMake's target regimen::nccl says so, which exists where the library was found.
-/// docs/errors/nccl_is_found.md
+/// docs/errors/ranks.md#nccl_is_found
 template <class Communicator, class Device, bool Found>
 struct nccl_is_found {
   static constexpr bool holds = Found;

@@ -5,7 +5,8 @@
 
 namespace regimen::rule {
 
-/// GroupNorm cuts the channels of Input, a shape, into Groups equal groups.   docs/errors/norm_groups_divide_channels.md
+/// GroupNorm cuts the channels of Input, a shape, into Groups equal groups.
+/// docs/errors/norms.md#norm_groups_divide_channels
 template <class Layer, std::size_t Groups, class Input>
 struct norm_groups_divide_channels {
   static constexpr bool holds = Groups >= 1 && Input::columns % (Groups >= 1 ? Groups : 1) == 0;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Offload leaves the last two blocks of a Repeat on the device, and a block without a backward saves nothing.
-///   Moves: whether the plan has bytes of the host's memory   docs/errors/offload_moves_blocks.md
+///   Moves: whether the plan has bytes of the host's memory   docs/errors/checkpointing.md#offload_moves_blocks
 template <class Checkpoint, bool Moves>
 struct offload_moves_blocks {
   static constexpr bool holds = !Checkpoint::offloads || Moves;

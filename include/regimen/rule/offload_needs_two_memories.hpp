@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// On the CPU there is one memory.   HasTwo: whether the engine copies to another
-///   docs/errors/offload_needs_two_memories.md
+///   docs/errors/checkpointing.md#offload_needs_two_memories
 template <class Checkpoint, class Device, bool HasTwo>
 struct offload_needs_two_memories {
   static constexpr bool holds = !Checkpoint::offloads || HasTwo;

@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// Two policies of one axis, equal or not, leave open which one is meant.   docs/errors/one_policy_per_axis.md
+/// Two policies of one axis, equal or not, leave open which one is meant.
+/// docs/errors/arguments.md#one_policy_per_axis
 template <class Axis, class... Claimants>
 struct one_policy_per_axis {
   static constexpr bool holds = sizeof...(Claimants) < 2;

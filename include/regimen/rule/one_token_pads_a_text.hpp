@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// Who predicts fills a shorter text with the one, and the other would see no end.
-/// First, Other: of the first KeepLength of a text, and of a later one.   docs/errors/one_token_pads_a_text.md
+/// First, Other: of the first KeepLength of a text, and of a later one.   docs/errors/texts.md#one_token_pads_a_text
 template <class First, class Other>
 struct one_token_pads_a_text {
   static constexpr bool holds = std::is_same_v<First, Other>;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// An operation of a program's own is computed by a function of its own namespace, which is declared before the first
-/// Trainer that needs it.   docs/errors/operation_has_compute.md
+/// Trainer that needs it.   docs/errors/extensions.md#operation_has_compute
 template <class Owner, class Device, bool has_all>
 struct operation_has_compute {
   static constexpr bool holds = has_all;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// An operation of a program's own needs a form for each device: compute() for the CPU, a Kernel for a GPU.
-/// docs/errors/operation_has_kernel.md
+/// docs/errors/extensions.md#operation_has_kernel
 template <class Owner, class Device, bool has_all>
 struct operation_has_kernel {
   static constexpr bool holds = has_all;

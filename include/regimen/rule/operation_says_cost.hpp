@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// A plan adds costs up, a profile shows names.   docs/errors/operation_says_cost.md
+/// A plan adds costs up, a profile shows names.   docs/errors/extensions.md#operation_says_cost
 template <class Owner, bool all_say>
 struct operation_says_cost {
   static constexpr bool holds = all_say;

@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// Meaning: what PyTorch, Lightning, Keras or transformers have under the name that was written.
-/// docs/errors/option_has_name.md
+/// docs/errors/run_options.md#option_has_name
 template <class Meaning, bool Has>
 struct option_has_name;
 

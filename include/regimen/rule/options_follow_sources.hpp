@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// A third source, or a bare number, has no meaning to fit.   docs/errors/options_follow_sources.md
+/// A third source, or a bare number, has no meaning to fit.   docs/errors/fit.md#options_follow_sources
 template <class Third, bool Follow = false>
 struct options_follow_sources {
   static constexpr bool holds = Follow;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// A bare number could be any option; a model belongs into the type, Trainer<Model>.
-/// docs/errors/options_have_names.md
+/// docs/errors/run_options.md#options_have_names
 template <class Given, bool Taken = false>
 struct options_have_names {
   static constexpr bool holds = Taken;

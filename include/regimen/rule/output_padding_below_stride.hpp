@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// More of it would be zeros that no window reaches.   docs/errors/output_padding_below_stride.md
+/// More of it would be zeros that no window reaches.   docs/errors/convolutions.md#output_padding_below_stride
 template <class Layer, std::size_t OutputPadding, std::size_t Stride>
 struct output_padding_below_stride {
   static constexpr bool holds = OutputPadding < Stride;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Last: whether no other place has one.   docs/errors/outputs_come_last.md
+/// Last: whether no other place has one.   docs/errors/losses.md#outputs_come_last
 template <class Network, bool Last = false>
 struct outputs_come_last {
   static constexpr bool holds = Last;

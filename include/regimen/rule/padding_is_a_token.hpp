@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// End: of a KeepLength. Words: the size of the vocabulary; 0 where there is no Embedding. Is: whether End is PaddedWith
-/// a token of it.   docs/errors/padding_is_a_token.md
+/// a token of it.   docs/errors/texts.md#padding_is_a_token
 template <class End, std::size_t Words, bool Is>
 struct padding_is_a_token {
   static constexpr bool holds = Is;

@@ -5,7 +5,8 @@
 
 namespace regimen::rule {
 
-/// Height and Width: of the output, before the padding takes off both ends.   docs/errors/padding_leaves_output.md
+/// Height and Width: of the output, before the padding takes off both ends.
+/// docs/errors/convolutions.md#padding_leaves_output
 template <class Layer, std::size_t Height, std::size_t Width, std::size_t Padding>
 struct padding_leaves_output {
   static constexpr bool holds = (Height > 2 * Padding && Width > 2 * Padding);

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Bundled: whether Input's samples are bundles.   docs/errors/part_of_a_bundle.md
+/// Bundled: whether Input's samples are bundles.   docs/errors/branches.md#part_of_a_bundle
 template <class Input, class Layer, bool Bundled = false>
 struct part_of_a_bundle {
   static constexpr bool holds = Bundled;

@@ -22,7 +22,7 @@ namespace regimen::rule {
 
 /// Each piece has statistics of its own: what trains is another network than the one of the whole batch.
 /// Meant: whether the layer says PerMicroBatch, or, where only ranks cut, OverRanks.
-/// docs/errors/pieces_of_a_batch_are_meant.md
+/// docs/errors/steps.md#pieces_of_a_batch_are_meant
 template <class Layer, bool Meant, class Accumulate, class Communicator, class World>
 struct pieces_of_a_batch_are_meant {
   static constexpr bool holds = Meant || !detail::cuts_the_batch<Accumulate, Communicator, World>;

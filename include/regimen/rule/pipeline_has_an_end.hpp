@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// docs/errors/pipeline_has_an_end.md
+/// docs/errors/data.md#pipeline_has_an_end
 template <bool has_an_end>
 struct pipeline_has_an_end {
   static constexpr bool holds = has_an_end;

@@ -43,7 +43,7 @@ inline constexpr bool is_option<axis::loss, Option> = belongs_to<Option, axis::l
 
 namespace regimen::rule {
 
-/// Checkpoint<bf16> takes an option of another policy.   docs/errors/policy_takes_option.md
+/// Checkpoint<bf16> takes an option of another policy.   docs/errors/options.md#policy_takes_option
 template <class Axis, class Option>
 struct policy_takes_option;
 

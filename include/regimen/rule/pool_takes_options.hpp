@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// What stands behind the size.   docs/errors/pool_takes_options.md
+/// What stands behind the size.   docs/errors/convolutions.md#pool_takes_options
 template <class Layer, bool Sound>
 struct pool_takes_options {
   static constexpr bool holds = Sound;

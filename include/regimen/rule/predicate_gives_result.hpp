@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// docs/errors/predicate_gives_result.md
+/// docs/errors/data.md#predicate_gives_result
 template <class Result, bool suits>
 struct predicate_gives_result {
   static constexpr bool holds = suits;

@@ -9,7 +9,7 @@
 namespace regimen::rule {
 
 /// It is called once for all epochs: with a key it would draw for one of them.
-/// docs/errors/predicate_takes_value.md
+/// docs/errors/data.md#predicate_takes_value
 template <class F, class D>
 struct predicate_takes_value {
   using Value = decltype(std::declval<const D&>().at(std::declval<const data::Key&>()));

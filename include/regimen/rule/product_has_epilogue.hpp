@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// On the CPU a kernel adds the bias; the choice would change nothing.   docs/errors/product_has_epilogue.md
+/// On the CPU a kernel adds the bias; the choice would change nothing.   docs/errors/devices.md#product_has_epilogue
 template <class Device, class Fusing, bool has>
 struct product_has_epilogue {
   static constexpr bool holds = has || !Fusing::names_epilogues;

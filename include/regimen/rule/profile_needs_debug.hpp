@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// Without Debug<Profile> a Trainer measures nothing.   docs/errors/profile_needs_debug.md
+/// Without Debug<Profile> a Trainer measures nothing.   docs/errors/trainers.md#profile_needs_debug
 template <class Debug>
 struct profile_needs_debug {
   static constexpr bool holds = Debug::template uses<Profile>;

@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// Kept elements are divided by 1 − Rate. fraction_is_a_ratio refuses a Rate that is no Ratio.
-/// docs/errors/rate_below_one.md
+/// docs/errors/layers.md#rate_below_one
 template <class Rate>
 struct rate_below_one {
   static constexpr bool holds = true;

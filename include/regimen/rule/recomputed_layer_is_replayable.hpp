@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// A layer with random numbers or state of its own may give another result. Replayable: what the layer declares.
-/// docs/errors/recomputed_layer_is_replayable.md
+/// docs/errors/checkpointing.md#recomputed_layer_is_replayable
 template <class Layer, bool Replayable = false>
 struct recomputed_layer_is_replayable {
   static constexpr bool holds = Replayable;

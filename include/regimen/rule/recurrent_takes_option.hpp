@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Holds: whether Layer has one width, and at most NoBias besides.   docs/errors/recurrent_takes_option.md
+/// Holds: whether Layer has one width, and at most NoBias besides.   docs/errors/layers.md#recurrent_takes_option
 template <class Layer, bool Holds>
 struct recurrent_takes_option {
   static constexpr bool holds = Holds;

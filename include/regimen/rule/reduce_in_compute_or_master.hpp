@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// A third type would add a rounding without need.   docs/errors/reduce_in_compute_or_master.md
+/// A third type would add a rounding without need.   docs/errors/precision.md#reduce_in_compute_or_master
 template <class Precision>
 struct reduce_in_compute_or_master {
   static constexpr bool holds =

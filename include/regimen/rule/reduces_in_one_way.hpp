@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// ReduceOnce and ReduceEach contradict each other; the same one twice is redundant.
-/// docs/errors/reduces_in_one_way.md
+/// docs/errors/ranks.md#reduces_in_one_way
 template <class Accumulate>
 struct reduces_in_one_way {
   static constexpr bool holds = Accumulate::answers <= 1;

@@ -8,7 +8,7 @@
 
 namespace regimen::rule {
 
-/// A single rank reduces nothing, so the option would be ignored.   docs/errors/reduction_needs_communicator.md
+/// A single rank reduces nothing, so the option would be ignored.   docs/errors/ranks.md#reduction_needs_communicator
 template <class Accumulate, class Communicator>
 struct reduction_needs_communicator {
   static constexpr bool holds = Accumulate::answers == 0 || !std::is_same_v<typename Communicator::ranks, Solo>;

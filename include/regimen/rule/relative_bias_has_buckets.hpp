@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// Fits: 4 buckets or more, an even number, and MaxDistance above half of them.   docs/errors/relative_bias_has_buckets.md
+/// Fits: 4 buckets or more, an even number, and MaxDistance above half of them.
+/// docs/errors/attention.md#relative_bias_has_buckets
 template <class Bias, bool Fits>
 struct relative_bias_has_buckets {
   static constexpr bool holds = Fits;

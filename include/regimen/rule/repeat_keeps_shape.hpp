@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// The output of one iteration is the input of the next.   docs/errors/repeat_keeps_shape.md
+/// The output of one iteration is the input of the next.   docs/errors/shapes.md#repeat_keeps_shape
 template <class In, class Out>
 struct repeat_keeps_shape {
   static constexpr bool holds = std::is_same_v<In, Out>;

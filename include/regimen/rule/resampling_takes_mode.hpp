@@ -5,7 +5,8 @@
 
 namespace regimen::rule {
 
-/// Known: what stands behind the factor is Bilinear alone, or nothing.   docs/errors/resampling_takes_mode.md
+/// Known: what stands behind the factor is Bilinear alone, or nothing.
+/// docs/errors/convolutions.md#resampling_takes_mode
 template <class Layer, bool Known>
 struct resampling_takes_mode {
   static constexpr bool holds = Known;

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// x + f(x) exists only where f keeps the shape.   docs/errors/residual_keeps_shape.md
+/// x + f(x) exists only where f keeps the shape.   docs/errors/shapes.md#residual_keeps_shape
 template <class In, class Out>
 struct residual_keeps_shape {
   static constexpr bool holds = std::is_same_v<In, Out>;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// The options are a ResNet's, each at most once.   docs/errors/resnet_takes_option.md
+/// The options are a ResNet's, each at most once.   docs/errors/networks.md#resnet_takes_option
 template <bool Holds, class... Options>
 struct resnet_takes_option {
   static constexpr bool holds = Holds;

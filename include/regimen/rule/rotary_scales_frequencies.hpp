@@ -17,7 +17,8 @@ template <class Factor, class Low, class High, std::size_t OriginalLength>
 inline constexpr bool is_frequency_scaling<Llama3Scaling<Factor, Low, High, OriginalLength>> =
     Factor::value > 0 && Low::value > 0 && Low::value < High::value&& OriginalLength > 0;
 
-/// Pairs are divided by how often they turn within the original length.   docs/errors/rotary_scales_frequencies.md
+/// Pairs are divided by how often they turn within the original length.
+/// docs/errors/attention.md#rotary_scales_frequencies
 template <class Scaling>
 struct rotary_scales_frequencies {
   static constexpr bool holds = is_frequency_scaling<Scaling>;

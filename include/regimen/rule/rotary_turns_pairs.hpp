@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// Named, Heads<N> or HeadWidth<D>, makes heads of Width channels.   docs/errors/rotary_turns_pairs.md
+/// Named, Heads<N> or HeadWidth<D>, makes heads of Width channels.   docs/errors/attention.md#rotary_turns_pairs
 template <class Named, std::size_t Width>
 struct rotary_turns_pairs {
   static constexpr bool holds = Width % 2 == 0;

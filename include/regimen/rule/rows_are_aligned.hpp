@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// Tensor cores read rows that begin at multiples of 16 bytes in one piece.   docs/errors/rows_are_aligned.md
+/// Tensor cores read rows that begin at multiples of 16 bytes in one piece.   docs/errors/targets.md#rows_are_aligned
 template <class Layer, std::size_t Columns, std::size_t ElementBytes, bool within>
 struct rows_are_aligned {
   static constexpr bool holds = within;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// The outer level is for the Trainer's own options: schedule, seed, threads.
-/// docs/errors/rule_options_stand_inside.md
+/// docs/errors/run_options.md#rule_options_stand_inside
 template <class RuleOptions, bool Taken = false>
 struct rule_options_stand_inside {
   static constexpr bool holds = Taken;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Stands: whether it is the loss itself. SumOf divides each of its losses by samples, not by their weights.
-/// docs/errors/sample_weighted_stands_outside.md
+/// docs/errors/losses.md#sample_weighted_stands_outside
 template <class Function, bool Stands = false>
 struct sample_weighted_stands_outside {
   static constexpr bool holds = Stands;

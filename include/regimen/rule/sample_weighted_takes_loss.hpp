@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Takes: whether the loss weighs its targets.   docs/errors/sample_weighted_takes_loss.md
+/// Takes: whether the loss weighs its targets.   docs/errors/losses.md#sample_weighted_takes_loss
 template <class Function, bool Takes>
 struct sample_weighted_takes_loss {
   static constexpr bool holds = Takes;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Gradients of a scaled loss are a type of their own; only unscale turns them into gradients.
-/// docs/errors/scaled_gradients_need_unscale.md
+/// docs/errors/trainers.md#scaled_gradients_need_unscale
 template <class Gradients, bool Scaled = true>
 struct scaled_gradients_need_unscale {
   static constexpr bool holds = !Scaled;

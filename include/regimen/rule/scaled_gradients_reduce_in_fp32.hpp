@@ -10,7 +10,7 @@
 namespace regimen::rule {
 
 /// The loss scale moves gradients near the largest fp16 number; the sum over two ranks would overflow.
-/// docs/errors/scaled_gradients_reduce_in_fp32.md
+/// docs/errors/precision.md#scaled_gradients_reduce_in_fp32
 template <class Precision, class LossScale, class Communicator>
 struct scaled_gradients_reduce_in_fp32 {
   static constexpr bool holds = !LossScale::scales || sizeof(typename Precision::reduce) >= 4 ||

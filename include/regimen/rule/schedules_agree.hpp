@@ -10,7 +10,7 @@ namespace regimen::rule {
 
 /// Of two Every<N> one would be ignored; None beside another contradicts it; KeepLast<K> alone keeps all. What Offload
 /// moves is not recomputed, but for the layers that are named. The schedules of KeepLast agree, too.
-///   docs/errors/schedules_agree.md
+///   docs/errors/checkpointing.md#schedules_agree
 template <class Checkpoint>
 struct schedules_agree;
 template <class... Schedules>

@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// Such an output is saved, so there is nothing to compute again.   docs/errors/selected_output_is_not_read.md
+/// Such an output is saved, so there is nothing to compute again.
+/// docs/errors/checkpointing.md#selected_output_is_not_read
 template <class Layer, bool Reads = true>
 struct selected_output_is_not_read {
   static constexpr bool holds = !Reads;

@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// Selective<Gelu> in a model without Gelu recomputes nothing. Found: whether the model has Layer.
-/// docs/errors/selective_names_a_layer.md
+/// docs/errors/checkpointing.md#selective_names_a_layer
 template <class Layer, bool Found = false>
 struct selective_names_a_layer {
   static constexpr bool holds = Found;

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// Selective<> would recompute nothing.   docs/errors/selective_names_layers.md
+/// Selective<> would recompute nothing.   docs/errors/checkpointing.md#selective_names_layers
 template <class Schedule>
 struct selective_names_layers {
   static constexpr bool holds = true;

@@ -5,7 +5,7 @@ namespace regimen::rule {
 
 /// If a child of the model, or the block of a Repeat, has weights of several element types,
 /// or freezes some, no slice fits
-/// all its buffers.   docs/errors/shard_cuts_even_units.md
+/// all its buffers.   docs/errors/ranks.md#shard_cuts_even_units
 template <class Shard, class Unit, bool Even>
 struct shard_cuts_even_units {
   static constexpr bool holds = Even;

@@ -9,7 +9,7 @@
 namespace regimen::rule {
 
 /// A single rank would keep every slice and save nothing.
-/// docs/errors/shard_needs_communicator.md
+/// docs/errors/ranks.md#shard_needs_communicator
 template <class Shard, class Communicator>
 struct shard_needs_communicator {
   static constexpr bool holds =

@@ -6,7 +6,7 @@
 
 namespace regimen::rule {
 
-/// A single rank would keep every slice and save nothing.   docs/errors/shard_needs_ranks.md
+/// A single rank would keep every slice and save nothing.   docs/errors/ranks.md#shard_needs_ranks
 template <class Shard, class World>
 struct shard_needs_ranks {
   static constexpr bool holds = (Shard::stage::level <= 0 && !Shard::has_options) || World::ranks != 1;

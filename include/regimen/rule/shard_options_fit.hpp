@@ -7,7 +7,7 @@ namespace regimen::rule {
 
 /// Where ranks keep whole weights nothing is gathered, and where they keep slices of gradients each unit is reduced by
 /// itself: options about these would be ignored. Prefetching one unit hides its gather behind compute; prefetching more
-/// would take memory and gain no time.   docs/errors/shard_options_fit.md
+/// would take memory and gain no time.   docs/errors/ranks.md#shard_options_fit
 template <class Shard>
 struct shard_options_fit {
   static constexpr bool holds = Shard::options_fit;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Layers take the shapes of their weights from what they read.   docs/errors/shared_keeps_parameters.md
+/// Layers take the shapes of their weights from what they read.   docs/errors/weights.md#shared_keeps_parameters
 template <class Name, bool Keeps>
 struct shared_keeps_parameters {
   static constexpr bool holds = Keeps;

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// The name stands for one set of weights.   docs/errors/shared_layers_agree.md
+/// The name stands for one set of weights.   docs/errors/weights.md#shared_layers_agree
 template <class Name, class First, class Other>
 struct shared_layers_agree {
   static constexpr bool holds = std::is_same_v<First, Other>;

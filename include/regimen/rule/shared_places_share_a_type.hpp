@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// They are stored once, in the type in which their layers compute.   docs/errors/shared_places_share_a_type.md
+/// They are stored once, in the type in which their layers compute.   docs/errors/weights.md#shared_places_share_a_type
 template <class Name, bool Shares>
 struct shared_places_share_a_type {
   static constexpr bool holds = Shares;

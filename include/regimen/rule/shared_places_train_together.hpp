@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// They are one set.   docs/errors/shared_places_train_together.md
+/// They are one set.   docs/errors/weights.md#shared_places_train_together
 template <class Name, bool Together>
 struct shared_places_train_together {
   static constexpr bool holds = Together;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// BinaryCrossEntropy takes logits. The logistic function of a logistic function lies between 0.5 and 0.73.
-/// docs/errors/sigmoid_is_in_the_loss.md
+/// docs/errors/losses.md#sigmoid_is_in_the_loss
 template <class Loss, class Last, bool Stands = false>
 struct sigmoid_is_in_the_loss {
   static constexpr bool holds = Stands;

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// Extent: of the axis, 0 if there is no such axis.   docs/errors/slice_fits_extent.md
+/// Extent: of the axis, 0 if there is no such axis.   docs/errors/shapes.md#slice_fits_extent
 template <class Layer, class Found, std::size_t Extent, std::size_t Begin, std::size_t Count>
 struct slice_fits_extent {
   static constexpr bool holds = Count >= 1 && Begin < Extent && Count <= Extent - Begin;

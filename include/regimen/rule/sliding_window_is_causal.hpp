@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Attention has a SlidingWindow. IsCausal: and Causal.   docs/errors/sliding_window_is_causal.md
+/// Attention has a SlidingWindow. IsCausal: and Causal.   docs/errors/attention.md#sliding_window_is_causal
 template <class Attention, bool IsCausal>
 struct sliding_window_is_causal {
   static constexpr bool holds = IsCausal;

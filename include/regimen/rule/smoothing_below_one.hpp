@@ -7,7 +7,7 @@ namespace regimen::rule {
 
 /// The label has the probability 1 − Smoothing; a loss with negative probabilities has no minimum. fraction_is_a_ratio
 /// refuses a Smoothing that is no Ratio.
-/// docs/errors/smoothing_below_one.md
+/// docs/errors/losses.md#smoothing_below_one
 template <class Smoothing>
 struct smoothing_below_one {
   static constexpr bool holds = true;

@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// A cross-entropy takes logits. Of the softmax of a softmax no class gets a probability above e / (e + V − 1), so that
-/// the loss cannot come near 0, whatever is learned.   docs/errors/softmax_is_in_the_loss.md
+/// the loss cannot come near 0, whatever is learned.   docs/errors/losses.md#softmax_is_in_the_loss
 template <class Loss, class Last, bool Stands = false>
 struct softmax_is_in_the_loss {
   static constexpr bool holds = Stands;

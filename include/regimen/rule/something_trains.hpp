@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// Trained: parameters that have a gradient.   docs/errors/something_trains.md
+/// Trained: parameters that have a gradient.   docs/errors/weights.md#something_trains
 template <class Network, std::size_t Trained>
 struct something_trains {
   static constexpr bool holds = (Trained > 0);

@@ -19,7 +19,7 @@ inline constexpr SourceMistake mistake_of_source =
                                                         : SourceMistake::samples;
 
 /// Element types agree exactly: nothing is rounded between the data and the model.
-/// docs/errors/source_writes_samples.md
+/// docs/errors/fit.md#source_writes_samples
 template <class S, class In, class Label, SourceMistake = mistake_of_source<S, In, Label>>
 struct source_writes_samples {
   static constexpr bool holds = Source<S, In, Label>;

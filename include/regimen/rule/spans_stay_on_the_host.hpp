@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Its update_tensor is code of the host, and no GPU has it. Written by operations, it runs on every device
-/// (policy/optimizer.hpp).   docs/errors/spans_stay_on_the_host.md
+/// (policy/optimizer.hpp).   docs/errors/devices.md#spans_stay_on_the_host
 template <class UpdateRule, class Device, bool ByOperations>
 struct spans_stay_on_the_host {
   static constexpr bool holds = ByOperations;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// optimizer/split.hpp says what a group is.   docs/errors/split_ends_with_rest.md
+/// optimizer/split.hpp says what a group is.   docs/errors/options.md#split_ends_with_rest
 template <class UpdateRule, bool Holds = false>
 struct split_ends_with_rest {
   static constexpr bool holds = Holds;

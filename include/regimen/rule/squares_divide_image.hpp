@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// Height and width of the input are multiples of the layer's Size. layer_takes_images refuses other inputs.
-/// docs/errors/squares_divide_image.md
+/// docs/errors/convolutions.md#squares_divide_image
 template <class Layer, std::size_t Size, class ImageShape>
 struct squares_divide_image {
   static constexpr bool holds =

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// docs/errors/stage_stands_on_dataset.md
+/// docs/errors/data.md#stage_stands_on_dataset
 template <class D>
 struct stage_stands_on_dataset {
   static constexpr bool holds = data::Dataset<D>;

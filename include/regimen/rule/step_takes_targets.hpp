@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Inputs alone have no loss.   docs/errors/step_takes_targets.md
+/// Inputs alone have no loss.   docs/errors/trainers.md#step_takes_targets
 template <class Inputs, bool Takes = false>
 struct step_takes_targets {
   static constexpr bool holds = Takes;

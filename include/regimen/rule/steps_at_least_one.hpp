@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// A launch without a step would train nothing.   docs/errors/steps_at_least_one.md
+/// A launch without a step would train nothing.   docs/errors/steps.md#steps_at_least_one
 template <class Steps>
 struct steps_at_least_one {
   static constexpr bool holds = Steps::count >= 1;

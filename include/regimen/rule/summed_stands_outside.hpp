@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// Stands: whether it is the loss itself. In SumOf and Masked a loss is divided with the others, by what counts.
-/// docs/errors/summed_stands_outside.md
+/// docs/errors/losses.md#summed_stands_outside
 template <class Function, bool Stands = false>
 struct summed_stands_outside {
   static constexpr bool holds = Stands;

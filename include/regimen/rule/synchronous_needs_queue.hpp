@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// On the CPU every operation ends before the next begins.   docs/errors/synchronous_needs_queue.md
+/// On the CPU every operation ends before the next begins.   docs/errors/steps.md#synchronous_needs_queue
 template <class Debug, class Device, bool works_late>
 struct synchronous_needs_queue {
   static constexpr bool holds = works_late || !Debug::template uses<Synchronous>;

@@ -12,7 +12,8 @@ template <class Target>
 using ComputedBy = std::conditional_t<Target::description::template supports<bf16>, bf16,
                                       std::conditional_t<Target::description::template supports<fp32>, fp32, void>>;
 
-/// A TPU has neither fp16 nor fp64: the plan would describe an impossible run.   docs/errors/target_computes_in.md
+/// A TPU has neither fp16 nor fp64: the plan would describe an impossible run.
+/// docs/errors/targets.md#target_computes_in
 template <class Target, class Compute, class Instead = ComputedBy<Target>>
 struct target_computes_in {
   static constexpr bool holds = Target::description::template supports<Compute>;

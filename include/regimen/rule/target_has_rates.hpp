@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// targets::host, and a TPU in fp32, state no peak: there is no roofline.   docs/errors/target_has_rates.md
+/// targets::host, and a TPU in fp32, state no peak: there is no roofline.   docs/errors/targets.md#target_has_rates
 template <class Target, class Compute>
 struct target_has_rates {
   static constexpr bool holds = TargetWithRates<Target, Compute>;

@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// Target<Unaligned<...>, targets::h100> has its arguments in the wrong order.   docs/errors/target_takes_bound.md
+/// Target<Unaligned<...>, targets::h100> has its arguments in the wrong order.
+/// docs/errors/targets.md#target_takes_bound
 template <class Bound, bool is_bound>
 struct target_takes_bound {
   static constexpr bool holds = is_bound;

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// fraction_is_a_ratio refuses a Temperature that is no Ratio.   docs/errors/temperature_above_zero.md
+/// fraction_is_a_ratio refuses a Temperature that is no Ratio.   docs/errors/losses.md#temperature_above_zero
 template <class Temperature>
 struct temperature_above_zero {
   static constexpr bool holds = true;

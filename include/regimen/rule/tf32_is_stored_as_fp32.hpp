@@ -8,7 +8,7 @@
 namespace regimen::rule {
 
 /// Weights of 10 bits of mantissa would lose the updates that fp32 masters keep.
-/// docs/errors/tf32_is_stored_as_fp32.md
+/// docs/errors/precision.md#tf32_is_stored_as_fp32
 template <class Precision>
 struct tf32_is_stored_as_fp32 {
   static constexpr bool holds =

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// Pairs of channels turn by powers of it.   docs/errors/theta_above_zero.md
+/// Pairs of channels turn by powers of it.   docs/errors/attention.md#theta_above_zero
 template <class Theta>
 struct theta_above_zero {
   static constexpr bool holds = [] {

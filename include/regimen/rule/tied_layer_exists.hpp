@@ -4,7 +4,7 @@
 namespace regimen::rule {
 
 /// A tied layer has no weights of its own. Found: whether the model has Layer; Shares: whether Layer is an Embedding.
-/// docs/errors/tied_layer_exists.md
+/// docs/errors/weights.md#tied_layer_exists
 template <class Layer, bool Found = false, bool Shares = true>
 struct tied_layer_exists {
   static constexpr bool holds = Found;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// The table is stored once, in the type in which its layers compute.   docs/errors/tied_layers_share_a_type.md
+/// The table is stored once, in the type in which its layers compute.   docs/errors/weights.md#tied_layers_share_a_type
 template <class Table, bool Shares>
 struct tied_layers_share_a_type {
   static constexpr bool holds = Shares;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// A table has one set of weights.   docs/errors/tied_layers_train_together.md
+/// A table has one set of weights.   docs/errors/weights.md#tied_layers_train_together
 template <class Table, bool Together>
 struct tied_layers_train_together {
   static constexpr bool holds = Together;

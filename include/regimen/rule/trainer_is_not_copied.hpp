@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// A Trainer owns one arena, one communicator, and the collectives in flight.   docs/errors/trainer_is_not_copied.md
+/// A Trainer owns one arena, one communicator, and the collectives in flight.
+/// docs/errors/trainers.md#trainer_is_not_copied
 template <class Trainer, bool Copied = true>
 struct trainer_is_not_copied {
   static constexpr bool holds = !Copied;

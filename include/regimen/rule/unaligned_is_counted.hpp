@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// On the CPU no plan counts rows, so the bound would hold whatever they are.   docs/errors/unaligned_is_counted.md
+/// On the CPU no plan counts rows, so the bound would hold whatever they are.
+/// docs/errors/targets.md#unaligned_is_counted
 template <class Target, class Device, bool counts>
 struct unaligned_is_counted {
   static constexpr bool holds = counts;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// policy/optimizer.hpp lists these members.   docs/errors/update_rule_is_whole.md
+/// policy/optimizer.hpp lists these members.   docs/errors/extensions.md#update_rule_is_whole
 template <class UpdateRule, bool Whole = false>
 struct update_rule_is_whole {
   static constexpr bool holds = Whole;

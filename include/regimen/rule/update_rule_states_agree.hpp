@@ -3,7 +3,8 @@
 
 namespace regimen::rule {
 
-/// Agree: whether state_names and the array of update have `states` elements.   docs/errors/update_rule_states_agree.md
+/// Agree: whether state_names and the array of update have `states` elements.
+/// docs/errors/extensions.md#update_rule_states_agree
 template <class UpdateRule, bool Agree = false>
 struct update_rule_states_agree {
   static constexpr bool holds = Agree;

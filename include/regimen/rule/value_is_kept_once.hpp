@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Once: whether the model has one Keep<Name>, in no Repeat.   docs/errors/value_is_kept_once.md
+/// Once: whether the model has one Keep<Name>, in no Repeat.   docs/errors/branches.md#value_is_kept_once
 template <class Name, bool Once>
 struct value_is_kept_once {
   static constexpr bool holds = Once;

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// A loss of weight 0 computes gradients of 0, one below 0 is maximised.   docs/errors/weight_above_zero.md
+/// A loss of weight 0 computes gradients of 0, one below 0 is maximised.   docs/errors/losses.md#weight_above_zero
 template <class Weight>
 struct weight_above_zero {
   static constexpr bool holds = true;

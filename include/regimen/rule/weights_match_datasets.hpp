@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// docs/errors/weights_match_datasets.md
+/// docs/errors/data.md#weights_match_datasets
 template <std::size_t Weights, class... Datasets>
 struct weights_match_datasets {
   static constexpr bool holds = Weights == sizeof...(Datasets);

@@ -6,7 +6,7 @@
 namespace regimen::rule {
 
 /// Height and Width: of the window, with the pixels that its dilation skips. layer_takes_images refuses other inputs.
-/// docs/errors/window_fits_image.md
+/// docs/errors/convolutions.md#window_fits_image
 template <class Layer, std::size_t Height, std::size_t Width, std::size_t Padding, class ImageShape>
 struct window_fits_image {
   static constexpr bool holds = ImageShape::rank != 3 || (ImageShape::extent(0) + 2 * Padding >= Height &&

@@ -5,7 +5,7 @@
 
 namespace regimen::rule {
 
-/// What would the largest pixel of none be?   docs/errors/window_sees_pixels.md
+/// What would the largest pixel of none be?   docs/errors/convolutions.md#window_sees_pixels
 template <class Layer, std::size_t Size, std::size_t Padding>
 struct window_sees_pixels {
   static constexpr bool holds = Padding < Size;

@@ -5,7 +5,8 @@
 
 namespace regimen::rule {
 
-/// Keys: those that the attention reads. Declared: the positions of the length's name.   docs/errors/within_ends_its_keys.md
+/// Keys: those that the attention reads. Declared: the positions of the length's name.
+/// docs/errors/texts.md#within_ends_its_keys
 template <class Attention, std::size_t Keys, std::size_t Declared>
 struct within_ends_its_keys {
   static constexpr bool holds = Keys == Declared;

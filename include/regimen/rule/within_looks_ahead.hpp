@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Looks: whether Attention is not Causal, or has no Within.   docs/errors/within_looks_ahead.md
+/// Looks: whether Attention is not Causal, or has no Within.   docs/errors/texts.md#within_looks_ahead
 template <class Attention, bool Looks>
 struct within_looks_ahead {
   static constexpr bool holds = Looks;

@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Is: whether Name is a NamedLength.   docs/errors/within_names_length.md
+/// Is: whether Name is a NamedLength.   docs/errors/texts.md#within_names_length
 template <class Name, bool Is>
 struct within_names_length {
   static constexpr bool holds = Is;

@@ -9,7 +9,7 @@ namespace regimen::rule {
 ///
 ///   count   shapes that the worker is given
 ///
-/// docs/errors/worker_is_told_shape.md
+/// docs/errors/trainers.md#worker_is_told_shape
 template <class S, std::size_t count>
 struct worker_is_told_shape {
   static constexpr bool holds = count == 1;

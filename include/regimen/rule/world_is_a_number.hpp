@@ -3,7 +3,7 @@
 
 namespace regimen::rule {
 
-/// Zero ranks train nothing, and two numbers contradict each other.   docs/errors/world_is_a_number.md
+/// Zero ranks train nothing, and two numbers contradict each other.   docs/errors/ranks.md#world_is_a_number
 template <class World>
 struct world_is_a_number {
   static constexpr bool holds = World::is_one_number;

@@ -9,7 +9,7 @@
 namespace regimen::rule {
 
 /// Communicator<Solo> has one rank.
-/// docs/errors/world_needs_communicator.md
+/// docs/errors/ranks.md#world_needs_communicator
 template <class World, class Communicator>
 struct world_needs_communicator {
   static constexpr bool holds = World::ranks <= 1 || !std::is_same_v<typename Communicator::ranks, Solo>;

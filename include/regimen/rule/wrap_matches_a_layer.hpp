@@ -7,7 +7,7 @@ namespace regimen::rule {
 
 /// A predicate that is true of no layer would make the whole model one unit, gathered at
 /// once. Found: whether it is true of
-/// a child with weights, or of the block of a Repeat.   docs/errors/wrap_matches_a_layer.md
+/// a child with weights, or of the block of a Repeat.   docs/errors/ranks.md#wrap_matches_a_layer
 template <class Wrap, bool Found = false>
 struct wrap_matches_a_layer {
   static constexpr bool holds = Found;

@@ -9,7 +9,7 @@
 namespace regimen::rule {
 
 /// Sample   Sample<Trainer::Input, Trainer::Label>
-/// docs/errors/writer_takes_sample.md
+/// docs/errors/data.md#writer_takes_sample
 template <class Write, class D, class Sample>
 struct writer_takes_sample {
   using Value = decltype(std::declval<const D&>().at(std::declval<const data::Key&>()));
