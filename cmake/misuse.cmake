@@ -17,9 +17,9 @@
 #   // harness: must fail <regex>    a test of this script: it must reject the section, for this reason
 #
 # One process reads a file. What it says belongs to the mistake in whose lines it lies, or, from a header, to the first one that its chain of
-# instantiations leads to. The judgement is that of a mistake alone. Those to which nothing is said are compiled once more, together: after an
-# error outside nvcc instantiates no body of a function. What is rejected then is compiled alone, and that counts: of two mistakes that break one
-# rule by equal types only one is told.
+# instantiations leads to. The judgement is that of a mistake alone. Those to which nothing is said are compiled again, together, until
+# that tells of none: after an error outside nvcc instantiates no body of a function, and of two mistakes that break one rule by equal types only
+# one is told. What is rejected then is compiled alone, and that counts.
 cmake_policy(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/mistakes.cmake)
 set(most_lines 16)
@@ -371,24 +371,27 @@ macro(judge_together names)
     endif()
   endif()
 
-  compile("${members}" ${all_errors} -DREGIMEN_MISUSE)
-  attribute()
-  string(APPEND nobodys "${said_}")
-  set(silent "")
-  foreach(name IN LISTS members)
-    if(NOT said_${name} MATCHES "${is_error}" AND NOT name IN_LIST bad_cures)
-      list(APPEND silent ${name})
-    endif()
-  endforeach()
-  set(all "${members}")
-  list(LENGTH silent how_many_silent)
-  if(how_many_silent GREATER 1 AND NOT silent STREQUAL all)
+  set(silent "${members}")
+  if(bad_cures)
+    list(REMOVE_ITEM silent ${bad_cures})
+  endif()
+  while(silent)
     set(members "${silent}")
     compile("${members}" ${all_errors} -DREGIMEN_MISUSE)
     attribute()
     string(APPEND nobodys "${said_}")
-  endif()
-  foreach(name IN LISTS all)
+    set(silent "")
+    foreach(name IN LISTS members)
+      if(NOT said_${name} MATCHES "${is_error}")
+        list(APPEND silent ${name})
+      endif()
+    endforeach()
+    if(silent STREQUAL members)
+      break()
+    endif()
+  endwhile()
+  set(members "${names}")
+  foreach(name IN LISTS members)
     if(name IN_LIST bad_cures)
       set(complaint "the cure does not compile")
       set(said "${cure_said_${name}}")

@@ -272,9 +272,9 @@ void program() { Trainer<Net, Batch<4>> trainer; }
 // names: PaddedWith<16>
 namespace padding_is_a_token_table {
 #ifndef REGIMEN_MISUSE
-using Words = Embedding<Vocabulary<16>, 8, PaddedWith<15>>;
+using Words = Embedding<Vocabulary<12>, 8, PaddedWith<11>>;
 #else
-using Words = Embedding<Vocabulary<16>, 8, PaddedWith<16>>;
+using Words = Embedding<Vocabulary<12>, 8, PaddedWith<16>>;
 #endif
 struct Net : Model<Input<Tokens<8>>, Words, TiedLinear<Words>> {};
 
