@@ -46,8 +46,7 @@ void measure(const char* name) {
   const auto tokens_at = [&](std::size_t position, std::vector<double>& times) {
     auto logits = model.start(std::span<const std::int32_t>(text).first(position));
     for (std::size_t i = 0; i < 16; ++i)
-      times.push_back(
-          milliseconds_of([&] { logits = model.next(draw_token(logits, {.temperature = 0.8}, i)); }));
+      times.push_back(milliseconds_of([&] { logits = model.next(draw_token(logits, {.temperature = 0.8}, i)); }));
   };
   model.predict(text);
   for (int round = 0; round < 7; ++round) {  // alternately: what else the machine does meets all

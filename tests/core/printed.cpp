@@ -7,8 +7,8 @@
 #include <regimen/data/tokenizer.hpp>
 #include <regimen/engine/rank_trace.hpp>
 #include <regimen/tune/trials.hpp>
-#include <regimen/watch/history.hpp>
 #include <regimen/watch/chart.hpp>
+#include <regimen/watch/history.hpp>
 #include <regimen/watch/report.hpp>
 #include <regimen/watch/run_text.hpp>
 #include <regimen/watch/tensorboard.hpp>

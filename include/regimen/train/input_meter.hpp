@@ -34,9 +34,8 @@ class InputMeter final {
   }
 
   /// What it says.   name   of the source
-  static std::string words(double share, const std::string& name,
-                                             const std::vector<data::Timing>& now,
-                                             const std::vector<data::Timing>& before, bool automatic = false);
+  static std::string words(double share, const std::string& name, const std::vector<data::Timing>& now,
+                           const std::vector<data::Timing>& before, bool automatic = false);
 
  private:
   bool speaks_, automatic_;

@@ -79,7 +79,7 @@ class Untouched final {
     session_.batching = batching_;
     session_.steps_done = steps_;
     session_.batches_by_hand = by_hand_;
-    session_.library = library_;  // measured at the first step, which has this copy, too
+    session_.library = library_;                // measured at the first step, which has this copy, too
     session_.host_weights.swap(host_weights_);  // what a program has read of parameters() before stays its own
   }
 
