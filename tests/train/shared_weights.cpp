@@ -52,6 +52,9 @@ bool in_time(const Attempt& attempt) {
   return false;
 }
 
+struct Writer : Model<Input<Tokens<32>>, Embedding<Vocabulary<512>, 8>, PositionEmbedding,
+                      Residual<SelfAttention<Heads<1>, Causal>>, Linear<512>> {};
+
 static_assert(std::is_nothrow_move_constructible_v<Controller> && std::is_nothrow_move_assignable_v<Controller>);
 static_assert(!std::is_copy_constructible_v<Controller> && !std::is_copy_assignable_v<Controller>);
 static_assert(Controller::plan().bytes(MemoryKind::parameter) > 0 &&
@@ -218,5 +221,28 @@ TEST_CASE("Inferences move, in a std::vector, too; weights live as long as one t
   CHECK(::test::says(::test::error_of([&] { models.back().predict(inputs); }), "one that was moved away"));
   CHECK(::test::says(::test::error_of([&] { (void)models.back().share(); }), "one that was moved away"));
   models.back() = taken.share();
+}
+
+TEST_CASE("nobody comes between the tokens of a text") {
+  Inference<Writer, Batch<1>> model(1);
+  write_weights(model, 3);
+  const std::vector<std::int32_t> prompt{1, 2, 3}, other{9, 8};
+  const auto write = [&] {
+    return generate(model, std::span<const std::int32_t>(prompt), 29, {.temperature = 1, .top_k = 200, .seed = 5});
+  };
+  const std::vector<std::int32_t> right = write();
+  for (int round = 0; round < 8; ++round) {
+    std::atomic<bool> writes{false};
+    std::vector<std::int32_t> text;
+    std::thread writer([&] {
+      writes = true;
+      while (::test::error_of([&] { text = write(); }) != "") {}
+    });
+    while (!writes) {}
+    // Begins another text as soon as it may: not before the first has ended.
+    CHECK(in_time([&] { return ::test::error_of([&] { model.start(other); }).empty(); }));
+    writer.join();
+    CHECK(text == right);
+  }
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -9,6 +9,7 @@
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
+#include <regimen/models/names.hpp>
 #include <regimen/train/inference.hpp>
 #include <regimen/train/trainer.hpp>
 
@@ -35,6 +36,7 @@ struct Derived : Train {
 };
 static_assert(!std::is_copy_constructible_v<Train> && !std::is_copy_assignable_v<Train> &&
               !std::is_copy_constructible_v<Derived>);
+constexpr auto small_names = names::list(names::layer("head"));
 Train made() { return Train{{.optimizer = {.learning_rate = 1e-3}}}; }
 
 }  // namespace
@@ -144,32 +146,34 @@ TEST_CASE("a second thread in a Trainer gets an Error from every member that wor
     same.save(directory / "state");
     const auto refuses = [&](const std::string& who, const auto& call) {
       CHECK(of_another_thread(call) ==
-            "Trainer::" + who +
+            who +
                 ": expected one thread at a time, found a second one, while the first is in a call of this "
                 "Trainer; let one thread call it; for predictions give each other thread an Inference of a "
                 "saved state");
       ++refused;
     };
-    refuses("step", [&] { trainer.step(inputs, labels); });
-    refuses("fit", [&] { trainer.fit(data, {.steps = 1, .progress = false}); });
-    refuses("evaluate", [&] { (void)trainer.evaluate(data); });
-    refuses("predict", [&] { (void)trainer.predict(inputs); });
-    refuses("batches", [&] { (void)trainer.batches(data); });
-    refuses("forward", [&] { (void)trainer.forward(inputs, labels); });
-    refuses("abandon", [&] { trainer.abandon(); });
-    refuses("parameters", [&] { (void)trainer.parameters(); });
-    refuses("gradients", [&] { (void)trainer.gradients(); });
-    refuses("gradient_divisor", [&] { (void)trainer.gradient_divisor(); });
-    refuses("parameters_changed", [&] { trainer.parameters_changed(); });
-    refuses("save", [&] { trainer.save(directory / "other"); });
-    refuses("save_in_background", [&] { trainer.save_in_background(directory / "other"); });
-    refuses("finish_saving", [&] { trainer.finish_saving(); });
-    refuses("save_whole", [&] { trainer.save_whole(directory / "other"); });
-    refuses("load", [&] { trainer.load(directory / "state"); });
-    refuses("load_weights", [&] { trainer.load_weights(directory / "state"); });
-    refuses("on_all_ranks", [&] { (void)trainer.on_all_ranks(true); });
+    refuses("Trainer::step", [&] { trainer.step(inputs, labels); });
+    refuses("Trainer::fit", [&] { trainer.fit(data, {.steps = 1, .progress = false}); });
+    refuses("Trainer::evaluate", [&] { (void)trainer.evaluate(data); });
+    refuses("Trainer::predict", [&] { (void)trainer.predict(inputs); });
+    refuses("Trainer::batches", [&] { (void)trainer.batches(data); });
+    refuses("Trainer::forward", [&] { (void)trainer.forward(inputs, labels); });
+    refuses("Trainer::abandon", [&] { trainer.abandon(); });
+    refuses("Trainer::parameters", [&] { (void)trainer.parameters(); });
+    refuses("Trainer::gradients", [&] { (void)trainer.gradients(); });
+    refuses("Trainer::gradient_divisor", [&] { (void)trainer.gradient_divisor(); });
+    refuses("Trainer::parameters_changed", [&] { trainer.parameters_changed(); });
+    refuses("Trainer::save", [&] { trainer.save(directory / "other"); });
+    refuses("Trainer::save_in_background", [&] { trainer.save_in_background(directory / "other"); });
+    refuses("Trainer::finish_saving", [&] { trainer.finish_saving(); });
+    refuses("Trainer::save_whole", [&] { trainer.save_whole(directory / "other"); });
+    refuses("Trainer::load", [&] { trainer.load(directory / "state"); });
+    refuses("Trainer::load_weights", [&] { trainer.load_weights(directory / "state"); });
+    refuses("Trainer::on_all_ranks", [&] { (void)trainer.on_all_ranks(true); });
+    refuses("names::load", [&] { names::load<small_names>(trainer, directory / "theirs"); });
+    refuses("names::save", [&] { names::save<small_names>(trainer, directory / "theirs"); });
   });
-  CHECK(refused == 18);
+  CHECK(refused == 20);
   CHECK(of_another_thread([&] { trainer.step(inputs, labels); }).empty());  // one thread after another
   CHECK(!::test::error_of([&] { trainer.load(directory / "nowhere"); }).empty());
   CHECK(of_another_thread([&] { trainer.step(inputs, labels); }).empty());  // an exception has left, too

@@ -230,6 +230,7 @@ struct SaveOptions final {
 template <const auto& map, class Owner>
 void save(Owner& owner, const std::string& path, const SaveOptions& options = {}) {
   const detail::Written written = detail::written_for<map, Owner>();
+  const auto held = train::Inside::holding(owner, "names::save");
   const auto parameters = owner.parameters();
   const auto write = [&] { detail::write(written, parameters, path, options.largest_file); };
   if constexpr (requires { typename Owner::Master; })

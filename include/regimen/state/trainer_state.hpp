@@ -64,6 +64,13 @@ struct Inside final {
     if constexpr (requires { typename Owner::Session; }) return owner.session_.enter(who);
     else return typename Owner::Writing(owner, who);
   }
+  /// Held by what calls an object several times: no other thread comes between. Nothing, of an object of the program's own.
+  template <class Owner>
+  static auto holding(Owner& owner, const char* who) {
+    if constexpr (requires { typename Owner::Session; }) return owner.session_.enter(who);
+    else if constexpr (requires { typename Owner::Entered; }) return typename Owner::Entered(owner, who);
+    else return nullptr;
+  }
   static auto evaluate_by(auto& trainer, const auto& source, std::size_t workers, const auto& program) {
     return trainer.evaluate_by(source, workers, program);
   }

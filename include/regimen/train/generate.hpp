@@ -13,6 +13,7 @@
 #include <regimen/rule/generate_takes_source.hpp>
 #include <regimen/rule/generate_translates.hpp>
 #include <regimen/rule/inference_is_not_const.hpp>
+#include <regimen/state/trainer_state.hpp>
 #include <regimen/verdict/model_layers.hpp>
 
 #include <algorithm>
@@ -134,6 +135,7 @@ inline std::vector<std::int32_t> extend(std::vector<std::int32_t>& text, std::si
 template <PredictsTokens Model>
 std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t> prompt, std::size_t count,
                                       const Sampling& sampling) {
+  [[maybe_unused]] const auto held = train::Inside::holding(model, "generate");
   constexpr std::size_t length = Model::input_size, vocabulary = Model::output_size / length;
   check_prompt(prompt, vocabulary, sampling);
   const std::size_t most = tokens_in_memory();
@@ -166,6 +168,7 @@ std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t
                                       std::span<const std::int32_t> prompt, std::size_t count,
                                       const Sampling& sampling) {
   using Texts = typename Model::Input;
+  [[maybe_unused]] const auto held = train::Inside::holding(model, "generate");
   constexpr std::size_t length = Model::output_rows, vocabulary = Model::output_size / length;
   check_prompt(prompt, vocabulary, sampling);
   if (prompt.size() > length || count > length + 1 - prompt.size())
