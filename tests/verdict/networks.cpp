@@ -440,6 +440,8 @@ template <template <class, class, bool> class Rule, class Refused, class Layer, 
 inline constexpr bool refuses_end =
     std::is_same_v<Ends<Loss_, Linear<4>, Layer>, mp::mp_list<Rule<Refused, Layer, false>>> &&
     std::is_same_v<Ends<Loss_, Linear<4>, Sequential<Layer>, Identity>, mp::mp_list<Rule<Refused, Layer, false>>> &&
+    std::is_same_v<Ends<Loss_, Linear<8>, Layer, Dropout<Ratio<1, 2>>, Slice<2, 4>>,
+                   mp::mp_list<Rule<Refused, Layer, false>>> &&
     std::is_same_v<Ends<Loss_, Residual<Layer>, Checkpointed<Linear<4>, As<fp32, Layer>>, Flatten>,
                    mp::mp_list<Rule<Refused, Layer, false>>> &&
     std::is_same_v<Ends<Loss_, Shared<Places, Linear<4>, Repeat<2, Sequential<Linear<4>, Layer>>>>,

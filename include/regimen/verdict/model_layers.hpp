@@ -4,6 +4,7 @@
 #include <regimen/layer/cast.hpp>
 #include <regimen/layer/children.hpp>
 #include <regimen/layer/cross_attention.hpp>
+#include <regimen/layer/dropout.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/join.hpp>
 #include <regimen/layer/linear.hpp>
@@ -11,6 +12,7 @@
 #include <regimen/layer/named.hpp>
 #include <regimen/layer/part.hpp>
 #include <regimen/layer/self_attention.hpp>
+#include <regimen/layer/slice.hpp>
 #include <regimen/rule/list_holds_layers.hpp>
 
 #include <boost/mp11.hpp>
@@ -217,11 +219,19 @@ constexpr std::size_t vocabulary_at() {
   }
 }
 
-/// Layers whose output has the numbers of their input.
+/// Layers whose output has the numbers of their input: all, some, or, of Dropout, multiples and zeros.
 template <class Layer>
 struct keeps_numbers : mp::mp_bool<std::is_same_v<Layer, Identity> || std::is_same_v<Layer, Flatten>> {};
 template <class Name>
 struct keeps_numbers<Keep<Name>> : std::true_type {};
+template <class Rate>
+struct keeps_numbers<Dropout<Rate>> : std::true_type {};
+template <class Rate>
+struct keeps_numbers<DropPath<Rate>> : std::true_type {};
+template <std::size_t Begin, std::size_t Count>
+struct keeps_numbers<Slice<Begin, Count>> : std::true_type {};
+template <std::size_t axis, std::size_t Begin, std::size_t Count>
+struct keeps_numbers<SliceAlong<axis, Begin, Count>> : std::true_type {};
 /// The layer of a list that computes its output: the last, but for those that keep numbers; void without one.
 template <class Layers, class Computing = mp::mp_remove_if<Layers, keeps_numbers>>
 struct last_of_list : last_of_list<void, mp::mp_list<mp::mp_back<Computing>>> {};
