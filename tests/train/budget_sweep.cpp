@@ -215,7 +215,9 @@ TEST_CASE("GPT-2 of 1.5 billion parameters: with any budget little more than the
   for (std::size_t budget = 47_GiB; budget > least; budget -= (64_MiB)) look_at(budget);
   look_at(least);
   CHECK(tried > 100);
-  CHECK(most < 1.04);  // 1.0381 from 46.51 to 46.69 GiB, where segments of more lengths than these two would do
+  // 1.0603 at 40.81 GiB, a quarter of a GiB above the least; where there is more room, at most 1.0381 (from 46.51 to 46.69
+  // GiB, where segments of more lengths than these two would do).
+  CHECK(most < 1.07);
 }
 TEST_CASE("the search finds the first of all mixtures") {
   finds_the_first<Wide<3>, 4>(1);

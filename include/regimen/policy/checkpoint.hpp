@@ -108,7 +108,7 @@ struct Offload final {
 ///             schedules those are mixed that no other beats in all that they take; where Repeats are not alike, those
 ///             that no other beats in memory and operations, each with the two next to it on either side
 ///   chosen    of these the schedule of fewest floating-point operations whose plan fits; of equal ones that of least
-///             memory. For GPT-2 of 48 blocks at most 1.04 times the recomputation of a dynamic program over blocks, but
+///             memory. For GPT-2 of 48 blocks at most 1.07 times the recomputation of a dynamic program over blocks, but
 ///             where nearly nothing is recomputed. If the 24 cheapest by their outlines do not fit, which outlines seldom
 ///             leave open, the schedule of least memory; but for that a smaller budget takes no more memory. In a
 ///             combinator of a program's own outlines see its children, as if it added their outputs
