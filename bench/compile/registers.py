@@ -40,7 +40,7 @@ def main():
         fixed = re.search(r"(\d+) bytes smem", part)
         report[symbol] = (int(re.search(r"Used (\d+) registers", part).group(1)), stack, stores, loads, int(fixed.group(1)) if fixed else 0)
     names = subprocess.run(["c++filt"], input="\n".join(report), stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
-    by_name = {re.sub(r"\bvoid regimen::kernel::entry<(.*?) ?>\(\1\)$", r"\1", name): found for name, found in zip(names, report.values())}
+    by_name = {re.sub(r"\bvoid regimen::kernel::entry<(.*?), \d+ul>\(\1\)$", r"\1", name): found for name, found in zip(names, report.values())}
     lacking = [line for line in listed.splitlines() if line.split("\t")[3] not in by_name]
     if lacking or len(listed.splitlines()) < 50:
         sys.exit("kernels that the compiler's report lacks:\n" + "\n".join(lacking))

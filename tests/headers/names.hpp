@@ -88,7 +88,8 @@ struct Worker {};
 // Taken, for a reason. Layers, losses, policies, metrics and sources have the field's own names, which is what a program writes:
 // Linear, Repeat, Batch, Accuracy, Text. What a program's own layer, loss, update rule or metric is written with: Value, Shape, View,
 // Parameter, Reads, Roles, Cost, Number, Scalars. What a program gets: Gradients, Evaluation, Used, Error. Concepts that it may ask:
-// Policy, Source. Part is the layer that takes one of several inputs.
+// Policy, Source, Composable. Part is the layer that takes one of several inputs. What a program says to a Trainer and to fit:
+// Options, Order, Remainder, Default. What its own source is written with: Sample, Batching; its own layer: Tensors, Fixed, Offsets.
 using namespace regimen;
 
 template <class... Own>
