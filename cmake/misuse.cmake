@@ -36,7 +36,7 @@ if(NOT DEFINED COMPILE)
   endif()
 endif()
 if(NOT DEFINED WORK)
-  set(WORK /tmp/regimen_mistakes)
+  set(WORK ${root}/build/mistakes)
 endif()
 
 # Brackets, semicolons and backslashes mean something to CMake's lists; they are stood in for, in what is said and in what is expected.

@@ -9,9 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 echo '#include <regimen/regimen.hpp>' > "$work/include.cpp"
 
-# Name | source | options of headers alone at -O3, of the library at -O1, of the library at -O3
 include=(-I "$root/include" -I "$root/examples" -DREGIMEN_HAS_CBLAS=1 -DREGIMEN_HAS_ONEDNN=1)
-spent() { bash "$here/spent.sh" "$@"; }
 lower() { awk -v a="$1" -v b="$2" 'BEGIN { print (a == "" || b < a ? b : a) }'; }
 compilers=()
 for compiler in g++ clang++; do
@@ -22,10 +20,10 @@ measure() {   # KEY COMPILER SOURCE OPTIONS...
   local key=$1 compiler=$2 source=$3
   shift 3
   if [ $compiler = g++ ]; then set -- "$@" -fopenmp; fi
-  lowest[$key]=$(lower "${lowest[$key]:-}" "$(spent $compiler 4096 "$source" "${include[@]}" "$@")")
+  lowest[$key]=$(lower "${lowest[$key]:-}" "$(bash "$here/spent.sh" $compiler 4096 "$source" "${include[@]}" "$@")")
 }
 for ((round = 1; round <= rounds; ++round)); do
-  lowest[reference]=$(lower "${lowest[reference]:-}" "$(spent g++ 4096 "$here/reference.cpp")")
+  lowest[reference]=$(lower "${lowest[reference]:-}" "$(bash "$here/spent.sh" g++ 4096 "$here/reference.cpp")")
   for compiler in "${compilers[@]}"; do
     for source in "$work/include.cpp" "$root/examples/quickstart.cpp"; do
       name=$(basename "$source" .cpp)

@@ -70,7 +70,8 @@ void check_plan(Findings& findings) {
   }
 }
 
-/// By how much a gradient changes when its weight moves by 1e-12 to 8e-12.
+/// By how much a gradient changes when its weight moves by 1e-12 to 8e-12. Where it is made of roundings, that is no less than
+/// its error as soon as one of eight draws lies on the other side of the truth: in 255 cases of 256.
 inline double roundings(Subject& subject, const Place& place, std::size_t at, double gradient) {
   double most = 0;
   for (int i = 1; i <= 8; ++i) {
@@ -141,7 +142,7 @@ inline void check_gradients(Case program, std::uint64_t seed, Findings& findings
         for (int i = 1; i <= 8; ++i) noise = (std::max)(noise, std::abs(loss(i * 1e-12) - loss(-i * 1e-12)));
         compare(noise);
       }
-      if (best > 1e-6 * norm + 1e-9 && best <= 2 * roundings(subject, place, at, gradients.values[at])) continue;
+      if (best > 1e-6 * norm + 1e-9 && best <= roundings(subject, place, at, gradients.values[at])) continue;
       findings.expect(best <= 1e-6 * norm + 1e-9, "gradient " + std::to_string(at) + " is " +
                                                       std::to_string(gradients.values[at]) + ", differences say " +
                                                       std::to_string(found) + " (norm " + std::to_string(norm) + ")");

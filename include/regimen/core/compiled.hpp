@@ -5,7 +5,7 @@
 // compiled.cpp includes every .ipp.
 #pragma once
 
-/// Before a body in an .ipp. None runs for each operation of a step, so none is worth the time that inlining takes.
+/// Before a body in an .ipp. To call one costs nothing beside what it does, so none is worth the time that inlining takes.
 #if REGIMEN_COMPILED
 #define REGIMEN_INLINE
 #else

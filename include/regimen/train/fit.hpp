@@ -97,6 +97,22 @@ Evaluation evaluate_in_fit(Trainer& trainer, const Validation& validation, const
   return evaluate();
 }
 
+/// A call of fit, for the lifetime of this object.
+template <class Session>
+struct Fitting final {
+  Fitting(Session& of, const FitOptions& run) : session(of) {
+    session.run = run;
+    session.fits = true;
+    session.waited = 0;
+    session.batches_by_hand = 0;
+    session.batching = {};  // the loader knows the place
+  }
+  ~Fitting() { session.fits = false; }
+  Fitting(const Fitting&) = delete;
+  Fitting& operator=(const Fitting&) = delete;
+  Session& session;
+};
+
 /// A Trainer with a source, perhaps a validation source, and callbacks, as the loop of fit sees them.
 template <class Trainer, class Source, class Validation, class... Callbacks>
 class FitOf final : public FitProgram {
@@ -107,15 +123,14 @@ class FitOf final : public FitProgram {
 
  public:
   /// `validation` may be null.
-  FitOf(Trainer& trainer, const Source& source, const Validation* validation, const FitOptions& run,
-        Callbacks&... callbacks)
+  FitOf(Trainer& trainer, const Source& source, const Validation* validation, Callbacks&... callbacks)
       : trainer_(trainer),
         session_(Inside::session(trainer)),
         source_(source),
         validation_(validation),
         callbacks_(callbacks...),
         measured_(measurement_of(session_, callbacks...)),
-        loader_({&source}, Trainer::sample_shape(), loader_options(session_, run), session_.batch_memory()) {
+        loader_({&source}, Trainer::sample_shape(), loader_options(session_, session_.run), session_.batch_memory()) {
     if constexpr (!Step::Sharding::alone)
       if (session_.ranks() > 1) agree();
     if (!session_.is_between_steps()) out_of_order(session_.waiting, "step");
@@ -125,7 +140,7 @@ class FitOf final : public FitProgram {
         session_.preparation.evaluation_of(session_, validation->size(Trainer::sample_shape()));
     });
     if (session_.rank() == 0)
-      say_if_short(session_.ranks(), Trainer::batch, Trainer::micro_batches, loader_.size(), run);
+      say_if_short(session_.ranks(), Trainer::batch, Trainer::micro_batches, loader_.size(), session_.run);
   }
 
   Fitted run() {
@@ -239,12 +254,12 @@ Fitted fit(Trainer& trainer, const Source& source, const Validation* validation,
   check_run(run, validation != nullptr, keeps_averages<typename Trainer::UpdateRule>);
   const auto inside = session.enter("Trainer::fit");
   session.expect_no_fit("Trainer::fit");
-  const typename Trainer::Session::Fitting fitting(session, run);
+  const Fitting fitting(session, run);
   session.guarded([&] {  // finds unreadable data now, not after hours
     (void)source.size(Trainer::sample_shape());
     if (validation != nullptr) expect_readable<Trainer>(*validation);
   });
-  return FitOf<Trainer, Source, Validation, Callbacks...>(trainer, source, validation, run, callbacks...).run();
+  return FitOf<Trainer, Source, Validation, Callbacks...>(trainer, source, validation, callbacks...).run();
 }
 
 }  // namespace regimen::train

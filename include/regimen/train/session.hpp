@@ -268,20 +268,6 @@ struct Session final {
       throw Error(who, "a call outside of fit", "one in a callback of fit",
                   "let the callback return false, which ends fit, and call it then");
   }
-  /// A call of fit, for the lifetime of this object.
-  struct Fitting {
-    Fitting(Session& of, const FitOptions& run) : session(of) {
-      session.run = run;
-      session.fits = true;
-      session.waited = 0;
-      session.batches_by_hand = 0;
-      session.batching = {};  // the loader knows the place
-    }
-    ~Fitting() { session.fits = false; }
-    Fitting(const Fitting&) = delete;
-    Fitting& operator=(const Fitting&) = delete;
-    Session& session;
-  };
   /// Sets the walk to evaluation or prediction for the lifetime of this object.
   struct Mode {
     explicit Mode(Session& of) : session(of) {
