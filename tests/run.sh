@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Runs all tests: installs what is missing (Debian, Ubuntu), configures, builds, tests, with g++ and then with clang.
+# Runs all tests: installs what is missing (Debian, Ubuntu), configures, builds, tests.
 #
-#   tests/run.sh                         both compilers
-#   tests/run.sh --preset asan           one configuration of CMakePresets.json; may be repeated
+#   tests/run.sh                         every test once, by g++ or by clang; every refusal by every compiler; programs for a GPU for one architecture
+#   tests/run.sh --all                   every test by g++, clang 14, clang 19, both sanitizers and without product libraries, programs for a GPU for
+#                                        all architectures, and 100 more random programs by each of g++ and clang: most of a day on two cores
+#   tests/run.sh --preset asan           all tests in one configuration of CMakePresets.json; may be repeated
 #   tests/run.sh --preset release -- -R core   what follows -- goes to ctest
 #
-# On two cores expect an hour; a sanitizer takes longer. The last line counts what passed.
-# With both compilers each run is a part of all tests: a quarter of those that train, of kernels, of walks and of random programs; all others; and of
-# what only one compiler may refuse a part for each. The commits of HEAD, counted, say which part. One preset alone leaves nothing out.
+# On two cores expect an hour. The last line counts what passed.
 # REGIMEN_DATA names a folder with real data (tinyshakespeare.txt, MNIST); tests that need it are skipped without.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -15,18 +15,20 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 presets=()
 extra=()
+all=no
 while [ $# -gt 0 ]; do
   case $1 in
     --preset) presets+=("${2:?--preset needs a name}"); shift 2 ;;
+    --all) all=yes; shift ;;
     --help | -h) sed -n '2,/^set/p' "$0" | sed '$d; s/^# \{0,1\}//'; exit ;;
     --) shift; extra=("$@"); break ;;
     *) echo "unknown argument '$1'; see --help" >&2; exit 2 ;;
   esac
 done
-[ ${#presets[@]} -gt 0 ] || presets=(release clang)
+if [ $all = yes ]; then presets=(release clang clang19 asan tsan portable)
+elif [ ${#presets[@]} = 0 ]; then presets=(release clang); fi
 jobs=$(nproc 2> /dev/null || echo 2)
 memory=$(awk '/^MemAvailable:/ {print int($2 / 1048576)}' /proc/meminfo 2> /dev/null || echo 0)   # GiB
-turn=$(git -C "$root" rev-list --count HEAD 2> /dev/null || echo 0)
 started=$SECONDS
 
 say "what is missing"
@@ -54,31 +56,27 @@ for preset in "${presets[@]}"; do
     continue
   fi
 
-  # What does not depend on the configuration is built and tested once: benchmarks, headers alone, verdicts and refusals in four compilers,
-  # programs for a GPU, what compiling costs. What is about to run for moments is not optimised: tests that train.
-  # Tests that train are compiled sixteen files at a time, which takes less than half as long as one by one (a tenth less than eight
-  # at a time), and up to 7 GB; or four.
+  # What does not depend on the configuration is built and tested once, by the first: benchmarks, headers alone, verdicts and refusals in four
+  # compilers, programs for a GPU, what compiling costs. What is about to run for moments is not optimised: tests that train.
+  # Tests that train are compiled sixteen files at a time, which takes clang less than half as long as one by one (a tenth less than eight
+  # at a time), and up to 7 GB; or four, as g++ needs 10 GB for sixteen.
   # Sanitizers look at what runs; they take far longer for large files than for several small ones.
-  # clang compiles tests that train in half of g++'s time. So it builds every fourth of those, of tests of kernels and walks, and of random programs,
-  # and g++, before it, every 96th. The others g++ builds, and clang every eighth of them; lessons and benchmarks (the largest in turns), MPI and
-  # packages g++ alone. Each compiler reads all mistakes, and of tables of verdicts half; a quarter of the headers is compiled alone, and a third of
-  # the programs for a GPU that is not there.
-  # REGIMEN_TURN says which.
-  bench=TESTED headers=ON hurry=TESTS together=16 examples=ON mpi=AUTO cuda=AUTO every=1 small=1 once=()
-  [ $((jobs * 10)) -le "${memory:-0}" ] || together=4
+  # Where g++ and clang share the tests, lessons, benchmarks, MPI and packages are g++'s, too.
+  bench=TESTED headers=ON hurry=TESTS together=4 examples=ON mpi=AUTO cuda=AUTO share=ALL once=()
+  case $preset in clang*) [ $((jobs * 10)) -gt "${memory:-0}" ] || together=16 ;; esac
   case $preset in
     asan | tsan) bench=OFF headers=OFF hurry=ON together=1 cuda=OFF once=(-LE '^compilers$') ;;
     *)
       if [ $first = no ]; then bench=OFF headers=OFF hurry=ON cuda=OFF once=(-LE '^compilers$')
-      elif [ $preset = release ] && [ "${presets[1]:-}" = clang ] && program clang++; then every=96 shared=yes; fi
-      # What g++ has built with the same libraries.
-      if [ $shared$preset = yesclang ]; then examples=OFF mpi=OFF every=4 small=8 once=(-LE '^(compilers|mpi|package|device)$'); fi
+      elif [ $all = yes ]; then hurry=OFF
+      elif [ "${presets[*]}" = "release clang" ] && program clang++; then share=FIRST shared=yes; fi
+      if [ $shared$preset = yesclang ]; then examples=OFF mpi=OFF share=SECOND once=(-LE '^(compilers|mpi|package|device)$'); fi
       first=no
       ;;
   esac
 
   say "$preset: configure"
-  cmake --preset "$preset" -DREGIMEN_BENCH=$bench -DREGIMEN_TEST_HEADERS=$headers -DREGIMEN_HURRY=$hurry -DREGIMEN_EXAMPLES=$examples -DREGIMEN_MPI=$mpi -DREGIMEN_TOGETHER=$together -DREGIMEN_CUDA=$cuda -DREGIMEN_EVERY=$every -DREGIMEN_EVERY_SMALL=$small -DREGIMEN_TURN="$turn" ${REGIMEN_DATA:+-DREGIMEN_DATA="$REGIMEN_DATA"} | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
+  cmake --preset "$preset" -DREGIMEN_BENCH=$bench -DREGIMEN_TEST_HEADERS=$headers -DREGIMEN_HURRY=$hurry -DREGIMEN_EXAMPLES=$examples -DREGIMEN_MPI=$mpi -DREGIMEN_TOGETHER=$together -DREGIMEN_CUDA=$cuda -DREGIMEN_SHARE=$share ${REGIMEN_DATA:+-DREGIMEN_DATA="$REGIMEN_DATA"} | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
 
   say "$preset: build ($jobs at a time)"
   begun=$SECONDS
@@ -107,6 +105,14 @@ for preset in "${presets[@]}"; do
     failed=$((failed + 1))
   fi
 done
+
+if [ $all = yes ]; then
+  for compiler in g++ clang++; do
+    program $compiler || continue
+    say "random programs, $compiler"
+    if "$root/tests/random.sh" --from 1000 --count 100 --compiler $compiler --out "build/random_$compiler" --jobs "$jobs"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+  done
+fi
 
 say "$((SECONDS - started)) s in all"
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -19,14 +19,7 @@ add_custom_target(compile_budget COMMAND sh ${compile}/budget.sh --update ${coun
   COMMENT "bench/compile/budget.txt, counted anew")
 
 # Depth is free: programs of 12, 96 and 1000 blocks cost the same, under every compiler's default limits.
-list(LENGTH compilers count)
-set(index 0)
 foreach(compiler IN LISTS compilers)
-  math(EXPR index "${index} + 1")
-  is_shared_turn_of(turn ${index} ${count})
-  if(NOT turn)
-    continue()
-  endif()
   add_test(NAME compile.depth.${compiler} COMMAND sh ${compile}/depth.sh ${program_${compiler}} ${compile}/depth.cpp ${includes}
     COMMAND_EXPAND_LISTS)
   list(APPEND costs compile.depth.${compiler})
@@ -35,12 +28,10 @@ endforeach()
 # No kernel of a training step spills registers. (The table of docs/gpu.md is what this prints for 90a.)
 find_program(REGIMEN_PYTHON3 python3)
 mark_as_advanced(REGIMEN_PYTHON3)
-# A thread has at most 255 registers on each; where the suite is shared one architecture speaks for all, and takes turns with
-# compile.quickstart.nvcc below.
-is_shared_turn_of(turn 0 2)
-if("nvcc" IN_LIST compilers AND REGIMEN_PYTHON3 AND turn)
+# A thread has at most 255 registers on each; in a hurry one architecture speaks for all.
+if("nvcc" IN_LIST compilers AND REGIMEN_PYTHON3)
   set(architectures 80 90a 100)
-  if(shares)
+  if(REGIMEN_HURRY)
     set(architectures 90a)
   endif()
   foreach(architecture IN LISTS architectures)
@@ -64,24 +55,14 @@ add_test(NAME compile.include COMMAND bash ${compile}/quickstart.sh g++ 0.37 204
   -DREGIMEN_COMPILED=1 ${includes} COMMAND_EXPAND_LISTS)
 list(APPEND costs compile.quickstart.compiled compile.include)
 
-# Programs of ResNet-50 and Llama compile in 1.6 times the quickstart's time. Where the suite is shared they take turns.
-set(models "")
-set(index 0)
-foreach(model IN ITEMS ${compile}/resnet.cpp ${compile}/llama.cpp)
-  math(EXPR index "${index} + 1")
-  is_shared_turn_of(turn ${index} 2)
-  if(turn)
-    string(APPEND models "${model} ")
-  endif()
-endforeach()
-add_test(NAME compile.models COMMAND bash ${compile}/models.sh g++ 1.6 "${quickstart}" "${models}" -I${root}/examples ${includes}
+# Programs of ResNet-50 and Llama compile in 1.6 times the quickstart's time.
+add_test(NAME compile.models COMMAND bash ${compile}/models.sh g++ 1.6 "${quickstart}" "${compile}/resnet.cpp ${compile}/llama.cpp" -I${root}/examples ${includes}
   COMMAND_EXPAND_LISTS)
 list(APPEND costs compile.models)
 
 # Lesson 7, which is lesson 1 on a GPU, compiles for sm_90a in 5.5 times that of reference.cpp by nvcc, and 3 GB. (It measures
 # 5.1 to 5.3. It was 5.0 before the table's gradient had a sort, two kernels and a longer last one, and products had parts.)
-is_shared_turn_of(turn 1 2)
-if("nvcc" IN_LIST compilers AND turn)
+if("nvcc" IN_LIST compilers)
   add_test(NAME compile.quickstart.nvcc COMMAND bash ${compile}/quickstart.sh ${program_nvcc} 5.5 3072 ${root}/examples/07_gpu.cpp
     -I${root}/examples ${includes} COMMAND_EXPAND_LISTS)
   list(APPEND costs compile.quickstart.nvcc)
