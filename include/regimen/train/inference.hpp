@@ -250,9 +250,9 @@ class Inference {
   /// logits of the next token, as predict gives them for the last position, within rounding.        (V)
   ///
   /// cost     for a short text one position per token, for a longer one a forward pass over the window
-  std::vector<Output> start(std::span<const Input> text)
-    requires(Recipe::decodes && !Recipe::translates)
-  {
+  template <class Of = Recipe>
+    requires(Of::decodes && !Of::translates)
+  std::vector<Output> start(std::span<const Input> text) {
     const Entered in(*this, "Inference::start");
     in.of.expect_window(text.size());
     train::check_tokens(text, Recipe::window, train::vocabulary_of<Network>(), "Inference::start", 0);
@@ -266,31 +266,31 @@ class Inference {
   /// the target.
   ///
   /// cost     the encoder once; one position of the decoder per token of the beginning
-  std::vector<Output> start(std::span<const std::int32_t> source, std::span<const std::int32_t> text)
-    requires(Recipe::decodes && Recipe::translates)
-  {
+  template <class Of = Recipe>
+    requires(Of::decodes && Of::translates)
+  std::vector<Output> start(std::span<const std::int32_t> source, std::span<const std::int32_t> text) {
     const Entered in(*this, "Inference::start");
     in.of.expect_window(text.size());
-    constexpr std::size_t length = sizeof(Input::first) / sizeof(std::int32_t);
-    constexpr std::int32_t padding = train::two_texts<typename train::parts_t<Network>::Layers>::padding;
+    constexpr std::size_t length = sizeof(Of::Step::X::Element::first) / sizeof(std::int32_t);
+    constexpr std::int32_t padding = train::two_texts<typename train::parts_t<typename Of::Network>::Layers>::padding;
     train::check_source(source.size(), length, padding, "Inference::start");
     std::vector<std::int32_t> whole(source.begin(), source.end());
     whole.resize(length, padding);
-    constexpr auto vocabulary = train::vocabulary_of<Network>();
+    constexpr auto vocabulary = train::vocabulary_of<typename Of::Network>();
     train::check_tokens(std::span<const std::int32_t>(whole), length, vocabulary[0], "Inference::start, source", 0);
     train::check_tokens(text, Recipe::window, vocabulary[1], "Inference::start", 0);
     train::upload(in.of.walk, View<std::int32_t>{in.of.resident.input}, std::span<const std::int32_t>(whole)).wait();
     in.of.begin_text();
-    for (const std::int32_t& token : text.first(text.size() - 1)) read_target(in.of, token);
-    return read_target(in.of, text.back());
+    for (const std::int32_t& token : text.first(text.size() - 1)) read_target<Of>(in.of, token);
+    return read_target<Of>(in.of, text.back());
   }
   /// Reads one more token, and returns the logits of the next.        (V)
   ///
   /// cost     one position, and attention to the earlier ones
   /// failure  Error before start, and if the window is full: cached positions cannot shift
-  std::vector<Output> next(std::int32_t token)
-    requires Recipe::decodes
-  {
+  template <class Of = Recipe>
+    requires Of::decodes
+  std::vector<Output> next(std::int32_t token) {
     const Entered in(*this, "Inference::next");
     if (!in.of.has_text()) throw Error("Inference::next", "a text that start has read", "none, or new weights since");
     if (in.of.position == Recipe::window)
@@ -300,9 +300,9 @@ class Inference {
     const auto check = [&](std::size_t vocabulary) {
       train::check_tokens(std::span<const std::int32_t>(&token, 1), Recipe::window, vocabulary, "Inference::next", 0);
     };
-    if constexpr (Recipe::translates) {
-      check(train::vocabulary_of<Network>()[1]);
-      return read_target(in.of, token);
+    if constexpr (Of::translates) {
+      check(train::vocabulary_of<typename Of::Network>()[1]);
+      return read_target<Of>(in.of, token);
     } else {
       check(train::vocabulary_of<Network>());
       return read<1>(in.of, {&token, 1});
@@ -516,8 +516,9 @@ class Inference {
     return walk_on<Rows>(of, tokens.size());
   }
   /// The same for one token of a target, beside the source, if it is the first.
+  template <class Of>
   static std::vector<Output> read_target(Inside& of, std::int32_t token) {
-    using Read = typename Recipe::template Walk<1>::X::Element;
+    using Read = typename Of::template Walk<1>::X::Element;
     train::upload(of.walk, View<std::int32_t>{of.resident.input + Read::template offset<1>()},
                   std::span<const std::int32_t>(&token, 1))
         .wait();

@@ -64,9 +64,12 @@ class Measurement;
 ///           Trainer may still be used, or load the last saved file, which is intact. With several ranks an
 ///           exception ends the run of all ranks
 /// threads   one thread at a time may call a Trainer; a second one gets an Error
+///
+/// `template class Trainer<...>;` and `extern template class Trainer<...>;` compile: members that refuse a model are templates.
 template <class Network, class... Policies>
 class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies...>>> {
   using Refused = train::RefusedCallsOf<train::Recipe<Network, Configured<Policies...>>>;
+  static constexpr bool is_alone = train::Recipe<Network, Configured<Policies...>>::Step::Sharding::alone;
 
  public:
   using Configuration = Configured<Policies...>;
@@ -104,10 +107,20 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   }
 
   /// A single rank. Throws Error if the environment names other ranks. Refuses a recipe with a Communicator; see below.
-  explicit Trainer(const Options& options = {}) : Trainer(std::unique_ptr<comm::Ranks>(), options) {
-    static_assert(sizeof(
-        typename rule::communicator_is_given<typename Configuration::communicator, Step::Sharding::alone>::must_hold));
+  template <class Given = typename Configuration::communicator>
+  explicit Trainer() : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
+    static_assert(sizeof(typename rule::communicator_is_given<Given, is_alone>::must_hold));
     comm::refuse_other_ranks(comm::world_of_environment());
+  }
+  explicit Trainer(const Options& options)
+    requires(is_alone)
+      : Trainer(std::unique_ptr<comm::Ranks>(), options) {
+    comm::refuse_other_ranks(comm::world_of_environment());
+  }
+  template <class Missing = typename Configuration::communicator>
+    requires(!is_alone)
+  explicit Trainer(const Options&) : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
+    static_assert(sizeof(typename rule::communicator_is_given<Missing, is_alone>::must_hold));
   }
 
   /// One of several ranks, each with such a Trainer and equal options. Borrows the communicator, which nobody else may
@@ -136,6 +149,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
     return *this;
   }
   template <class TheRule = UpdateRule>
+    requires(is_alone)
   explicit Trainer(const typename TheRule::Options&) : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
     static_assert(sizeof(typename rule::rule_options_stand_inside<typename TheRule::Options>::must_hold));
   }
@@ -273,14 +287,16 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
 
   /// Generates tokens after a prompt, for causal models of tokens; see generate.hpp. Each token costs a pass over the
   /// window; an Inference, with its cache of keys and values, is far faster.
+  template <class Self = Trainer>
   std::vector<std::int32_t> generate(std::span<const std::int32_t> prompt, std::size_t count,
                                      const Sampling& sampling = {}) {
-    return regimen::generate(*this, prompt, count, sampling);
+    return regimen::generate<Self>(*this, prompt, count, sampling);
   }
   /// The same for models of two texts: the target that a source has.
+  template <class Self = Trainer>
   std::vector<std::int32_t> generate(std::span<const std::int32_t> source, std::span<const std::int32_t> prompt,
                                      std::size_t count, const Sampling& sampling = {}) {
-    return regimen::generate(*this, source, prompt, count, sampling);
+    return regimen::generate<Self>(*this, source, prompt, count, sampling);
   }
   using Refused::generate;
 
@@ -318,9 +334,10 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
     const auto inside = session_.enter("Trainer::backward");
     return ByHand::backward(session_, loss);
   }
+  template <class LossScale = typename Configuration::loss_scale>
   Gradients backward(const UnscaledLoss& loss) {
-    if constexpr (scales_loss)
-      static_assert(sizeof(typename rule::backward_needs_scaled_loss<typename Configuration::loss_scale>::must_hold));
+    if constexpr (LossScale::scales)
+      static_assert(sizeof(typename rule::backward_needs_scaled_loss<LossScale>::must_hold));
     const auto inside = session_.enter("Trainer::backward");
     return ByHand::backward(session_, loss);
   }
