@@ -98,22 +98,23 @@ void for_each_launch(const Operation& operation, const Memory& memory, const F& 
 }
 
 /// One thread that does the work of a whole block: loops over threads have one iteration, and a warp is one thread. The
-/// bits differ from those of a block of many threads, which sums in another order.
+/// bits differ from those of a block of many threads, which sums in another order. Kernels, which are
+/// for host and device, call its members, so they are for both, too.
 class Serial final {
  public:
   constexpr Serial(unsigned index, unsigned blocks, std::byte* shared)
       : shared_(shared), index_(index), blocks_(blocks) {}
-  static constexpr unsigned thread() { return 0; }
-  static constexpr unsigned threads() { return 1; }
-  constexpr unsigned index() const { return index_; }
-  constexpr unsigned blocks() const { return blocks_; }
-  constexpr void sync() const {}
+  REGIMEN_HD static constexpr unsigned thread() { return 0; }
+  REGIMEN_HD static constexpr unsigned threads() { return 1; }
+  REGIMEN_HD constexpr unsigned index() const { return index_; }
+  REGIMEN_HD constexpr unsigned blocks() const { return blocks_; }
+  REGIMEN_HD constexpr void sync() const {}
   template <class T>
-  T* shared(std::size_t offset, std::size_t) const {
+  REGIMEN_HD T* shared(std::size_t offset, std::size_t) const {
     return reinterpret_cast<T*>(shared_ + offset);
   }
   template <class Combine, class T>
-  constexpr T warp(T value) const {
+  REGIMEN_HD constexpr T warp(T value) const {
     return value;
   }
 
