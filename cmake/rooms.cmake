@@ -86,3 +86,4 @@ if(NOT wrong STREQUAL "")
   message(FATAL_ERROR "headers that include what their folder does not know:\n${wrong}"
     "move what they need to where both may read it, or the header to where it belongs")
 endif()
+include(${CMAKE_CURRENT_LIST_DIR}/signposts.cmake)   # the comments that lead from policies to their effects

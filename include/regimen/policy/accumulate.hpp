@@ -30,6 +30,7 @@ struct ReduceEach final {
 ///   refuses   Accumulate<0>; ReduceOnce and ReduceEach together, or without a Communicator; N > 1 with a loss or a
 ///             layer that couples the samples of a batch
 ///   cost      the activations of one micro-batch, whatever N is; the gradients stay in memory for all N
+///   effect    program/recipe.hpp (micro_batches), program/step.hpp (micro_batches, reduces_each)
 template <std::size_t N, class... When>
 struct Accumulate final {
   using axis = regimen::axis::accumulate;
@@ -49,6 +50,7 @@ struct Accumulate final {
 /// step ends with their mean, as that of N ranks does.
 ///
 /// cost    as Accumulate<N>; for a model with running statistics their memory three times
+/// effect  program/recipe.hpp (simulates_ranks), program/step.hpp (simulates)
 ///
 /// source  Sergeev, Del Balso 2018, "Horovod", whose users accumulate for the same purpose
 template <std::size_t N>

@@ -55,6 +55,8 @@ struct Cudnn final {
 ///             that is not finite reaches every query of its head: a weight of zero does not hide it. Cudnn compiles
 ///             its kernels when a Trainer is constructed, a second for each; its backward pass takes T^2 numbers of 16 bits
 ///             for each head and sample besides, as scratch
+///   effect    engine/plan/devices.hpp (attention), engine/cuda/traits.hpp (composes_attention, fuses_attention),
+///             engine/cuda/engine.hpp (attend)
 ///
 /// One new position against kept ones (incremental decoding) of SelfAttention is Tiled in every form; against another text
 /// (CrossAttention) it has the form.

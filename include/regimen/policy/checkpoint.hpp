@@ -159,6 +159,7 @@ struct last_of<KeepLast<K>, Others...> : last_of<> {};
 ///   cost      Every<N>: one more forward pass; saves depth / N inputs, and the tensors of one segment at a time.
 ///             KeepLast<K>: the tensors of K blocks instead of their part of the pass.
 ///             Selective: one more forward of the named layers; saves their inputs in place of their outputs
+///   effect    walk/repeat.hpp (segment, whole, offloads), walk/node.hpp (recomputes), program/budget.hpp (BudgetChoice)
 ///
 ///   segment                blocks from one saved input to the next; 0: blocks are not recomputed
 ///   whole, Last            the last blocks, for which there are other schedules: those

@@ -31,6 +31,8 @@ inline constexpr bool belongs_to<Cudnn, axis::convolution> = true;
 ///             else
 ///   cost      Cudnn uses tensor cores in 16 bits, and may use as much workspace as the products have, 32 MiB, which
 ///             the plan counts. It chooses an engine when a Trainer is constructed
+///   effect    engine/plan/devices.hpp (convolution), engine/cuda/traits.hpp (calls_convolutions),
+///             engine/cuda/engine.hpp (convolve)
 template <class Form = OfDevice>
 struct Convolution final {
   using axis = regimen::axis::convolution;

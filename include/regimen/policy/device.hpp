@@ -29,6 +29,7 @@ struct Emulated final {
 ///   header    regimen/engine/cpu/device.hpp has the engine of Cpu; regimen.hpp includes it
 ///             regimen/engine/emulated/device.hpp has the engine of Emulated, regimen/engine/cuda/device.cuh that of
 ///             Cuda; regimen/engine/cuda/plan.hpp has what plans for Cuda need, for any compiler
+///   effect    engine/plan/devices.hpp (device), engine/engine.hpp (Of)
 ///
 /// There is no policy Deterministic: on the CPU, equal recipes with equally many threads always give equal bits,
 /// because work is split by shape alone and random numbers depend on their position alone.

@@ -12,6 +12,7 @@ namespace regimen {
 ///   default   Freeze<>, which freezes nothing
 ///   refuses   a layer that the model does not have, or that has no weights outside of a Frozen
 ///   cost      frozen layers have no gradients and no optimizer state; backward ends at the first layer that trains
+///   effect    walk/node.hpp (Freeze, freezes)
 ///
 ///   freezes<Layer>     whether Layer keeps its weights
 template <class... Layers>

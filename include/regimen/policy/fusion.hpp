@@ -24,6 +24,7 @@ struct Separate final {
 ///   choices   Fusion<Fused>, Fusion<Unfused>; Epilogue<Separate>
 ///   default   Fusion<Fused>
 ///   cost      Unfused: writes and reads each intermediate tensor once more
+///   effect    program/facts.hpp (fusing_of), walk/flatten.hpp (fuses)
 template <class Switch>
 struct Fusion final {
   using axis = regimen::axis::fusion;
@@ -49,6 +50,7 @@ struct Fusion final {
   ///             place of once.
 ///             Fused: Checkpoint<Selective<...>> with one of two such layers computes their product once more, and what
 ///             GeluTanh was applied to is saved
+  ///   effect    program/facts.hpp (fusing_of), walk/flatten.hpp (Applier, Deriver), walk/residual.hpp (Epilogues)
 template <class Switch>
 struct Epilogue final {
   using axis = regimen::axis::fusion;

@@ -62,6 +62,7 @@ constexpr auto labels_below() {
 ///   default   Loss<CrossEntropy>
 ///   refuses   a type that is no loss; a loss that cannot read the model's output; a loss that couples the samples of a
 ///             batch, where Accumulate, SimulateWorld or ranks would cut the batch
+///   effect    program/recipe.hpp (loss), program/step.hpp (Loss)
 ///
 /// A loss has
 ///   Labels<Output>    the labels that it compares an output with

@@ -47,6 +47,7 @@ struct Dynamic final {
 ///   refuses   None under fp16; a scale under bf16, fp32 and fp64, whose exponents reach at least as low as fp32's; a
 ///             scale or an interval of 0
 ///   cost      one pass over the gradients, shared with their norm and the finite check
+///   effect    program/recipe.hpp (loss_scaling), core/step_decisions.hpp (loss_scale)
 template <class Scale>
 struct LossScale final {
   using axis = regimen::axis::loss_scale;

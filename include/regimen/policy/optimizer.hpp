@@ -30,6 +30,7 @@ inline constexpr bool sees_whole_tensors = requires { requires UpdateRule::sees_
 ///             Trainer is made, a weight_decay that reaches no parameter
 ///   cost      the state of the rule, in Master: two values per parameter for Adam, AdamW and Lamb. A rule of whole
 ///             tensors, under a Shard that keeps slices: docs/update_rules.md
+///   effect    program/facts.hpp (optimizer), program/unit_update.hpp (UpdateRule)
 ///
 /// Every update rule has
 ///   Options               the hyper-parameters, with a learning_rate

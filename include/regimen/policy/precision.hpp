@@ -21,6 +21,7 @@ namespace regimen {
 ///   cost      a 16-bit Compute halves the activations and adds a 16-bit copy of the weights beside the masters
 ///   tf32      everything is stored and summed in fp32; a layer's products (not those inside attention) round their
 ///             factors to 10 bits of mantissa, as tensor cores read them. Without it fp32 means fp32 on every device
+///   effect    program/facts.hpp (Roles), walk/node.hpp (Roles)
 ///
 /// Statistics, softmax, cross-entropy, sums inside an operation and final outputs are at least fp32 under all of them.
 template <class Compute, class Master = stored_t<Compute>, class Reduce = Master>

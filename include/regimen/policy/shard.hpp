@@ -128,6 +128,8 @@ using FullShard = ZeRO3;
 ///   refuses   any stage but Replicated, and any option, without a Communicator; an option that would change nothing:
 ///             Prefetch and KeepSegments where nothing is gathered, KeepSegments without segments, Bucket under any
 ///             stage but Replicated, since the others slice each unit by itself
+///   effect    program/facts.hpp (sharding_of), walk/sharding.hpp (ShardingOf), walk/unit.hpp (prefetches, bucket),
+///             walk/grouping.hpp (wraps), walk/repeat.hpp (keeps)
 ///
 /// Ranks exchange weights in Compute and gradients in Reduce, the element types of Precision.
 ///

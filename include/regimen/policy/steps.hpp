@@ -18,6 +18,7 @@ namespace regimen {
 ///   runs      a step alone, where fewer than K full batches are left before the end of an epoch, of the run, or before
 ///             the next evaluation; in Trainer::step and in a loop by hand
 ///   cost      memory for the batches of a launch (twice, on a device that copies while it computes), in the plan
+///   effect    program/recipe.hpp (steps), train/fit.hpp (start_launch), program/step.hpp (launch)
 ///
 /// source      Keras' steps_per_execution
 template <std::size_t K>

@@ -59,6 +59,8 @@ class Measurement;
 ///   Train trainer{{.optimizer = {.learning_rate = 3e-4}}};
 ///   trainer.fit(Text{"input.txt"}, {.steps = 1000});
 ///
+/// loop      train/fit_loop.ipp (FitLoop, run), train/fit.hpp (FitOf)
+/// step      program/step.hpp (forward, backward, update, step), train/session.hpp (start_step)
 /// memory    one arena of exactly planned().peak bytes, allocated by the constructor; a step allocates nothing
 /// failure   an impossible combination does not compile. At run time: Error. After an exception in a step the
 ///           Trainer may still be used, or load the last saved file, which is intact. With several ranks an
