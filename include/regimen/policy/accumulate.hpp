@@ -18,18 +18,18 @@ struct ReduceEach final {
   using option_of = regimen::axis::accumulate;
 };
 
-/// Decides how many micro-batches the gradients sum before the optimizer's update. The loss is a sum and a count,
-/// divided once per step, so every valid target weighs the same, however many of them a micro-batch has.
+/// Decides how many micro-batches an optimizer step has. A step divides the sum of the losses by the number of valid
+/// targets once, so every valid target has the same weight, even if micro-batches have unequal numbers of them.
 ///
-///   epochs    a step whose epoch ends goes on with micro-batches of the next one; only the last step of a run may have fewer
-///             than N. So E epochs of S samples are ⌈E · ⌈S / (B · R)⌉ / N⌉ steps, for Batch<B> and R ranks, and not E times
-///             ⌈S / (B · R · N)⌉: a Schedule for E epochs ends at that number (with Remainder::Drop round down, twice)
+///   epochs    a step at the end of an epoch continues with micro-batches of the next epoch; only the last step of a run may
+///             have fewer than N. E epochs of S samples are ⌈E · ⌈S / (B · R)⌉ / N⌉ steps, with Batch<B> and R ranks (with
+///             Remainder::Drop round down, twice). Give a Schedule for E epochs this number; E · ⌈S / (B · R · N)⌉ is another
 ///   choices   Accumulate<N> with N ≥ 1; among ranks Accumulate<N, ReduceOnce>, Accumulate<N, ReduceEach>;
 ///             SimulateWorld<N>
 ///   default   Accumulate<1>; ReduceOnce under Replicated and ZeRO1, ReduceEach under ZeRO2 and ZeRO3
 ///   refuses   Accumulate<0>; ReduceOnce and ReduceEach together, or without a Communicator; N > 1 with a loss or a
 ///             layer that couples the samples of a batch
-///   cost      the activations of one micro-batch, whatever N is; the gradients stay in memory for all N
+///   cost      the activations of one micro-batch for any N; the gradients stay in memory from the first to the last
 ///   effect    program/recipe.hpp (micro_batches), program/step.hpp (micro_batches, reduces_each)
 template <std::size_t N, class... When>
 struct Accumulate final {
@@ -43,13 +43,13 @@ struct Accumulate final {
   }
 };
 
-/// One rank in place of N: its micro-batches are the batches of N ranks under Shard<Replicated>, with the same samples
-/// and random numbers; the update differs only in the order of the sums. Use it to try the batch of a large run on one
-/// rank. Where an epoch is not a whole number of steps, N ranks end it with a shorter step; SimulateWorld fills that
-/// step from the next epoch. Each micro-batch moves the running statistics of BatchNorm from where the step began, and the
-/// step ends with their mean, as that of N ranks does.
+/// Makes the update of N ranks on one rank: each micro-batch has the samples and random numbers of one rank under
+/// Shard<Replicated>; the update differs only in the order of the sums. Use it to try the batch of a large run on one
+/// rank. One difference: if an epoch is not a whole number of steps, N ranks end it with a shorter step; SimulateWorld
+/// fills this step from the next epoch. BatchNorm: each micro-batch moves the running statistics from their values at the
+/// start of the step, and the step ends with the mean of the results, as on N ranks.
 ///
-/// cost    as Accumulate<N>; for a model with running statistics their memory three times
+/// cost    as Accumulate<N>; a model with running statistics needs three times their memory
 /// effect  program/recipe.hpp (simulates_ranks), program/step.hpp (simulates)
 ///
 /// source  Sergeev, Del Balso 2018, "Horovod", whose users accumulate for the same purpose

@@ -9,7 +9,7 @@
 
 namespace regimen {
 
-/// The device's own form: Tiled on Cpu, Composed on GPUs.
+/// The device's own form: Tiled on the CPU; on GPUs as Attention states.
 struct OfDevice final {
   using option_of = regimen::axis::attention;
 };
@@ -19,47 +19,47 @@ struct Tiled final {
   using option_of = regimen::axis::attention;
 };
 
-/// Products of the library and a kernel for the softmax between them, which knows windows, biases of distances and ends of
-/// texts (products compute what these hide, too), for as many heads at once as have at most
-/// `score_bytes` of scores and weights, but at least one head. A form of your own with another `score_bytes` is
-/// composed, too.
+/// Two products of the library, with a kernel for the softmax between them. The kernel hides keys outside a window or
+/// behind the end of a text, and adds biases of distances; the products compute hidden scores, too. A piece has as many
+/// heads as fit `score_bytes` of scores and weights, at least one. Your own form with another `score_bytes` is composed,
+/// too.
 struct Composed final {
   using option_of = regimen::axis::attention;
   static constexpr std::size_t score_bytes = 256_MiB;
 };
 
 /// A fused kernel of cuDNN, which stores no scores: for bf16 and fp16, and heads of a multiple of 8 channels, at most
-/// 256. Dropout draws cuDNN's own random numbers: their seed is a hash of the seed, the step, the layer and the first
-/// sample, so that a program repeats its bits; but it drops other weights than the other forms do, and others again
-/// with another batch, accumulation or number of ranks.
+/// 256. Dropout draws cuDNN's own random numbers, from a hash of the seed, the step, the layer and the first sample. A
+/// program repeats its bits; it drops other weights than the other forms, and other weights again with another batch,
+/// accumulation or number of ranks.
 ///
-/// error   cuDNN keeps one fp32 number a row, log Σ exp. It is as large as the largest score s, so half its ulp is up to
-///         |s| · 2^-24, and the score that it is subtracted from was rounded as coarsely: a probability of backward is off
-///         by a factor of up to e^(|s| · 2^-23). That is a rounding of fp16 (2^-11) at |s| = 4096, of bf16 (2^-8) at 32768,
-///         13 % at 1e6, and no digit is left from 6e6 on; forward, and the other forms, lose none
+/// error   cuDNN keeps one fp32 number a row, log Σ exp. This number is as large as the largest score s, so half its ulp is
+///         up to |s| · 2^-24; the score itself was rounded as coarsely. Their difference makes a probability of backward
+///         wrong by a factor of up to e^(|s| · 2^-23): a rounding of fp16 (2^-11) at |s| = 4096, of bf16 (2^-8) at 32768,
+///         13 % at 1e6, no correct digit from 6e6 on. Forward and the other forms have no such error
 struct Cudnn final {
   using option_of = regimen::axis::attention;
   static constexpr std::size_t channels_multiple = 8, most_channels = 256;
 };
 
-/// Decides the form in which a device computes the attention of SelfAttention. All forms compute the same function, of
-/// the same random numbers but for Cudnn, with other roundings; each repeats its bits. A recipe has it for models without
-/// attention, too, where it changes no result.
+/// Decides the form in which a device computes the attention of SelfAttention. All forms compute the same function with
+/// different roundings, and each repeats its bits. All but Cudnn draw the same random numbers. The policy has no effect on
+/// a model without attention.
 ///
 ///   choices   Attention<Tiled>, Attention<Composed>, Attention<Cudnn>
-///   default   Attention<>: the device's own form; on GPUs Cudnn for what it takes, if the program is compiled with it and no
-///             weights are dropped, else Composed
-///   refuses   a form that the device lacks; Cudnn where the program is compiled without it, and for what it lacks
-///   cost      Composed stores scores and weights, for a piece of the heads at a time, and reads them again; the plan
-///             has their bytes. Its products run on tensor cores, which Tiled does not use. In Composed a key or value
-///             that is not finite reaches every query of its head: a weight of zero does not hide it. Cudnn compiles
-///             its kernels when a Trainer is constructed, a second for each; its backward pass takes T^2 numbers of 16 bits
-///             for each head and sample besides, as scratch
+///   default   Attention<>. On the CPU: Tiled. On GPUs: Cudnn, if it takes the operation, no weights are dropped, and the
+///             program is compiled with cuDNN; else Composed
+///   refuses   a form that the device lacks; Cudnn for an operation that it does not take, or in a program compiled without
+///             cuDNN
+///   cost      Composed stores and rereads scores and weights, one piece of the heads at a time; the plan has their bytes.
+///             Its products run on tensor cores; Tiled uses none. In Composed a key or value that is not finite reaches
+///             every query of its head: a weight of zero does not hide it. Cudnn compiles its kernels when a Trainer is
+///             constructed, one second for each; its backward pass has a scratch of T^2 numbers of 16 bits for each head
+///             and sample
 ///   effect    engine/plan/devices.hpp (attention), engine/cuda/traits.hpp (composes_attention, fuses_attention),
 ///             engine/cuda/engine.hpp (attend)
 ///
-/// One new position against kept ones (incremental decoding) of SelfAttention is Tiled in every form; against another text
-/// (CrossAttention) it has the form.
+/// Incremental decoding: under every form SelfAttention computes a new position by Tiled, CrossAttention by the form.
 template <class Form = OfDevice>
 struct Attention final {
   using axis = regimen::axis::attention;

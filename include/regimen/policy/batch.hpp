@@ -11,16 +11,16 @@ namespace regimen {
 /// In place of a number of samples: the largest batch that fits the target.
 enum BatchSize { Largest };
 
-/// Decides how many samples a micro-batch has: one forward and backward pass on one rank. The batch of an optimizer
-/// step is this times Accumulate<N> times the ranks. The last batch of an epoch may be smaller.
+/// Decides how many samples a micro-batch has: one forward and backward pass on one rank. An optimizer step has N samples
+/// for each micro-batch of each rank. The last batch of an epoch may be smaller.
 ///
 ///   choices   Batch<N> with N ≥ 1; Batch<Largest>: the compiler searches for it with the memory plan
 ///   default   Batch<32>
-///   refuses   a batch of zero or less; Largest without a Target, since anything fits into unlimited memory
+///   refuses   a batch of zero or less; Largest without a Target, since every batch fits into unlimited memory
 ///   cost      Largest evaluates four plans at compile time
 ///   effect    program/recipe.hpp (batch, largest_batch)
 ///
-///   size      N, and 0 for Largest
+///   size      N; 0 for Largest
 template <auto N>
 struct Batch final {
   using axis = regimen::axis::batch;
@@ -31,7 +31,7 @@ struct Batch final {
 /// Decides how many samples an optimizer step has, on all ranks together: a micro-batch has N / (World · Accumulate).
 ///
 ///   choices   GlobalBatch<N>, in place of Batch
-///   refuses   an unknown World; an N that does not divide
+///   refuses   an unknown World; an N that World · Accumulate does not divide
 ///   effect    program/recipe.hpp (global)
 template <std::size_t N>
 struct GlobalBatch final {

@@ -9,8 +9,8 @@
 
 namespace regimen {
 
-/// Saves the input of every N-th block and recomputes the tensors between. N need not divide the depth: the last
-/// segment is then shorter.
+/// Saves the input of every N-th block, and recomputes the tensors of the blocks between two saved inputs. N need not
+/// divide the depth: the last segment is then shorter.
 template <std::size_t N>
 struct Every final {
   using option_of = regimen::axis::checkpoint;
@@ -22,10 +22,10 @@ struct Every final {
 template <class... Schedules>
 struct Checkpoint;
 
-/// Other schedules are for all blocks but the last K of each Repeat. These keep all their tensors, or follow schedules of
-/// their own: `Checkpoint<Every<2>, KeepLast<8>>`, `Checkpoint<Every<2>, KeepLast<8, Every<1>, Selective<Gelu>>>`.
-/// Backward needs the last blocks first, so that they take no more memory than the others leave. A Repeat of K blocks or
-/// fewer has no others.
+/// The last K blocks of each Repeat keep their tensors, or follow the schedules given here; the other schedules of the
+/// Checkpoint apply to the blocks before: `Checkpoint<Every<2>, KeepLast<8>>`,
+/// `Checkpoint<Every<2>, KeepLast<8, Every<1>, Selective<Gelu>>>`. Backward frees the tensors of the last blocks before it
+/// recomputes the others. In a Repeat of K blocks or fewer all blocks are last ones.
 template <std::size_t K, class... Schedules>
 struct KeepLast final {
   using option_of = regimen::axis::checkpoint;
@@ -34,7 +34,7 @@ struct KeepLast final {
   static constexpr bool recomputes = false;
 };
 
-/// Recomputes the outputs of these layers, wherever they stand: `Selective<Gelu, LayerNorm>`.
+/// Recomputes the outputs of all layers of these types: `Selective<Gelu, LayerNorm>`.
 template <class... Layers>
 struct Selective final {
   using option_of = regimen::axis::checkpoint;
@@ -43,18 +43,18 @@ struct Selective final {
   static constexpr bool recomputes = detail::is_any_of<Layer, Layers...>;
 };
 
-/// Recomputes the outputs of all layers of the model that Predicate chooses, as Selective does of those that it names.
+/// Recomputes the outputs of all layers of the model for which Predicate is true.
 ///
-///   asked     about each layer that the model is made of, wherever it stands: in blocks, branches and composites
-///             (Sequential, As, SelfAttention), too. Not about these themselves: Every<1> recomputes blocks, and
-///             Checkpointed<Layers...>, inside the model, any part. WrapIf<Predicate>, which chooses units, is asked about blocks
+///   layers    the predicate sees each layer of the model, also inside blocks, branches and composites (Sequential, As,
+///             SelfAttention). It does not see blocks and composites themselves: write Every<1> to recompute blocks, and
+///             Checkpointed<Layers...>, inside the model, to recompute any part. (WrapIf<Predicate> does see blocks)
 ///   by type   Predicate<Layer>::value is true: `If<is_activation>`
-///   by cost   Predicate<Layer>::holds(flops, bytes) is true at each place where Layer stands:
-///             `If<FlopsPerByteBelow<8>::of>`. It is not asked of layers that cannot be recomputed
+///   by cost   Predicate<Layer>::holds(flops, bytes) is true at every place of Layer in the model:
+///             `If<FlopsPerByteBelow<8>::of>`. The predicate does not see layers that cannot be recomputed
 ///
 ///   flops   floating-point operations of the layer's forward for one sample, as the plan counts them: the mean of a
-///           batch of 64. What the device computes as one counts as one: a product that applies its activation
-///   bytes   of its output for one sample, in the element type in which it is stored
+///           batch of 64. A fused operation, such as a product that applies its activation, counts as one layer
+///   bytes   of the layer's output for one sample, in its stored element type
 template <template <class> class Predicate>
 struct If final {
   using option_of = regimen::axis::checkpoint;
@@ -63,14 +63,13 @@ struct If final {
   static constexpr bool recomputes = Predicate<Layer>::value;
 };
 
-/// For If: layers whose forward takes fewer than Number floating-point operations for each byte of its output:
-/// `Checkpoint<If<FlopsPerByteBelow<8>::of>>`. So what is cheap to compute again and large to keep is recomputed, whatever
-/// its type.
+/// A predicate for If: layers whose forward takes fewer than Number floating-point operations for each byte of output, which
+/// are cheap to compute again and large to keep: `Checkpoint<If<FlopsPerByteBelow<8>::of>>`.
 ///
-///   flops / bytes < Number   where If says what these are
+///   flops / bytes < Number   flops and bytes as If defines them
 ///
-/// Of the library's layers in fp32: copies 0, Dropout 0.5, LayerNorm and RmsNorm 2, activations 2.5 (with the bias before
-/// them), Linear behind C channels C / 2. In 16 bits, where an output has half the bytes, twice as much.
+/// The library's layers in fp32: copies 0, Dropout 0.5, LayerNorm and RmsNorm 2, activations 2.5 (with the bias before
+/// them), Linear with C input channels C / 2. In 16 bits twice as much, since an output has half the bytes.
 template <std::size_t Number>
 struct FlopsPerByteBelow final {
   template <class Layer>
@@ -79,17 +78,18 @@ struct FlopsPerByteBelow final {
   };
 };
 
-/// Moves what the blocks of a Repeat save for backward to pinned memory of the host, and back before their backward:
-/// nothing is computed again. For a device with a memory of its own.
+/// Copies the saved tensors of the blocks of a Repeat to pinned memory of the host, and back before their backward.
+/// Backward recomputes nothing. For a device with a memory of its own.
 ///
-///   when      the tensors of a block are copied out while the next block computes, and in while the backward of the block
-///             after it does; the last two blocks stay on the device. Both wait where the link is slower than a block
-///   memory    of the device: what two blocks save, each with its input, instead of what all of them do; of the host: what
-///             all but two do. Both are in the plan (MemoryPlan::peak, MemoryPlan::host), as are the bytes that cross the
-///             link (to_host, from_host) and their part of a step's time (seconds, where the Target states a link)
-///   blocks    of each Repeat of three or more that trains; one inside another's block goes with that block, and one that
-///             Checkpointed<...> walks again stays
-///   cost      beside the link: what a block saves is copied once on the device in forward, and once in backward
+///   when      the device copies the tensors of a block out while the next block computes, and back while the backward of
+///             the block after it computes. The last two blocks stay on the device. The device waits if the link is slower
+///             than a block
+///   memory    of the device: the saved tensors and inputs of two blocks, instead of all; of the host: the saved tensors of
+///             all blocks but two. The plan has both (MemoryPlan::peak, MemoryPlan::host), the bytes that cross the link
+///             (to_host, from_host), and their part of a step's time (seconds, if the Target states a link)
+///   blocks    of each Repeat of three or more blocks that trains. A Repeat inside a block moves with the block; a Repeat
+///             inside Checkpointed<...> stays
+///   cost      beside the link: the device copies the saved tensors of a block once in forward, and once in backward
 struct Offload final {
   using option_of = regimen::axis::checkpoint;
   static constexpr std::size_t segment = 0, whole = 0;
@@ -97,22 +97,19 @@ struct Offload final {
   static constexpr bool recomputes = false;
 };
 
-/// Recomputes as little as the plan needs to fit into Bytes: `Budget<80_GiB>`. The compiler chooses the schedule, in
-/// the words of the others: `Trainer::Schedule`.
+/// Chooses the schedule of least recomputation whose plan fits into Bytes: `Budget<80_GiB>`. The compiler searches;
+/// `Trainer::Schedule` is the Checkpoint<...> that it chose.
 ///
-///   space     schedules of all blocks: Every<N> or none of it, N = 1, 2, 3, 4, 6, 8, 12, ... up to the first that is at
-///             least the square root of the model's depth; and Selective<...> of any of the five layers of the model whose
-///             outputs take most memory, and can be recomputed. And mixtures of any two of these, with KeepLast<K, ...>,
-///             for every K; those next to each other on the line below which no schedule of all blocks lies also with one
-///             to three blocks between that follow a third, where no segment is longer than a block. Of more than 40
-///             schedules those are mixed that no other beats in all that they take; where Repeats are not alike, those
-///             that no other beats in memory and operations, each with the two next to it on either side
-///   chosen    of these the schedule of fewest floating-point operations whose plan fits; of equal ones that of least
-///             memory. For GPT-2 of 48 blocks at most 1.07 times the recomputation of a dynamic program over blocks, but
-///             where nearly nothing is recomputed. If the 24 cheapest by their outlines do not fit, which outlines seldom
-///             leave open, the schedule of least memory; but for that a smaller budget takes no more memory. In a
-///             combinator of a program's own outlines see its children, as if it added their outputs
-///   refuses   a budget below the least peak of all of these, which the error says; Batch<Largest>
+///   space     schedules for all blocks: Every<N> or none, with N = 1, 2, 3, 4, 6, 8, 12, ..., up to the first N that is at
+///             least the square root of the model's depth; each with Selective<...> of any of five layers: those with the
+///             largest outputs that can be recomputed. And mixtures of two schedules, by KeepLast<K, ...>, for every K;
+///             the header of program/budget.hpp has the limits
+///   chosen    the schedule of fewest floating-point operations whose plan fits; of equal ones the one of least memory. If
+///             24 plans in a row do not fit: the schedule of least memory. With this one exception a smaller budget never
+///             yields a larger peak. For GPT-2 of 48 blocks the recomputation is at most 1.07 times that of a dynamic
+///             program over blocks, except at budgets that need almost none. The bounds take a combinator of your own for
+///             a sum of its children
+///   refuses   a budget below the least peak of all schedules (the error states this peak); Batch<Largest>
 ///   source    the bounds by which the compiler ranks schedules: program/outline.hpp; the search: program/budget.hpp
 template <std::size_t Bytes>
 struct Budget final {
@@ -140,32 +137,32 @@ struct last_of<KeepLast<K>, Others...> : last_of<> {};
 
 }  // namespace detail
 
-/// Decides which tensors are saved for backward and which are recomputed (activation checkpointing). The result is
-/// bit-equal under every choice: recomputation has no side effects, and random numbers depend on their position alone.
+/// Decides which tensors are saved for backward and which are recomputed (activation checkpointing). Results have the same
+/// bits under every choice: recomputation has no side effects, and random numbers depend on their position alone.
 ///
-///   choices   Checkpoint<None>, Checkpoint<Every<N>>, Checkpoint<Selective<Layers...>>, Checkpoint<If<Predicate>>, of
-///             which Checkpoint<If<FlopsPerByteBelow<Number>::of>> is ready;
-///             Checkpoint<Every<N>, Selective<Layers...>> and Checkpoint<Every<N>, If<Predicate>>: the tensors of a
-///             segment, but for the outputs of these layers; beside any of these KeepLast<K>: but the last K blocks, and
-///             KeepLast<K, Schedules...>: but these by other schedules; Checkpoint<Budget<Bytes>>: the
-///             compiler chooses;
-///             Checkpoint<Offload>: blocks are moved to the host's memory, and not recomputed; beside it Selective<...> or
-///             If<Predicate>: but for the outputs of these layers, which are not moved
+///   choices   Checkpoint<None>, Checkpoint<Every<N>>, Checkpoint<Selective<Layers...>>, Checkpoint<If<Predicate>>;
+///             Checkpoint<Every<N>, Selective<Layers...>>, Checkpoint<Every<N>, If<Predicate>>: a recomputed segment does
+///             not keep the outputs of these layers, and recomputes them once more;
+///             any of these with KeepLast<K> or KeepLast<K, Schedules...>: the last K blocks keep all tensors, or follow
+///             these schedules;
+///             Checkpoint<Budget<Bytes>>: the compiler chooses the schedule;
+///             Checkpoint<Offload>: blocks go to the host's memory; with Selective<...> or If<Predicate> the outputs of
+///             these layers are recomputed instead
 ///   default   Checkpoint<None>
-///   refuses   Every<0>; N above the depth of the model; K that is 0, or not below it; Selective<>; layers that the model
-///             does not have; a predicate that chooses none; two schedules that contradict each other; a Budget that
-///             nothing fits; Offload on the CPU, whose memory is the host's; Offload for a model without a Repeat of
+///   refuses   Every<0>; an N above the depth of the model; a K of 0, or not below the depth; Selective<>; layers that the
+///             model does not have; a predicate that chooses no layer; schedules that contradict each other; a Budget that
+///             no schedule fits; Offload on the CPU, whose memory is the host's; Offload for a model without a Repeat of
 ///             three blocks that trains
 ///   cost      Every<N>: one more forward pass; saves depth / N inputs, and the tensors of one segment at a time.
-///             KeepLast<K>: the tensors of K blocks instead of their part of the pass.
+///             KeepLast<K>: saves the tensors of K blocks instead of recomputing them.
 ///             Selective: one more forward of the named layers; saves their inputs in place of their outputs
 ///   effect    walk/repeat.hpp (segment, whole, offloads), walk/node.hpp (recomputes), program/budget.hpp (BudgetChoice)
 ///
 ///   segment                blocks from one saved input to the next; 0: blocks are not recomputed
-///   whole, Last            the last blocks, for which there are other schedules: those
-///   repeats                whether any blocks are
-///   offloads               whether blocks are moved to the host's memory
-///   recomputes<Layer>      whether the output of Layer is computed again in backward
+///   whole, Last            the K of KeepLast, and the Checkpoint<...> of the last K blocks
+///   repeats                whether any blocks are recomputed
+///   offloads               whether blocks go to the host's memory
+///   recomputes<Layer>      whether backward computes the output of Layer again
 template <class... Schedules>
 struct Checkpoint final {
   using axis = regimen::axis::checkpoint;
@@ -190,7 +187,7 @@ struct Checkpoint<None> final {
 
 namespace detail {
 
-/// The kinds of schedules: of each, a Checkpoint has at most one.
+/// The kinds of schedules; a Checkpoint has at most one schedule of each kind.
 enum class ScheduleKind { blocks, layers, whole, other };
 template <class Schedule>
 inline constexpr ScheduleKind kind_of_schedule = ScheduleKind::other;

@@ -6,7 +6,8 @@
 
 namespace regimen {
 
-/// Bounds the Euclidean norm of all gradients of the step, divided by the count and unscaled.
+/// Bounds the Euclidean norm of all gradients of the step. These are the gradients
+/// of the loss, without its scale.
 template <class Bound>
 struct Norm final {
   using option_of = regimen::axis::clip;
@@ -18,7 +19,7 @@ struct Norm final {
 ///   choices   Clip<None>, Clip<Norm<Ratio<1>>>
 ///   default   Clip<None>
 ///   refuses   a bound that is not above zero: every gradient would vanish
-///   cost      one read of the gradients for the norm; the scaling is part of the optimizer's pass
+///   cost      one read of the gradients, for the norm; the optimizer's pass also scales them
 ///   effect    program/recipe.hpp (clips), core/step_decisions.hpp (clip)
 ///
 ///   clips     whether there is a bound

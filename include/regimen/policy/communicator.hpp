@@ -48,8 +48,8 @@ struct Mpi final {
     return comm::chunked_staging_bytes(ranks, slice_bytes);
   }
 };
-/// Ranks with a GPU each: tensors go from GPU to GPU by NCCL. The Trainer is given the communicator of the ranks'
-/// hosts: comm::Tcp or comm::Mpi; comm::Threads for emulated devices.
+/// Ranks with a GPU each: NCCL copies tensors from GPU to GPU. Give the Trainer the communicator of the ranks' hosts:
+/// comm::Tcp or comm::Mpi; for emulated devices comm::Threads.
 struct Nccl final {
   using option_of = regimen::axis::communicator;
   using type = void;
@@ -66,7 +66,7 @@ struct Gloo final {
 ///
 ///   choices   Communicator<Solo>, Threads, Tcp, Mpi, Nccl
 ///   default   Communicator<Solo>
-///   refuses   Gloo, for Tcp replaces it; Nccl without GPUs; Tcp and Mpi with Device<Cuda>
+///   refuses   Gloo, since Tcp replaces it; Nccl without GPUs; Tcp and Mpi with Device<Cuda>
 ///   effect    program/facts.hpp (communicator), train/session.hpp (all_ranks), engine/cuda/engine.hpp (communicator)
 template <class Ranks>
 struct Communicator final {
@@ -78,7 +78,7 @@ struct Communicator final {
 template <class Ranks>
 inline constexpr bool connects_gpus = std::is_same_v<Ranks, Nccl>;
 
-/// Whether an object of type C is what a Trainer with Communicator<Ranks> is given.
+/// Whether a Trainer with Communicator<Ranks> takes an object of type C.
 template <class C, class Ranks>
 inline constexpr bool is_given_for = std::is_same_v<comm::transport_t<C>, typename Ranks::type>;
 template <class C>

@@ -19,18 +19,18 @@ inline constexpr bool belongs_to<Cudnn, axis::convolution> = true;
 }  // namespace detail
 
 /// Decides the form in which a GPU computes convolutions: Conv1d, Conv2d, Conv3d and ConvTranspose2d, forward and
-/// backward. One of a single pixel, which is a product, has no other form. Like Attention<...>, it says how a device
-/// computes, and not what: a recipe has it for models without convolutions, too, where it changes no result.
+/// backward. A convolution of a single pixel is a product, and has no other form. The policy has no effect on a model
+/// without convolutions.
 ///
 ///   choices   Convolution<Direct>, Convolution<Cudnn>
 ///   default   Convolution<>: the device's own form; Direct on GPUs
 ///   refuses   a form that the device lacks; Cudnn where the program is compiled without it
-///   error     Direct rounds a sum once. Cudnn rounds it before it adds the bias, and once more then; in 16 bits the
-///             gradient of a weight once more in that type, before it is added to the wider one. It sums in at least
-///             fp32, in a fixed order, and reads fp32 as fp32: of its engines those are chosen whose notes say nothing
-///             else
-///   cost      Cudnn uses tensor cores in 16 bits, and may use as much workspace as the products have, 32 MiB, which
-///             the plan counts. It chooses an engine when a Trainer is constructed
+///   error     Direct rounds a sum once. Cudnn rounds a sum before it adds the bias, and again after; in 16 bits it also
+///             rounds the gradient of a weight to 16 bits, before the gradient is added in fp32. Cudnn sums in at least
+///             fp32 and in a fixed order, and reads fp32 as fp32: Regimen chooses among the engines whose notes deny none
+///             of these
+///   cost      Cudnn uses tensor cores in 16 bits, and up to 32 MiB of workspace, as products; the plan counts them. It
+///             chooses an engine when a Trainer is constructed
 ///   effect    engine/plan/devices.hpp (convolution), engine/cuda/traits.hpp (calls_convolutions),
 ///             engine/cuda/engine.hpp (convolve)
 template <class Form = OfDevice>

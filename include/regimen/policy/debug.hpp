@@ -1,4 +1,4 @@
-// regimen/policy/debug.hpp — checks that cost time and belong in no measured run.
+// regimen/policy/debug.hpp — checks inside a step. They cost time: measure no run with them.
 #pragma once
 
 #include <regimen/policy/policy.hpp>
@@ -17,8 +17,8 @@ struct Profile final {
   using option_of = regimen::axis::debug;
 };
 
-/// Waits for each operation of a device that works late, and for each copy. An error of the device then names the
-/// operation and the layer, or the copy; otherwise it appears at a later wait, without them.
+/// Waits for each operation and each copy of a device that works late. An error of the device then names the operation and
+/// the layer, or the copy; without Synchronous it appears at a later wait, and names none.
 struct Synchronous final {
   using option_of = regimen::axis::debug;
 };
@@ -30,12 +30,12 @@ struct Synchronous final {
 ///   refuses   None together with a check; Synchronous on Device<Cpu>, where every operation ends before the next
 ///             begins; benchmarks refuse every check
 ///   cost      Anomaly: one more read of every activation and gradient. Profile: two clock readings per operation.
-///             Synchronous, and Profile on a GPU: no graph, and a wait for each operation. A program built with Debug
-///             says so when it starts and in its log
+///             Synchronous, and Profile on a GPU: no graph, and a wait for each operation. A program with Debug prints
+///             this when it starts, and in its log
 ///   effect    program/recipe.hpp (Anomaly), walk/walk.hpp (checks_finite), train/session.hpp (Profile, Synchronous)
 ///
 ///   checks            whether any check runs
-///   uses<Check>       whether this one does
+///   uses<Check>       whether this check runs
 template <class... Checks>
 struct Debug final {
   using axis = regimen::axis::debug;

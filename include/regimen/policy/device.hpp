@@ -10,12 +10,12 @@ struct Cpu final {
   using option_of = regimen::axis::device;
 };
 
-/// One GPU of NVIDIA's. Compiled by nvcc; its engine is that of Emulated.
+/// A GPU of NVIDIA. Compiled by nvcc; has the same engine as Emulated.
 struct Cuda final {
   using option_of = regimen::axis::device;
 };
 
-/// A GPU that the host emulates: the engine of Cuda without a GPU, for tests of what runs there. Slow.
+/// A GPU that the host emulates: the engine of Cuda without a GPU, for tests. Slow.
 struct Emulated final {
   using option_of = regimen::axis::device;
 };
@@ -26,13 +26,13 @@ struct Emulated final {
 ///   choices   Device<Cpu>, Device<Emulated>, Device<Cuda>
 ///   default   Device<Cpu>
 ///   refuses   a device whose header is not included
-///   header    regimen/engine/cpu/device.hpp has the engine of Cpu; regimen.hpp includes it
-///             regimen/engine/emulated/device.hpp has the engine of Emulated, regimen/engine/cuda/device.cuh that of
-///             Cuda; regimen/engine/cuda/plan.hpp has what plans for Cuda need, for any compiler
+///   header    of Cpu: regimen/engine/cpu/device.hpp, which regimen.hpp includes; of Emulated:
+///             regimen/engine/emulated/device.hpp; of Cuda: regimen/engine/cuda/device.cuh, or, for plans alone and any
+///             compiler, regimen/engine/cuda/plan.hpp
 ///   effect    engine/plan/devices.hpp (device), engine/engine.hpp (Of)
 ///
-/// There is no policy Deterministic: on the CPU, equal recipes with equally many threads always give equal bits,
-/// because work is split by shape alone and random numbers depend on their position alone.
+/// There is no policy Deterministic: on the CPU equal recipes always give equal bits, because work is split by shape alone
+/// and random numbers depend on their position alone.
 template <class Where>
 struct Device final {
   using axis = regimen::axis::device;

@@ -7,10 +7,10 @@ namespace regimen {
 
 /// Decides which layers keep their weights. The others train.
 ///
-///   choices   Freeze<Layers...>, every layer of these types, wherever it stands. A place in the model is frozen by
-///             Frozen<Layers...> there (layer/model.hpp)
+///   choices   Freeze<Layers...>: every layer of these types. To freeze one place of the model, write Frozen<Layers...>
+///             there (layer/model.hpp)
 ///   default   Freeze<>, which freezes nothing
-///   refuses   a layer that the model does not have, or that has no weights outside of a Frozen
+///   refuses   a layer that the model does not have, or a layer without weights outside of a Frozen
 ///   cost      frozen layers have no gradients and no optimizer state; backward ends at the first layer that trains
 ///   effect    walk/node.hpp (Freeze, freezes)
 ///

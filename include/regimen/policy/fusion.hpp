@@ -18,8 +18,8 @@ struct Separate final {
   using option_of = regimen::axis::fusion;
 };
 
-/// Decides whether adjacent layers are replaced by their fused form, if they have one, and whether products have
-/// epilogues (Epilogue), on a device that has them. Names of parameters do not change; results agree within rounding.
+/// Decides whether adjacent layers become one operation, if they have a fused form; on a device whose products have
+/// epilogues, also whether products use them (Epilogue). Names of parameters do not change; results agree within rounding.
 ///
 ///   choices   Fusion<Fused>, Fusion<Unfused>; Epilogue<Separate>
 ///   default   Fusion<Fused>
@@ -31,26 +31,27 @@ struct Fusion final {
   static constexpr bool fuses = std::is_same_v<Switch, Fused>, epilogues = fuses, names_epilogues = false;
 };
 
-/// The part of Fusion that is about products, for devices whose products have epilogues: adjacent layers are fused, and
-/// products do themselves, or leave to kernels,
-///   the bias of a Linear,
-///   a GeluTanh behind a Linear whose width is a multiple of 8: the product writes y, and where backward follows what
-///     GeluTanh was applied to,
-  ///   the derivative of that GeluTanh, if the next layer is a Linear that is not frozen: a factor of its input's
-  ///   gradient,
-  ///   the sum of a Residual whose branch ends with that Linear, or begins with it: of its gradients; so do Dropout and
-  ///   the backward of norms (docs/gpu.md has all).
-  /// In at most fp32, but for sums. Other activations stay kernels, which add the bias: cuBLASLt has none of them, but for
-  /// Relu, of which it does not say what it makes of a NaN.
-  ///
-  ///   choices   Epilogue<Fused>, as Fusion<Fused>; Epilogue<Separate>
-  ///   refuses   a device whose products have none: Device<Cpu>
-  ///   cost      Separate: writes and reads the output of a layer once more. Bits in fp32 are the same if the library's
-  ///             tanh is the kernel's, but where a product adds a sum, then the bias; what has 16 bits is rounded twice in
-  ///             place of once.
-///             Fused: Checkpoint<Selective<...>> with one of two such layers computes their product once more, and what
-///             GeluTanh was applied to is saved
-  ///   effect    program/facts.hpp (fusing_of), walk/flatten.hpp (Applier, Deriver), walk/residual.hpp (Epilogues)
+/// Decides, on a device whose products have epilogues, whether products compute the following themselves, or leave it to
+/// kernels. Adjacent layers are fused in both cases.
+///
+///   bias         of a Linear
+///   GeluTanh     behind a Linear whose width is a multiple of 8: the product writes y, and, if backward follows, the input of
+///                GeluTanh
+///   derivative   of this GeluTanh, if the next layer is a Linear that is not frozen: a factor of its input's gradient
+///   sum          of a Residual, if its branch ends with the Linear; of its gradients, if its branch begins with it. Dropout
+///                and the backward of norms add such sums, too (docs/gpu.md has all)
+///
+/// All but sums need a type of at most fp32. Other activations stay kernels, which add the bias: cuBLASLt has only Relu, and
+/// does not document its result for a NaN.
+///
+///   choices   Epilogue<Fused>, the same as Fusion<Fused>; Epilogue<Separate>
+///   refuses   a device whose products have no epilogues: Device<Cpu>
+///   effect    program/facts.hpp (fusing_of), walk/flatten.hpp (Applier, Deriver), walk/residual.hpp (Epilogues)
+///   cost      Separate: writes and reads the output of a layer once more. In fp32 both have the same bits, if the library's
+///             tanh is the kernel's, except in a product that adds a sum, and then the bias; in 16 bits Separate rounds
+///             twice, Fused once.
+///             Fused: the input of GeluTanh is saved; Checkpoint<Selective<...>> with one of the two layers computes their
+///             product once more
 template <class Switch>
 struct Epilogue final {
   using axis = regimen::axis::fusion;

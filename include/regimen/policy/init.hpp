@@ -5,12 +5,13 @@
 
 namespace regimen {
 
-/// Each layer's own initialisation, as its header states it. Weights of products, convolutions and recurrent layers are
-/// those of PyTorch's layers, and so are norms; three things are not, and Init<PyTorch> has them:
+/// Each layer's own initialisation, as its header states it. Weights of products, convolutions, recurrent layers and norms
+/// begin as in PyTorch. Three things differ:
 ///
-///   biases of products and convolutions   begin at 0 here, there uniform in ±1/√fan-in
-///   tables of embeddings and positions    normal(0, 0.02) here, there normal(0, 1)
-///   q, k and v of attention               uniform in ±1/√fan-in here, there in ±√(6 / (fan-in + fan-out)), biases 0
+///                                         Init<Default>            Init<PyTorch>
+///   biases of products and convolutions   0                        uniform in ±1/√fan-in
+///   tables of embeddings and positions    normal(0, 0.02)          normal(0, 1)
+///   q, k and v of attention               uniform in ±1/√fan-in    uniform in ±√(6 / (fan-in + fan-out)), biases 0
 struct Default final {
   using option_of = regimen::axis::init;
 };

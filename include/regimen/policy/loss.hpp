@@ -19,16 +19,16 @@ struct Masked;  // regimen/loss/masked.hpp
 template <class Function>
 struct SampleWeighted;  // regimen/loss/sample_weighted.hpp
 
-/// In Loss<...> alone: the sum over the valid targets of the global batch, not their mean.
+/// The sum over the valid targets of the global batch, instead of their mean. Only directly inside Loss<...>.
 ///
 ///   Loss<Summed<CrossEntropy>>     PyTorch's reduction="sum"
 ///
-/// Micro-batches and ranks add up: the loss and its gradient are those of the whole batch, and so grow with it. Learning
-/// rate, Clip<Norm<...>> and a StepResult's loss and gradient_norm are of that sum; Evaluation::loss is the sum over all
-/// that it read. Accuracies stay shares, and a step without a valid target still changes nothing. Of SumOf it is the sum
-/// over samples of what SumOf averages.
+/// The loss and its gradient are sums over all micro-batches and ranks, so they grow with the batch. Choose the learning
+/// rate and Clip<Norm<...>> for this sum; StepResult::loss and gradient_norm are of it, and Evaluation::loss is the sum over
+/// the whole source. Accuracies stay shares. A step without a valid target changes nothing. Summed<SumOf<...>> is the sum
+/// over samples of the numbers that SumOf averages.
 ///
-/// refuses  to stand in SumOf or Masked, where a weight does the same
+/// refuses  a place inside SumOf or Masked: write a weight there
 template <class Function>
 struct Summed final {};
 
@@ -44,9 +44,9 @@ inline constexpr bool belongs_to<Summed<Function>, axis::loss> = true;
 template <class Function>
 inline constexpr bool takes_padded_rows = false;
 
-/// In place of a bound, of numbers: they are weights, which are finite.
+/// In place of a bound: the numbers are weights, which are finite.
 inline constexpr std::size_t are_weights = ~std::size_t{0};
-/// Integer labels are below; of several values in a bundle those of each.
+/// The bound of integer labels; of a bundle of several values the bound of each.
 template <class Function, class Output>
 constexpr auto labels_below() {
   if constexpr (requires { Function::template labels_below<Output>; }) return Function::template labels_below<Output>;
@@ -54,14 +54,13 @@ constexpr auto labels_below() {
 }
 }  // namespace detail
 
-/// Decides the loss: a sum over the valid targets and their count.
+/// Decides the loss. A loss computes a sum over the valid targets, and their number.
 ///
-///   choices   any loss; regimen/loss has the library's; SumOf<...> of them for a model of several outputs; Masked<...>
-///             of one, whose targets then may be absent; SampleWeighted<...> of one, whose targets have weights;
-///             Summed<...> of any of these
+///   choices   a loss of regimen/loss, or your own; SumOf<...> for a model of several outputs; Masked<...>: targets may be
+///             absent; SampleWeighted<...>: each target has a weight; Summed<...>: the sum instead of the mean
 ///   default   Loss<CrossEntropy>
 ///   refuses   a type that is no loss; a loss that cannot read the model's output; a loss that couples the samples of a
-///             batch, where Accumulate, SimulateWorld or ranks would cut the batch
+///             batch, if Accumulate, SimulateWorld or ranks cut the batch
 ///   effect    program/recipe.hpp (loss), program/step.hpp (Loss)
 ///
 /// A loss has
@@ -70,11 +69,11 @@ constexpr auto labels_below() {
 ///   run<gradient, Output>(engine, output, target, scalars, scale)
 ///   couples_samples   static constexpr bool: whether the loss of a sample depends on the other samples
 /// and may have
-///   counts_as_it_runs      evaluation adds to scalars.correct in run<false>, not in count_correct
-///   gathers_samples        it couples them, and gathers those of all ranks: then ranks do not cut its batch
-///   labels_below<Output>   integer labels are below, where that is not the number of the output's columns
-///   masked                 a type: the same loss, which leaves out targets that are NaN
-///   takes_weights          run and count_correct take weights, too: see SampleWeighted
+///   counts_as_it_runs      run<false> adds to scalars.correct in an evaluation; there is no count_correct
+///   gathers_samples        the loss couples samples, and gathers the samples of all ranks: ranks do not cut its batch
+///   labels_below<Output>   the bound of integer labels, if it is not the number of the output's columns
+///   masked                 a type: this loss without the targets that are NaN
+///   takes_weights          run and count_correct also take weights: see SampleWeighted
 template <class Function>
 struct Loss final {
   using axis = regimen::axis::loss;

@@ -9,7 +9,7 @@ struct AdamW;          // regimen/optimizer/adamw.hpp, the default
 struct DecayProducts;  // regimen/optimizer/decay.hpp, the default
 
 namespace detail {
-/// An update rule declares its hyper-parameters and how many values of state a parameter has.
+/// An update rule declares its hyper-parameters, and the number of state values of a parameter.
 template <class T>
 inline constexpr bool belongs_to<T, axis::optimizer> = requires {
   typename T::Options;
@@ -19,39 +19,37 @@ template <class UpdateRule>
 inline constexpr bool sees_whole_tensors = requires { requires UpdateRule::sees_whole_tensors; };
 }  // namespace detail
 
-/// Decides how gradients become updates. The update rule is a stateless type; its
-/// hyper-parameters are run-time options.
+/// Decides how gradients become updates. The update rule is a stateless type; its hyper-parameters are run-time options.
 ///
-///   choices   any update rule; regimen/optimizer has the library's. Split<...>: one for some parameters, another for
-///             others (optimizer/split.hpp). Behind it which parameters weight_decay reaches: DecayProducts,
+///   choices   an update rule of regimen/optimizer, or your own; Split<...>: one rule for each group of parameters
+///             (optimizer/split.hpp). A second option chooses the parameters that weight_decay reaches: DecayProducts,
 ///             DecayProductsAndTables, DecayAll, or your own (optimizer/decay.hpp)
 ///   default   Optimizer<AdamW, DecayProducts>
-///   refuses   a type that is no update rule (it lacks Options or states), or that does not say what decays; when the
-///             Trainer is made, a weight_decay that reaches no parameter
-///   cost      the state of the rule, in Master: two values per parameter for Adam, AdamW and Lamb. A rule of whole
-///             tensors, under a Shard that keeps slices: docs/update_rules.md
+///   refuses   a type that is no update rule (it lacks Options or states); a second option that does not choose parameters;
+///             when the Trainer is made, a weight_decay that reaches no parameter
+///   cost      the state of the rule, in Master: two values per parameter for Adam, AdamW and Lamb. docs/update_rules.md has
+///             the cost of a rule of whole tensors under a Shard that keeps slices
 ///   effect    program/facts.hpp (optimizer), program/unit_update.hpp (UpdateRule)
 ///
 /// Every update rule has
 ///   Options               the hyper-parameters, with a learning_rate
-///   states, state_names   how many values of state a parameter has, and their names
+///   states, state_names   the number of state values of a parameter, and their names
 ///   Coefficients<S>(options, scalars), correction_first(options, t), correction_second(options, t)
 ///   check<Master>(options)   optional: throws Error for options outside their ranges
 ///   list(options, f)         optional: f(name, value) of each option but the rate, for run.txt
 /// An elementwise rule has update(weight, gradient, state, coefficients, decays), for one element or a register of
-/// them. A rule that needs norms or matrices has `static constexpr bool sees_whole_tensors = true`, is called for one
-/// tensor after the other, and has one of (core/whole_tensor.hpp, docs/update_rules.md)
-///   update_tensor(engine, TensorViews, options)   runs operations, and so on every device; needs no Coefficients; may
-///                                                 have scratch(rows, columns), an array of numbers of elements, and
-///                                                 `numbers`. What writes weights or state respects scalars.apply
+/// elements. A rule that needs norms or matrices has `static constexpr bool sees_whole_tensors = true`, gets one tensor
+/// after the other, and has one of these (core/whole_tensor.hpp, docs/update_rules.md):
+///   update_tensor(engine, TensorViews, options)   runs operations, on every device; needs no Coefficients; may have
+///                                                 scratch(rows, columns), an array of numbers of elements, and
+///                                                 `numbers`. It writes weights and state only if scalars.apply
 ///   update_tensor(WholeTensor, coefficients)      computes on spans, on the host alone; may have
 ///                                                 scratch(rows, columns), in elements of Master, and
 ///                                                 flops(rows, columns)
 ///
-/// devices   a Device<Cuda> calls update, both corrections and the constructor of Coefficients in kernels: mark all
-///           four REGIMEN_HD (core/hd.hpp), and the functions of op::Calculate. nvcc's error for one that is not marked
-///           names an_update_rule_on_a_device_marks_its_functions_REGIMEN_HD, or
-///           a_function_on_a_device_is_marked_REGIMEN_HD
+/// devices   Device<Cuda> calls update, both corrections and the constructor of Coefficients in kernels: mark all four
+///           REGIMEN_HD (core/hd.hpp), and the functions of op::Calculate. nvcc's error for an unmarked function names
+///           an_update_rule_on_a_device_marks_its_functions_REGIMEN_HD, or a_function_on_a_device_is_marked_REGIMEN_HD
 template <class UpdateRule, class Decays = DecayProducts>
 struct Optimizer final {
   using axis = regimen::axis::optimizer;

@@ -53,18 +53,17 @@ inline constexpr bool is_axis = std::is_convertible_v<T*, axis::Axis*> && !std::
 template <class T>
 concept AnyOption = requires { typename T::option_of; };
 
-/// Whether T is an option of the policy that decides Axis. So the error for a bare `Every<2>` among the policies, or
-/// for an `Optimizer<CrossEntropy>`, can name the cure. An option declares `using option_of =
-/// regimen::axis::checkpoint;`. Update rules, losses and targets are recognised by their
-/// members; their policies list these.
+/// Whether T is an option of the policy that decides Axis. With it the error for a bare `Every<2>` among the policies, or
+/// for an `Optimizer<CrossEntropy>`, names the cure. An option declares `using option_of = regimen::axis::checkpoint;`. An
+/// update rule, a loss or a target needs no such line: its members tell; the policies list them.
 template <class T, class Axis>
 inline constexpr bool belongs_to = requires { requires std::same_as<typename T::option_of, Axis>; };
 
-/// Policies as members with the names of their axes, whatever their order.
+/// Policies, in any order, as members with the names of their axes.
 template <class... Policies>
 struct policies_by_axis : Policies::axis::template decided_by<Policies>... {};
 
-/// A type that is declared but not defined is no option.
+/// Whether T is declared, and not defined; such a type is no option.
 template <class T>
 inline constexpr bool is_incomplete = !requires { sizeof(T); };
 }  // namespace detail
@@ -73,7 +72,7 @@ inline constexpr bool is_incomplete = !requires { sizeof(T); };
 ///
 ///   valid      struct Batch { using axis = regimen::axis::batch; … };
 ///   invalid    Every<2>: an option of Checkpoint, which is the policy
-///   invalid    struct Mine { using axis = mine::axis; };   nothing reads that axis, so nothing would happen
+///   invalid    struct Mine { using axis = mine::axis; };   nothing reads this axis
 template <class P>
 concept Policy = std::is_class_v<P> && std::same_as<P, std::remove_cv_t<P>> && requires { typename P::axis; } &&
                  detail::is_axis<typename P::axis>;

@@ -17,7 +17,7 @@ struct ShardStage {
 };
 }  // namespace detail
 
-/// Every rank keeps everything.
+/// Every rank keeps all tensors whole.
 struct Replicated final : detail::ShardStage<0> {};
 
 /// The stages of ZeRO. Each rank keeps one slice: ZeRO1 of the optimizer state and the master weights, ZeRO2 also of
@@ -26,38 +26,38 @@ struct ZeRO1 final : detail::ShardStage<1> {};
 struct ZeRO2 final : detail::ShardStage<2> {};
 struct ZeRO3 final : detail::ShardStage<3> {};
 
-/// ZeRO-3 within groups of N neighbouring ranks, replicated over the groups: weights are gathered only within a group,
-/// whose ranks should share a fast network.
+/// ZeRO-3 within groups of N neighbouring ranks; each group has all tensors. Ranks gather weights within their group, so
+/// give a group a fast network.
 ///
 /// wire    elements that each rank sends: an all-gather Ψ (N − 1) / N, within the group; a reduction Ψ (N − 1) / N
 ///         within the group and 2 (Ψ / N) (R / N − 1) / (R / N) over the groups of all R ranks
-/// sums    first over a group, then over the groups; they have the bits of the other stages if N is a power of two, or
-///         all ranks, and gradients are reduced in fp32 or fp64; otherwise the order of the sums differs
+/// sums    first over a group, then over the groups. The bits are those of the other stages, if N is a power of two or the
+///         number of ranks, and gradients are reduced in fp32 or fp64; otherwise the order of the sums differs
 /// refuses N below 2; a World<R> that N does not divide
-/// failure Error when the number of ranks is no multiple of N
+/// failure Error, if the number of ranks is no multiple of N
 /// source  Zhao et al. 2023, "PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel", section 3.2.2
 template <std::size_t N>
 struct Hybrid final : detail::ShardStage<3, N> {};
 
-/// How many units are gathered ahead of the unit that computes: 1 overlaps the gather with compute, 0 holds one
-/// gathered unit less.
+/// The number of units that are gathered ahead of the computing one: 1 overlaps the gather with compute, 0 keeps one
+/// gathered unit less in memory.
 template <std::size_t N>
 struct Prefetch final {
   using option_of = regimen::axis::shard;
 };
 
-/// With Checkpoint<Every<N>>: the N units of a segment are gathered when it is recomputed, and stay gathered until its
-/// backward is done. Without KeepSegments each unit is gathered for the recomputation, and all but the last one again
-/// for their backward.
+/// With Checkpoint<Every<N>>: the N units of a segment are gathered for its recomputation, and stay gathered until its
+/// backward ends. Without KeepSegments each unit is gathered for the recomputation and, except the last one, again for its
+/// backward.
 ///
 /// cost  N gathered units in place of two; sends as much as Every<1>, at most 3 Ψ (N − 1) / N, in place of up to 4
 struct KeepSegments final {
   using option_of = regimen::axis::shard;
 };
 
-/// Reduces the gradients of neighbouring units together, once they have at least this many bytes: `Bucket<25_MiB>`.
-/// This makes fewer and larger collectives, for networks with high latency; the sums have the same bits. Without a
-/// Bucket each unit is reduced alone.
+/// Reduces the gradients of neighbouring units together, as soon as they have at least Bytes: `Bucket<25_MiB>`. The
+/// collectives are fewer and larger, for networks with high latency; the sums have the same bits. Without a Bucket each
+/// unit is reduced by itself.
 ///
 /// cost    the first gradients of a bucket wait for its last ones; memory for the transport of one bucket
 /// source  Li et al. 2020, "PyTorch Distributed: experiences on accelerating data parallel training", section 3.2.3
@@ -67,18 +67,18 @@ struct Bucket final {
   static constexpr std::size_t bytes = Bytes;
 };
 
-/// Which layers are units: a unit's weights are gathered, and its gradients reduced, by themselves. Units are the
-/// children of the model and the blocks of its Repeats for which `Predicate<Layer>::value` is true. Other layers with
-/// weights form one unit with their neighbours; a Repeat whose block is not chosen joins with all its iterations. A
-/// tied table is always a unit of its own.
+/// Chooses the units: layers whose weights are gathered together, and whose gradients are reduced together. A child of the
+/// model, or the block of one of its Repeats, is a unit if `Predicate<Layer>::value` is true. Neighbouring other layers
+/// with weights form one unit; a Repeat whose block is not chosen belongs to it with all its iterations. A tied table is
+/// always a unit of its own.
 ///
 ///   template <class Layer>
 ///   struct is_block : std::is_same<Layer, Block> {};
 ///   Shard<ZeRO3, WrapIf<is_block>>
 ///
-/// asked   about a layer as the model's list names it, and about B for Repeat<N, B>. A composite (Sequential, As,
-///         SelfAttention) among the children is first replaced by its layers; test for these
-/// refuses a predicate that is true of no layer with weights
+/// layers  the predicate sees a child as the model's list names it, and B of a Repeat<N, B>. In place of a composite
+///         (Sequential, As, SelfAttention) it sees the layers inside
+/// refuses a predicate that is true for no layer with weights
 template <template <class> class Predicate>
 struct WrapIf final {
   using option_of = regimen::axis::shard;
@@ -108,26 +108,26 @@ struct wrap_among<WrapIf<Predicate>, Rest...> {
   using type = WrapIf<Predicate>;
 };
 
-/// Whether the option changes anything under this stage.
+/// Whether the option has an effect under this stage.
 template <class Stage, class Option>
 inline constexpr bool shard_takes = wraps_units<Option> || (Stage::level == 0 && bucket_bytes<Option> > 0) ||
                                     (Stage::level == 3 && is_any_of<Option, Prefetch<0>, Prefetch<1>, KeepSegments>);
 }  // namespace detail
 
-/// The stages by their names in FSDP.
+/// The stages by their FSDP names.
 using NoShard = Replicated;
 using ShardGradOp = ZeRO2;
 using FullShard = ZeRO3;
 
-/// Decides which tensors a rank keeps whole, and of which it keeps a slice.
+/// Decides which tensors a rank keeps whole, and of which tensors it keeps a slice.
 ///
 ///   choices   Shard<Replicated>, ZeRO1, ZeRO2, ZeRO3, Hybrid<N>; all with WrapIf<Predicate>, Replicated with
 ///             Bucket<Bytes>, the last two with Prefetch<N> and KeepSegments
-///   default   Shard<Replicated>; every child of the model and every iteration of a Repeat is a unit, and is reduced by
-///             itself; Prefetch<1>; without KeepSegments
-///   refuses   any stage but Replicated, and any option, without a Communicator; an option that would change nothing:
-///             Prefetch and KeepSegments where nothing is gathered, KeepSegments without segments, Bucket under any
-///             stage but Replicated, since the others slice each unit by itself
+///   default   Shard<Replicated>: every child of the model and every iteration of a Repeat is a unit, which is reduced by
+///             itself; Prefetch<1>; no KeepSegments
+///   refuses   without a Communicator: every stage except Replicated, and every option. An option without effect: Prefetch
+///             and KeepSegments under a stage that gathers no weights, KeepSegments without segments, Bucket under a stage
+///             other than Replicated, since these slice each unit by itself
 ///   effect    program/facts.hpp (sharding_of), walk/sharding.hpp (ShardingOf), walk/unit.hpp (prefetches, bucket),
 ///             walk/grouping.hpp (wraps), walk/repeat.hpp (keeps)
 ///

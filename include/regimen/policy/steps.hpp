@@ -7,17 +7,17 @@
 
 namespace regimen {
 
-/// Decides how many optimizer steps `fit` gives the device at once. Their batches are copied there first; then a GPU
-/// runs all of them as one graph, without the host. Every K gives the same bits: what changes from step to step is
-/// computed on the device.
+/// Decides how many optimizer steps `fit` gives the device in one launch. The host copies the batches of all K steps; then a
+/// GPU runs the steps as one graph, without the host. Every K gives the same bits: the device computes the numbers that
+/// change from step to step.
 ///
 ///   choices   Steps<K> with K >= 1
 ///   default   Steps<1>
-///   refuses   Steps<0>; K > 1 with Debug<Anomaly>, which stops at a step; with a callback of fit that takes the result
-///             of one step: fit calls a callback of `std::span<const StepResult>` after each launch
-///   runs      a step alone, where fewer than K full batches are left before the end of an epoch, of the run, or before
-///             the next evaluation; in Trainer::step and in a loop by hand
-///   cost      memory for the batches of a launch (twice, on a device that copies while it computes), in the plan
+///   refuses   Steps<0>; K > 1 with Debug<Anomaly>, which stops at a step, or with a callback of fit that takes the result
+///             of one step: after each launch fit calls callbacks of `std::span<const StepResult>`
+///   alone     a step runs by itself if fewer than K full batches are left in the epoch, in the run, or before the next
+///             evaluation; also in Trainer::step and in a loop by hand
+///   cost      memory for the batches of a launch (twice, on a device that copies while it computes); the plan has it
 ///   effect    program/recipe.hpp (steps), train/fit.hpp (start_launch), program/step.hpp (launch)
 ///
 /// source      Keras' steps_per_execution

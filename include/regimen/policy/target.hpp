@@ -14,18 +14,18 @@ namespace regimen {
 /// A machine as constexpr data. regimen::targets has several; write your own as a struct with these members:
 ///
 ///   name          for tables
-///   memory        bytes that a program may take, without those of driver and context
-///   supports<T>   whether T is computed at all
+///   memory        bytes that a program may take, without the bytes of driver and context
+///   supports<T>   whether the machine computes in T
 ///
-/// and, where published, the members from which MemoryPlan::seconds is computed:
+/// and, if they are published, the members of MemoryPlan::seconds:
 ///
-///   bandwidth     bytes per second of that memory
-///   flops<T>      peak floating point operations per second of dense products in T; 0 where unpublished
+///   bandwidth     bytes per second of the memory
+///   flops<T>      peak floating point operations per second of dense products in T; 0: not published
 ///   link          bytes per second between this memory and the host's, in one direction: for Checkpoint<Offload>
 ///
 ///   valid      struct mine { static constexpr const char* name = "mine"; static constexpr
 ///              std::size_t memory = 6_GiB; … };
-///   invalid    a struct without memory: there is nothing to compare the plan with
+///   invalid    a struct without memory: nothing bounds the plan
 template <class T>
 concept TargetDescription = requires {
   { T::name } -> std::convertible_to<const char*>;
@@ -56,12 +56,12 @@ constexpr double tera(double of_fp64, double of_fp32, double of_tf32, double of_
 }
 }  // namespace detail
 
-/// Bandwidth and peaks are the vendors' figures, dense; fp32 means fp32, not tf32. fp64 is the tensor cores' peak
-/// where they have one. A link is half of what they give for both directions of PCIe. Memory is no vendor's figure, but
-/// a careful lower bound of what driver, context and libraries leave.
+/// Bandwidths and peaks are the vendors' figures for dense products; fp32 is fp32, not tf32; fp64 is the peak of the tensor
+/// cores, if they compute in fp64. A link is half of the vendor's figure for both directions of PCIe. Memory is our own
+/// careful lower bound of the bytes that driver, context and libraries leave.
 namespace targets {
 
-/// The default: fits everything, computes in every type, states no speed.
+/// The default: every plan fits; computes in every type; states no speed.
 struct unlimited final {
   static constexpr const char* name = "unlimited";
   static constexpr std::size_t memory = (std::numeric_limits<std::size_t>::max)();
@@ -91,7 +91,7 @@ struct a100_80g final {
   static constexpr double flops = detail::tera<T>(19.5, 19.5, 156, 312, 312);
 };
 
-/// source   NVIDIA H100 data sheet: SXM, half of the figures it gives with sparsity
+/// source   NVIDIA H100 data sheet: SXM, half of the figures with sparsity
 struct h100 final {
   static constexpr const char* name = "H100 SXM";
   static constexpr std::size_t memory = 78_GiB;
@@ -102,7 +102,7 @@ struct h100 final {
   static constexpr double flops = detail::tera<T>(67, 67, 494.7, 989.5, 989.5);
 };
 
-/// source   NVIDIA H200 data sheet: SXM, half of the figures it gives with sparsity
+/// source   NVIDIA H200 data sheet: SXM, half of the figures with sparsity
 struct h200 final {
   static constexpr const char* name = "H200 SXM";
   static constexpr std::size_t memory = 138_GiB;
@@ -113,7 +113,7 @@ struct h200 final {
   static constexpr double flops = detail::tera<T>(67, 67, 494.7, 989.5, 989.5);
 };
 
-/// source   NVIDIA HGX B200: an eighth of the figures for eight, half of those with sparsity
+/// source   NVIDIA HGX B200: an eighth of the figures for eight GPUs; of figures with sparsity half of that
 struct b200 final {
   static constexpr const char* name = "B200";
   static constexpr std::size_t memory = 176_GiB;
@@ -137,8 +137,7 @@ struct tpu_v3_core final {
   static constexpr double flops = detail::tera<T>(0, 0, 0, 61.5, 0);
 };
 
-/// A host with this much free memory: `Target<targets::host<8_GiB>>`. bf16 and fp16 are
-/// stored; products may be in fp32.
+/// A host with this much free memory: `Target<targets::host<8_GiB>>`. It stores bf16 and fp16; products may be in fp32.
 template <std::size_t Bytes>
 struct host final {
   static constexpr const char* name = "host";
@@ -149,8 +148,9 @@ struct host final {
 
 }  // namespace targets
 
-/// A bound inside a Target: at most this share of the products' flops may be in products with rows that are no
-/// multiples of 16 bytes, which tensor cores read slowly. Without it a plan only names them (MemoryPlan::unaligned).
+/// A bound inside a Target: at most this share of the products' flops may belong to products with rows that are no
+/// multiples of 16 bytes, which tensor cores read slowly. Without this bound a plan only names such products
+/// (MemoryPlan::unaligned).
 template <class Share>
 struct Unaligned final {
   using share = Share;
@@ -163,11 +163,10 @@ template <class Share, class... Others>
 inline constexpr double unaligned_share<Unaligned<Share>, Others...> = double(Share::value);
 }  // namespace detail
 
-/// Decides which machine the memory plan must fit. A recipe that does not fit does not compile; the error shows the
-/// bytes needed, the bytes available and the layers that need most. The target need not be the
-/// machine that compiles or runs.
+/// Decides which machine the memory plan must fit. A recipe that does not fit does not compile; the error shows the needed
+/// bytes, the available bytes and the layers that need most. Another machine may compile and run the program.
 ///
-///   choices   Target<targets::…>, any struct with the same members; for a GPU also with a bound, as in
+///   choices   Target<targets::…>; a struct of your own; for a GPU also a bound:
 ///             Target<targets::h100, Unaligned<Ratio<1, 100>>>
 ///   default   Target<targets::unlimited>
 ///   refuses   a Compute that the target does not support: fp16 and fp64 on a TPU

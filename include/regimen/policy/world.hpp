@@ -1,4 +1,4 @@
-// regimen/policy/world.hpp — how many ranks there are, if the program knows.
+// regimen/policy/world.hpp — the number of ranks, if the program states it.
 #pragma once
 
 #include <regimen/policy/policy.hpp>
@@ -7,14 +7,14 @@
 
 namespace regimen {
 
-/// Decides how many ranks train together. With World<N> the compiler checks all that depends on N: memory, the largest
-/// batch, whether a GlobalBatch divides. With World<> the launcher gives the number, and
-/// the Trainer's constructor plans.
+/// Decides how many ranks train together. With World<N> the compiler plans for N ranks: it checks the memory and a
+/// GlobalBatch, and finds the largest batch. With World<> the launcher gives the number, and the Trainer's constructor
+/// plans.
 ///
 ///   choices   World<N> with N ≥ 1; World<>: as many as the launcher starts
 ///   default   World<>
 ///   refuses   World<0>; two numbers; several ranks with Communicator<Solo>
-///   failure   the constructor of a Trainer throws Error when the number of ranks is not N
+///   failure   the constructor of a Trainer throws Error if the number of ranks is not N
 ///   effect    program/facts.hpp (planned_ranks_of), train/session.hpp (world)
 template <std::size_t... N>
 struct World final {
