@@ -1,4 +1,4 @@
-// regimen/data/loader_options.hpp — what a Loader is asked for, and the memory that its batches take.
+// regimen/data/loader_options.hpp — the options of a Loader, and the memory of its batches.
 #pragma once
 
 #include <regimen/data/batching.hpp>
@@ -37,12 +37,12 @@ constexpr bool count_batch(std::size_t batch, std::size_t values, std::size_t by
 
 namespace data {
 
-/// Bytes of the batches that a Loader of such samples holds on its rank from its start, in memory of its own.
-/// Loader::bytes() has besides a few numbers for each batch and thread, and the batches that automatic workers add.
+/// Bytes of the batches that a Loader of such samples holds on its rank from its start, in its own memory. Loader::bytes()
+/// adds a few numbers for each batch and thread, and the batches of added automatic workers.
 ///
 ///   static_assert(data::staged_bytes<float, std::int32_t>(Train::sample_shape(), {.batch = 512}) < 1_GiB);
 ///
-/// failure  Error, and no constant: more than can be counted
+/// failure  Error if the number overflows; then it is no constant
 template <class In, class Label>
 constexpr std::size_t staged_bytes(const SampleShape& shape, const LoaderOptions& options) {
   std::size_t input = 0, target = 0, all = 0;

@@ -10,12 +10,11 @@ namespace regimen {
 
 namespace detail {
 
-/// Whether the derivative can be computed from y = act(x). Then backward needs no x; y is usually
-/// saved for the next layer anyway.
+/// Whether the derivative is a function of y = act(x). Then backward needs no x; the next layer usually saves y anyway.
 template <class Function>
 inline constexpr bool output_suffices = std::is_same_v<Function, activation::Relu>;
 
-/// The derivative as a function of y, for an activation whose backward reads that alone; else void.
+/// The derivative as a function of y, for an activation whose backward reads only y; else void.
 template <class Function>
 struct of_output {
   using type = void;
@@ -141,7 +140,7 @@ struct Gelu final {
   using Bound = detail::ActivationBound<Function, false, X, Roles>;
 };
 
-/// Gelu by its tanh approximation, as in GPT-2        x, y any shape; saves x       ibid.
+/// Gelu by its tanh approximation, as in GPT-2        x, y any shape; saves x       Hendrycks, Gimpel 2016
 struct GeluTanh final {
   static constexpr const char* name = "gelu_tanh";
   static constexpr bool couples_samples = false, couples_positions = false;

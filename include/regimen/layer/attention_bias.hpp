@@ -1,4 +1,4 @@
-// regimen/layer/attention_bias.hpp — options of SelfAttention: scores to which distances add, without positions elsewhere.
+// regimen/layer/attention_bias.hpp — options of SelfAttention: a bias of scores by distance, in place of positions.
 #pragma once
 
 #include <regimen/layer/children.hpp>
@@ -13,21 +13,21 @@
 
 namespace regimen {
 
-/// Scores fall with the distance: −slope · |t − u| is added to the score of positions t and u, with a slope for each head,
-/// 2^(−8 h / H) for head h = 1, ..., H, if H is a power of two; else the first N heads have the slopes of N heads, N the
-/// power of two below, and the others every second slope of 2N heads. Nothing is trained. Without Causal it is the same on
-/// both sides.
+/// Adds −slope · |t − u| to the score of positions t and u. Each head has a slope: 2^(−8 h / H) for head h = 1, ..., H, if H
+/// is a power of two; else the first N heads have the slopes of N heads, with N the power of two below H, and the others
+/// every second slope of 2N heads. The slopes do not train. Without Causal both sides have the same bias.
 ///
-/// source   Press et al. 2022, "Train Short, Test Long"; on both sides as Portes et al. 2023 (MosaicBERT)
+/// source   Press et al. 2022, "Train Short, Test Long"; for both sides Portes et al. 2023 (MosaicBERT)
 struct Alibi final {};
 
-/// What is added to the scores of positions t and u is a number of a table (Buckets, H), by head and bucket of u − t, as in
-/// T5: near distances have a bucket each, farther ones share buckets that grow as powers up to MaxDistance, the last holds
-/// all beyond. With Causal all buckets are of earlier positions, without it half of them of later ones.
+/// Adds a number of a table (Buckets, H) to the score of positions t and u: the row is the bucket of u − t, the column the
+/// head, as in T5. Each near distance has a bucket; farther distances share buckets that grow as powers up to MaxDistance;
+/// the last bucket has all distances beyond. With Causal all buckets are of earlier positions; without it half of them are
+/// of later positions.
 ///
 ///   Buckets, MaxDistance   an even number, 4 or more; above Buckets / 2
-///   Table                  a type of the program: all attention that names it has one table, as all blocks of T5's encoder
-///                          have, and the same heads, Causal and Dropout; by default each has its own
+///   Table                  a type of the program: all attention layers that name it share one table, as all blocks of T5's
+///                          encoder do, and have equal heads, Causal and Dropout; by default each layer has its own table
 ///   attend.table (Buckets,H)   normal(0, 1/√C); a table, for weight decay
 ///
 /// source   Raffel et al. 2020, section 2.1

@@ -1,4 +1,4 @@
-// regimen/layer/attention_options.hpp — what SelfAttention and CrossAttention can be told.
+// regimen/layer/attention_options.hpp — the options of SelfAttention and CrossAttention.
 #pragma once
 
 #include <regimen/core/operation.hpp>
@@ -15,13 +15,13 @@
 
 namespace regimen {
 
-/// The number of heads, which share the channels equally, if no HeadWidth<D> says otherwise.
+/// The number of heads. They share the channels equally, unless HeadWidth<D> gives their width.
 template <std::size_t Count>
 struct Heads final {
   static constexpr std::size_t count = Count;
 };
 
-/// The number of key heads, whose keys and values equally many neighbouring heads share.
+/// The number of key heads. H / Count neighbouring heads share the keys and values of one key head.
 ///
 /// source   Ainslie et al. 2023 (grouped-query attention); Shazeer 2019 (one key head for all)
 template <std::size_t Count>
@@ -35,10 +35,10 @@ struct HeadWidth final {
   static constexpr std::size_t channels = Channels;
 };
 
-/// A position attends to itself and earlier positions only.
+/// A position attends only to itself and to earlier positions.
 struct Causal final {};
 
-/// A position attends to the N positions up to itself alone, as in Mistral 7B.
+/// A position attends only to N positions: itself and the N − 1 before, as in Mistral 7B.
 ///
 /// source   Child et al. 2019; Beltagy et al. 2020; Jiang et al. 2023, section 2
 template <std::size_t N>
@@ -46,29 +46,29 @@ struct SlidingWindow final {
   static constexpr std::size_t positions = N;
 };
 
-/// The second product without a bias, as in Qwen 2.5.
+/// The second product has no bias, as in Qwen 2.5.
 struct WithoutProjectionBias final {};
 
-/// Both products without a bias.
+/// Neither product has a bias.
 struct WithoutBias final {};
 
-/// Scores are q kᵀ, not q kᵀ / √D, as in T5, whose initial weights make up for it.
+/// Scores are q kᵀ, not q kᵀ / √D, as in T5, whose smaller initial weights compensate.
 struct WithoutScale final {};
 
-/// RmsNorm of each head's q and of each head's k, with a weight of D numbers for all heads of q and one for all of k,
-/// before they are turned: scores stay small, whatever the products grow to.
+/// RmsNorm of each head's q and k, before their rotation. All heads of q share a weight of D numbers, all heads of k
+/// another. Scores then stay small, even if the products grow.
 ///
 /// epsilon  Epsilon<Ratio<...>>, by default 1e-6, as in Qwen3
 /// source   Henry et al. 2020; by RMS norms: Qwen Team 2025, "Qwen3 Technical Report", section 2
 template <class Added = Epsilon<Ratio<1, 1'000'000>>>
 struct QueryKeyNorm final {};
 
-/// Rotary frequencies as training gives them.
+/// Rotary frequencies without scaling.
 struct Unscaled final {};
 
-/// Rotary frequencies for longer texts than those of training, as Llama 3.1 has them: pairs that turn fewer than
-/// LowFrequency times within OriginalLength positions turn `Factor` times slower, pairs that turn more than
-/// HighFrequency times as before, others in between.
+/// Rotary frequencies for texts longer than in training, as in Llama 3.1. Pairs of fewer than LowFrequency turns within
+/// OriginalLength positions turn `Factor` times slower; pairs of more than HighFrequency turns keep their speed; others are
+/// between the two.
 ///
 ///   Factor, LowFrequency, HighFrequency   Ratios above 0, LowFrequency below HighFrequency
 ///
@@ -77,9 +77,9 @@ template <class Factor = Ratio<8>, class LowFrequency = Ratio<1>, class HighFreq
           std::size_t OriginalLength = 8192>
 struct Llama3Scaling final {};
 
-/// Rotary position embedding: q and k are turned by angles that grow with their position, so that their products depend
-/// on distances. Channel i of a head and channel i + D/2 are a pair, which turns by Theta^(−2i/D) per position, as in
-/// Llama and GPT-NeoX.
+/// Rotary position embedding: rotates q and k by angles that grow with their position; their products then depend on
+/// distances. Channels i and i + D/2 of a head are a pair, which turns by Theta^(−2i/D) per position, as in Llama and
+/// GPT-NeoX.
 ///
 ///   Theta     a Ratio above 0
 ///   Scaling   Unscaled, or Llama3Scaling<...>
@@ -203,7 +203,7 @@ inline constexpr OptionPlace option_place<Within<Name>>{9};
 template <class Rate>
 inline constexpr OptionPlace option_place<Dropout<Rate>>{10, std::is_same_v<Rate, Ratio<0>>};
 
-/// The options of attention in order; without as many key heads as there are heads.
+/// The options of attention in order; KeyHeads<H> for H heads is left out.
 template <class HeadCount, class... Options>
 struct attention_options_in_order {
   using type = typename types_in_order<Options...>::type;

@@ -33,7 +33,7 @@ struct Cast final {
 
 /// y = x as one row per sample                        x (B,...), y (B, product of the rest)
 ///
-/// cost     saves nothing; in place where x is dead, one copy where it is not
+/// cost     saves nothing; in place if nothing reads x later, else one copy
 struct Flatten final {
   static constexpr const char* name = "flatten";
   static constexpr bool couples_samples = false;

@@ -18,16 +18,16 @@ struct WindowOption {
 };
 enum class DilationOption : std::size_t {};
 enum class GroupsOption : std::size_t {};
-/// The pixels that an output reads: Window<3, 5> are 3 lines of 5, Window<1, 3, 5> those of 1 frame. A number alone is a
-/// square, or a cube.
+/// The pixels that an output reads: Window<3, 5> has 3 lines of 5 pixels, Window<1, 3, 5> these of 1 frame. A single number
+/// is a square, or a cube.
 template <std::size_t First, std::size_t Second = First, std::size_t... More>
 inline constexpr WindowOption Window{First, Second, sizeof...(More) == 0 ? 0 : ~std::size_t{0}};
 template <std::size_t Depth, std::size_t Height, std::size_t Width>
 inline constexpr WindowOption Window<Depth, Height, Width>{Height, Width, Depth};
-/// Lines and columns from a pixel of the window to the next.
+/// The distance of neighbouring pixels of the window, in lines and columns.
 template <std::size_t Size>
 inline constexpr DilationOption Dilation{Size};
-/// Runs of channels, each of which sees itself alone.
+/// The number of groups of channels. An output channel reads only the input channels of its group.
 template <std::size_t Count>
 inline constexpr GroupsOption Groups{Count};
 
@@ -284,14 +284,13 @@ struct Conv2d final {
 /// Padding<1>, Dilation<2>, Groups<N> (depthwise with as many groups as channels), NoBias.
 /// error    sums in at least fp32; one rounding. The CPU computes windows of 3 x 3 with stride 1, without dilation and
 ///          groups, of 32 channels or more on both sides, with 4/9 of the multiplications (Lavin, Gray 2015, F(2x2,3x3)):
-///          the terms that are rounded are then together up to 36 · max |x| · Σ |weights of an output|, and a number that
-///          is not finite makes all pixels of its tiles of 2 x 2 so
+///          the sum of the rounded terms is then up to 36 · max |x| · Σ |weights of an output|, and one number that is not
+///          finite spreads to all pixels of its tiles of 2 x 2
 /// refuses  a window that is larger than the padded image; groups that do not divide C and Channels
 /// cost     2·B·H'·W'·Channels·R·S·C/groups flops forward, twice that backward; saves x. A window of one pixel without
-///          stride, padding and groups is the product of Linear. Others: the CPU multiplies tiles of windows that it
-///          gathers as it goes, and stores none, 16-bit numbers as fp32; groups of few channels, but for depthwise
-///          ones, leave most of its registers idle. A GPU has plain loops, which no tensor core helps, or what
-///          Convolution<Cudnn> says
+///          stride, padding and groups is the product of Linear. For others the CPU gathers tiles of windows, multiplies
+///          them at once and stores none, 16-bit numbers as fp32; groups of few channels, except depthwise ones, leave
+///          most of its registers idle. A GPU runs plain loops without tensor cores, or cuDNN by Convolution<Cudnn>
 template <std::size_t Channels, auto Window, auto... Options>
 using Conv2d =
     typename detail::values_in_order_if<in_order::Conv2d, detail::conv_options<Window, Options...>.are_sound(),

@@ -9,7 +9,7 @@
 namespace regimen {
 
 enum class CausalPaddingOption { CausalPadding };
-/// As many zeros before the first position as a window reaches back, and none behind: no position reads later ones.
+/// Zeros before the first position, as many as a window reaches back, and none at the end: no position reads later ones.
 inline constexpr CausalPaddingOption CausalPadding = CausalPaddingOption::CausalPadding;
 
 namespace detail {
@@ -110,12 +110,12 @@ struct Conv1d final {
 ///   bias (Channels)                 zero
 ///
 /// Conv1d<64, 3> has a window of 3 positions. Options, in any order, each once: Stride<2>, Padding<1> on both sides, or
-/// CausalPadding, dilation·(S − 1) on the left alone, Dilation<2>, Groups<N> (depthwise with as many groups as
+/// CausalPadding, dilation·(S − 1) only on the left, Dilation<2>, Groups<N> (depthwise with as many groups as
 /// channels), NoBias.
 /// error    sums in at least fp32; one rounding
 /// refuses  two paddings; a window that is longer than the padded input; groups that do not divide C and Channels
-/// cost     2·B·T'·Channels·S·C/groups flops forward, twice that backward; saves x. It is Conv2d of images of one line;
-///          with padding of a copy of x that has the zeros, in forward and in backward
+/// cost     2·B·T'·Channels·S·C/groups flops forward, twice that backward; saves x. Computed as Conv2d of images of one
+///          line; with padding, of a copy of x with the zeros, in forward and in backward
 template <std::size_t Channels, auto Window, auto... Options>
 using Conv1d =
     typename detail::values_in_order_if<in_order::Conv1d, detail::conv1d_options<Window, Options...>.are_sound(),

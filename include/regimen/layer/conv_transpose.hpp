@@ -9,7 +9,7 @@
 namespace regimen {
 
 enum class OutputPaddingOption : std::size_t {};
-/// More lines and columns at the end of the output: a Conv2d with a stride maps several sizes to one.
+/// Adds lines and columns to the end of the output: a Conv2d with a stride maps several sizes to one, and this chooses.
 template <std::size_t Size>
 inline constexpr OutputPaddingOption OutputPadding{Size};
 
@@ -105,8 +105,8 @@ struct ConvTranspose2d final {
 };
 }  // namespace in_order
 
-/// The gradient of Conv2d as a layer: y[b, i·stride + r·dilation − padding, j·stride + s·dilation − padding, o] gets
-/// weight[c,r,s,o] · x[b,i,j,c] of all i, j, r, s, c that lead there, and bias[o]
+/// The gradient of Conv2d as a layer: y[b, i·stride + r·dilation − padding, j·stride + s·dilation − padding, o] is the sum
+/// of weight[c,r,s,o] · x[b,i,j,c] over all i, j, r, s, c with this index of y, plus bias[o]
 ///
 ///   x (B,H,W,C), y (B,H',W',Channels)   H' = (H − 1)·stride − 2·padding + dilation·(R − 1) + 1 + output padding, W' alike
 ///   weight (C,R,S,Channels/groups)      uniform in ±1/√(R·S·Channels/groups), as PyTorch's; o counts the channels of c's
@@ -115,7 +115,7 @@ struct ConvTranspose2d final {
 ///
 /// ConvTranspose2d<64, 2, Stride<2>> doubles height and width. Options: those of Conv2d, and OutputPadding<N>.
 /// error    sums in at least fp32; one rounding, and one of the bias
-/// refuses  padding that leaves no output; output padding that is no less than the stride; groups that do not divide C
+/// refuses  padding that leaves no output; output padding not below the stride; groups that do not divide C
 ///          and Channels
 /// cost     2·B·H·W·C·R·S·Channels/groups flops forward, twice that backward; saves x. The operations are Conv2d's
 template <std::size_t Channels, auto Window, auto... Options>

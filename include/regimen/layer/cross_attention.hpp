@@ -204,7 +204,7 @@ struct cross_attention_in_order<Name, HeadCount, Options...> {
 };
 }  // namespace detail
 
-/// y = projection(concat over heads of softmax(q kᵀ / √D) v),  q = q(x), (k, v) = kv(the value that Keep<Name> has kept)
+/// y = projection(concat over heads of softmax(q kᵀ / √D) v),  q = q(x), (k, v) = kv(the value of Keep<Name>)
 ///
 ///   struct Encoded : NamedValue<Shape<64, 512>> {};
 ///   Model<..., Keep<Encoded>, ..., Residual<LayerNorm, CrossAttention<Encoded, Heads<8>>>, ...>
@@ -212,22 +212,23 @@ struct cross_attention_in_order<Name, HeadCount, Options...> {
 ///   x, y (B,T,C)   the named value (B,S,C')   H = N heads of D = C / H channels, K = H key heads
 ///   q.weight (HD,C), q.bias (HD)   kv.weight (2KD,C'), kv.bias (2KD)   projection.weight (C,HD), projection.bias (C)
 ///   options, in any order:
-///     Within<Length>         no position attends to the padding behind that text; see KeepLength
+///     Within<Length>         no position attends to the padding at the end of the named text; see KeepLength
 ///     Dropout<Ratio<...>>    on the probabilities
 ///     KeyHeads<K>            H / K neighbouring heads share keys and values
-///     HeadWidth<D>           the channels of a head, whatever C is
+///     HeadWidth<D>           the channels of a head, for any C
 ///     QueryKeyNorm<>         each head's q and k are normalised: norm.query (D), kv.norm (D)
 ///     WithoutScale           scores are q kᵀ
 ///     WithoutBias            no product has a bias
 ///
-/// Every position sees all S positions, or those that Within leaves. It stands wherever a Read<Name> may stand.
+/// Every position sees all S positions, or the positions before the end of the text by Within. The layer may stand wherever
+/// a Read<Name> may stand.
 ///
-/// refuses  what SelfAttention refuses; options about positions (Causal, Rotary, Alibi); Attention<Cudnn>
-/// decodes  incrementally behind an encoder that is a branch of its own (see generate): k and v of its text are the cache
+/// refuses  the same as SelfAttention; options about positions (Causal, Rotary, Alibi); Attention<Cudnn>
+/// decodes  incrementally, if the encoder is a branch by itself (see generate): k and v of the encoder's text are the cache
 /// error    as SelfAttention
 /// source   Vaswani et al. 2017, section 3.2; in Attention<Tiled> as Dao et al. 2022, so (T,S) is not stored
 /// cost     saves q, k, v, the heads' output, and 2·B·H·T statistics, with QueryKeyNorm q and k twice, and statistics of
-///          each; the named value and its gradient as Read
+///          each; the named value and its gradient, as Read does
 template <class... Given>
 using CrossAttention = typename detail::cross_attention_in_order<Given...>::type;
 

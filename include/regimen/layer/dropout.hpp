@@ -18,12 +18,12 @@ constexpr op::Drop drop_of(const auto& engine, LayerPath path) {
 
 }  // namespace detail
 
-/// y = x · keep / (1 − rate), keep drawn again every step; y = x outside training
+/// y = x · keep / (1 − rate), with a new random keep (0 or 1) for each element in every step; y = x outside training
 ///
 ///   x, y any shape; Rate a Ratio in [0, 1), used to the nearest 1/65536
 ///
-/// Whether an element is kept is a pure function of (seed, step, layer, sample, element): backward and recomputation
-/// draw it again, so nothing is saved.
+/// keep is a pure function of (seed, step, layer, sample, element): backward and recomputation draw it again, so nothing is
+/// saved.
 /// source   Srivastava et al. 2014
 template <class Rate>
 struct Dropout final {
@@ -60,11 +60,12 @@ struct Dropout final {
   };
 };
 
-/// y[b,:] = x[b,:] · keep / (1 − rate), keep drawn again every step, once for a sample; y = x outside training
+/// y[b,:] = x[b,:] · keep / (1 − rate), with a new random keep (0 or 1) for each sample in every step; y = x outside
+/// training
 ///
 ///   x, y any shape; Rate a Ratio in [0, 1), used to the nearest 1/65536
 ///
-/// At the end of a Residual's branch it is stochastic depth. Nothing is saved, as by Dropout.
+/// At the end of a Residual's branch this is stochastic depth. Like Dropout it saves nothing.
 /// source   Huang et al. 2016
 template <class Rate>
 struct DropPath final {

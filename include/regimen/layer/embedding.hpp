@@ -23,11 +23,10 @@ struct Vocabulary final {
 ///
 ///   x (B,T) tokens in [0,V)   y (B,T,C) the compute type   weight (V,C) normal(0, 0.02)
 ///
-/// failure  a token outside the vocabulary is an Error when its batch is loaded; one that
-///          reaches a kernel gives a row of NaN
+/// failure  a token outside the vocabulary is an Error when its batch is loaded; in a kernel it gives a row of NaN
 /// cost     saves the tokens; reads and writes one row per token; backward writes the whole table's gradient
-/// option   PaddedWith<token>: the row of this token begins at 0 and its lookups give it no gradient, as with padding_idx in
-///          PyTorch. The gradient of a TiedLinear reaches it
+/// option   PaddedWith<token>: the row of this token begins at 0, and its lookups add no gradient, as with padding_idx in
+///          PyTorch. A TiedLinear still adds its gradient to this row
 template <class Words, std::size_t Channels, class... End>
 struct Embedding final {
   static constexpr const char* name = "embedding";
@@ -118,7 +117,7 @@ struct PositionEmbedding final {
 ///
 ///   x (B,T,C)   y (B,T,V) at least fp32 as the last layer   weight: the Embedding's (V,C); no bias
 ///
-/// refuses  a model that has no such Embedding
+/// refuses  a model without such an Embedding
 /// cost     saves x
 /// source   Press, Wolf 2017
 template <class Table>
@@ -183,7 +182,7 @@ struct TiedLinear<Embedding<Words, Channels, End...>> final {
 
 namespace detail {
 
-/// The form of a last layer that writes its output in a wider type.
+/// The form of a last layer: it writes its output in a wider type.
 template <class Table, class Out>
 struct TiedLinearTo final {
   static constexpr const char* name = "tied_linear";

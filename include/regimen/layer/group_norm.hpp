@@ -84,13 +84,13 @@ struct group_norm_in_order<Groups, boost::mp11::mp_list<Options...>> {
 }  // namespace detail
 
 /// y = (x − mean) · rstd · weight + bias, rstd = 1/√(variance + epsilon), for each sample over all positions and the
-/// channels of each of `Groups` equal groups: neighbours are in one group. GroupNorm<1> is over all of a sample,
+/// channels of each of `Groups` equal groups of neighbouring channels. GroupNorm<1> normalises over the whole sample,
 /// GroupNorm<C> over the positions of each channel (instance normalisation).
 ///
 ///   x, y (B,H,W,C), (B,T,C) or (B,C)   weight (C) one   bias (C) zero   mean, rstd (B,Groups) at least fp32, saved
 ///   options   Epsilon<Ratio<1, 100'000>>
 ///
-/// refuses  channels that Groups does not divide; generate: a position's mean is over later ones, too
+/// refuses  channels that Groups does not divide; generate, since the mean of a position includes later ones
 /// source   Wu, He 2018, eq. 1-3 and 7
 /// error    of mean and variance: rows of a chunk, at least 32 of them, chunks and channels of a group, as roundings of
 ///          an fp32 sum

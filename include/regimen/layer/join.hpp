@@ -1,4 +1,4 @@
-// regimen/layer/join.hpp — what a Fork makes of the outputs of its branches; and Identity, the branch that is its input.
+// regimen/layer/join.hpp — joins, which make one value of the outputs of a Fork's branches; and Identity.
 #pragma once
 
 #include <regimen/core/operation.hpp>
@@ -41,13 +41,13 @@ struct Identity final {
 //   of<Outputs...>      bound to the outputs of all branches, which are Values of one element type:
 //     Output            a Value
 //     reads_values      whether backward reads them
-//     forward(engine, values, y)                  values: where they lie, an array; y is none of them
-//     backward(engine, d_y, values, d_values)     writes each d_values[i] that is not absent; none of them is d_y or a
-//                                                 value. The values are absent unless reads_values
-//   rules<Outputs...>   optional, a list of rules about them, as a layer's (verdict/join_rules.hpp has ours)
-//   couples_positions   as of a layer: false if each row of y depends on the same row of the values alone
+//     forward(engine, values, y)                  values: an array of their offsets; y is another tensor
+//     backward(engine, d_y, values, d_values)     writes each d_values[i] that is not absent; all are tensors other than
+//                                                 d_y and the values. The values are absent unless reads_values
+//   rules<Outputs...>   optional, a list of rules about the outputs, as of a layer (verdict/join_rules.hpp has ours)
+//   couples_positions   as of a layer: false if each row of y depends only on the same row of the values
 //
-// It runs operations and does nothing else, as a layer.
+// Like a layer it runs operations and does nothing else.
 
 namespace detail {
 
@@ -60,8 +60,8 @@ inline constexpr bool is_join = requires {
 
 }  // namespace detail
 
-/// y = a + b + ...                                    all of one shape; summed in S, rounded after each term. The sum
-/// is formed in place, or by the operation that computes a term
+/// y = a + b + ...                                    all of one shape; summed in S, rounded after each term; in place, or
+/// by the operation that computes a term
 struct Add final {
   static constexpr const char* name = "add";
   static constexpr bool couples_positions = false;
@@ -73,11 +73,10 @@ struct Add final {
   };
 };
 
-/// y = a · b · ..., elementwise                       all of one shape; rounded after each factor. Saves all of them
+/// y = a · b · ..., elementwise                       all of one shape; rounded after each factor; saves all factors
 ///
-/// With Fusion<Fused> a gate, that is, two branches of which one is a Sequential that ends in an activation, is one
-/// operation, y = act(a) · b, rounded once (in fp32 and fp64 to the same bits); it saves a and b, and computes act(a)
-/// again in backward.
+/// A gate has two branches, one of them a Sequential that ends with an activation. Under Fusion<Fused> it is one operation,
+/// y = act(a) · b, rounded once (in fp32 and fp64 to the same bits). It saves a and b; backward computes act(a) again.
 ///   source   Dauphin et al. 2017; Shazeer 2020, "GLU Variants Improve Transformer", for SwiGLU and GeGLU
 struct Multiply final {
   static constexpr const char* name = "multiply";
@@ -154,7 +153,7 @@ struct extended<axis, more, Shape<Extents...>> {
 
 }  // namespace detail
 
-/// The outputs one behind the other along an axis, in the order of the branches: axis 0 is the outermost of a sample.
+/// The outputs of the branches in their order, concatenated along an axis; axis 0 is the outermost of a sample.
 ///   all other extents are equal; exact; saves nothing
 template <std::size_t axis>
 struct ConcatAlong final {
@@ -198,8 +197,8 @@ struct ConcatAlong final {
   };
 };
 
-/// y = the last value; the others play no part, and get no gradient but what reads a value of theirs by its name: an
-/// encoder beside its decoder
+/// y = the last value. The others are not part of y: their gradients come only from layers that read their named values. For
+/// an encoder beside its decoder:
 ///
 ///   Fork<Last, Sequential<Part<0>, ..., Keep<Encoded>>, Sequential<Part<1>, ..., CrossAttention<Encoded, Heads<8>>>>
 ///
@@ -239,13 +238,12 @@ struct LastOn final {
 };
 }  // namespace detail
 
-/// The outputs of a model of several, each for a loss of its own: the last layer of a model of which Loss<SumOf<...>>
-/// has as many losses as there are branches.
+/// The outputs of a model of several outputs. Only as the last layer; Loss<SumOf<...>> has one loss for each branch.
 ///
 ///   Model<..., Fork<Outputs, Linear<10>, Sequential<Linear<64>, Relu, Linear<1>>>>
 ///
-///   values of any shapes, in the type of final outputs, rounded to it once. predict gives the outputs of a sample one
-///   behind the other: output i of sample s begins at s · output_size + the sizes of the outputs before i
+///   values of any shapes, in the type of final outputs, rounded to it once. predict gives all outputs of a sample, then all
+///   of the next: output i of sample s begins at s · output_size + the sizes of the outputs before i
 ///
 /// cost     a copy of each output, and of its gradient
 struct Outputs final {

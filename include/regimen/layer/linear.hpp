@@ -161,7 +161,7 @@ struct LinearBound : LayerDefaults {
 ///
 /// error    one product with fp32 (fp64) accumulation, one rounding
 /// cost     2·B·T·In·Width flops forward, twice that backward; saves x
-/// refuses  more than one number: `More` is NoBias, or exists for the error's sake
+/// refuses  a second number; `More` is NoBias
 template <std::size_t Width, auto... More>
 struct Linear final {
   static constexpr const char* name = "linear";
@@ -171,7 +171,7 @@ struct Linear final {
 };
 
 enum class LinearOption { NoBias };
-/// Linear<Width, NoBias>: y[b,t,:] = W x[b,t,:], otherwise as above.
+/// Linear<Width, NoBias>: y[b,t,:] = W x[b,t,:]; else as Linear<Width>.
 inline constexpr LinearOption NoBias = LinearOption::NoBias;
 template <std::size_t Width>
 struct Linear<Width, NoBias> final {

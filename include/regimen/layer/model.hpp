@@ -24,14 +24,14 @@ struct Vector final {
   using value = Value<Statistic, Shape<Size>>;
 };
 
-/// A sample is so many positions of so many numbers: a time series, a signal.
+/// A sample is `Length` positions of `Channels` numbers: a time series, a signal.
 template <std::size_t Length, std::size_t Channels>
 struct Series final {
   template <class Statistic>
   using value = Value<Statistic, Shape<Length, Channels>>;
 };
 
-/// A sample is an image, channels innermost. Put Flatten before a Linear that should read the whole image.
+/// A sample is an image, channels innermost. Put Flatten before a Linear that reads the whole image.
 template <std::size_t Height, std::size_t Width, std::size_t Channels>
 struct Image final {
   template <class Statistic>
@@ -45,8 +45,8 @@ struct Volume final {
   using value = Value<Statistic, Shape<Depth, Height, Width, Channels>>;
 };
 
-/// A sample is several values, of the same kinds or others: `Bundle<Tokens<64>, Vector<8>>`. The model reads value I of
-/// it by `Part<I>` (layer/part.hpp); in memory a sample is a Bundled struct, Trainer::Input: `inputs[s].get<1>()[k]`.
+/// A sample is several values, of equal or different kinds: `Bundle<Tokens<64>, Vector<8>>`. The model reads value I by
+/// `Part<I>` (layer/part.hpp); in memory a sample is a Bundled struct, Trainer::Input: `inputs[s].get<1>()[k]`.
 template <class... Kinds>
 struct Bundle final {
   template <class Statistic>
@@ -60,41 +60,40 @@ struct Input final {
   using kind = Kind;
 };
 
-/// A network: its input, then its layers. Name it with a struct, not an alias, so that errors and symbols stay short:
+/// A network: its input, then its layers. Name it with a struct, not an alias: errors and symbols then stay short.
 ///
 ///   struct Mlp : Model<Input<Vector<784>>, Linear<64>, Relu, Linear<10>> {};
 template <class Input, class... Layers>
 struct Model {};
 
-/// Layers in sequence. A Sequential inside a Sequential is the same as its layers written out.
+/// Layers in sequence. A Sequential inside a Sequential equals its layers, written out.
 template <class... Layers>
 struct Sequential final {
   static constexpr const char* name = "sequential";
 };
 
-/// y = Join(branch(x), ...): every branch reads x, and the join makes one of their outputs. A branch is a layer, or a
+/// y = Join(branch(x), ...): every branch reads x, and the join makes one value of their outputs. A branch is a layer, or a
 /// Sequential; Identity is x itself.
 ///
-///   Fork<Add, Linear<64>, Sequential<Linear<64>, Gelu, Linear<64>>>     a projection beside a branch
+///   Fork<Add, Linear<64>, Sequential<Linear<64>, Gelu, Linear<64>>>     a branch and a projection
 ///   Fork<Multiply, Sequential<Linear<64>, Silu>, Linear<64>>            a gate
 ///   Fork<Concat, Identity, Sequential<...>>                             a skip
 ///
-/// Joins: Add, Multiply, Concat, ConcatAlong<axis>, Last, at the end of a model Outputs (layer/join.hpp), or a program's
-/// own.
+/// Joins: Add, Multiply, Concat, ConcatAlong<axis>, Last, at the end of a model Outputs (layer/join.hpp), or your own.
 template <class Join, class... Branches>
 struct Fork final {
   static constexpr const char* name = "fork";
 };
 
-/// y = x + layers(x), as Fork<Add, Identity, Sequential<Layers...>>. The layers keep the shape of x.
+/// y = x + layers(x), the same as Fork<Add, Identity, Sequential<Layers...>>. The layers keep the shape of x.
 template <class... Layers>
 struct Residual final {
   static constexpr const char* name = "residual";
 };
 
-/// Layers in sequence, with the names and the bits of Sequential<Layers...>, which backward computes again from their
-/// input, whatever Checkpoint says: it saves the input alone, and while their backward runs, their tensors. (No layer
-/// outside is fused with one inside.)
+/// Layers in sequence, with the names and the bits of Sequential<Layers...>. Under every Checkpoint backward computes them
+/// again from their input: only this input is saved, and, while their backward runs, their tensors. (No layer outside is
+/// fused with one inside.)
 ///
 ///   Residual<Checkpointed<LayerNorm, Linear<4096>, Gelu, Linear<1024>>>
 template <class... Layers>
@@ -102,52 +101,51 @@ struct Checkpointed final {
   static constexpr const char* name = "checkpointed";
 };
 
-/// In Frozen, before its layers: their running statistics stay, and normalise in place of the batch's.
+/// In Frozen, before its layers: the layers normalise by their running statistics instead of the batch, and keep them.
 struct KeepStatistics final {};
 
-/// Layers in sequence that keep their weights: of this place, where the policy Freeze<Layers...> names types, which may
-/// stand elsewhere, too. Names and bits are those of the same layers written out in the list in which the Frozen stands, so
-/// that a saved model loads with a Frozen and without.
+/// Layers in sequence that keep their weights. It freezes this place alone; the policy Freeze<Layers...> freezes all layers of
+/// these types. Names and bits are those of the layers written out in place of the Frozen, so a saved model loads with and
+/// without it.
 ///
 ///   Model<Input<Image<224, 224, 3>>, Frozen<KeepStatistics, EncoderOf<ResNet18<Image<224, 224, 3>>>>, Linear<5>>
 ///   Fork<Add, Frozen<Linear<64>>, Sequential<Linear<4, NoBias>, Linear<64, NoBias>>>                a low-rank adapter
 ///
-///   options   KeepStatistics. Without it the layers do what they do in training but for their weights: a BatchNorm
-///             normalises by the batch, and its running statistics move. With it a BatchNorm normalises by its running
-///             statistics, which stay; then it couples no samples, and takes micro-batches of any size. (PyTorch's
-///             requires_grad = false, without and with eval().) Dropout drops in both
-///   cost      no gradients, no optimizer state; backward ends at the first layer that trains. Where a layer before
-///             trains, backward passes through, and saves what it reads
-///   refuses   no layer with weights; KeepStatistics where no layer has statistics; a table or a Shared of which one place
-///             is frozen and another is not
+///   options   KeepStatistics. Without it the layers compute as in training: a BatchNorm normalises by the batch, and moves
+///             its running statistics. With it a BatchNorm normalises by its running statistics, and keeps them; it then
+///             couples no samples, and takes micro-batches of any size. (PyTorch: requires_grad = false, without and with
+///             eval().) Dropout drops in both cases
+///   cost      no gradients, no optimizer state; backward ends at the first layer that trains. If a layer before trains,
+///             backward passes through the frozen layers, and their saved tensors stay
+///   refuses   layers without weights; KeepStatistics without a layer with statistics; a table or a Shared with one frozen
+///             place and another that trains
 template <class... Layers>
 struct Frozen final {
   static constexpr const char* name = "frozen";
 };
 
-/// `Count` iterations of `Block`, each with its own parameters. The block keeps the shape of its input. It
-/// is instantiated once, so neither compile time nor program size depends on Count. Write a block of
-/// several layers as Sequential<...>.
+/// `Count` iterations of `Block`, each with its own parameters. The block keeps the shape of its input. The compiler
+/// instantiates it once, so compile time and program size do not depend on Count. Write a block of several layers as
+/// Sequential<...>.
 template <std::size_t Count, class Block, class... More>
 struct Repeat final {
   static constexpr const char* name = "repeat";
 };
 
-/// Layers with one set of weights, used in several places: all Shared<Name, Layers...> of a model are the same layers,
-/// and have one set of parameters, with one gradient, one update, and one place in files, under the name of the first.
-/// Name is a type of the program.
+/// Layers with one set of weights in several places: all Shared<Name, Layers...> of a model have one set of parameters, one
+/// gradient, one update, and one place in files, under the name of the first. Name is a type of the program.
 ///
 ///   struct Tower;
 ///   using Encode = Shared<Tower, Linear<64>, Relu, Linear<16>>;
 ///   Fork<ConcatAlong<0>, Sequential<SliceAlong<0, 0, 1>, Encode>, Sequential<SliceAlong<0, 1, 1>, Encode>>   Siamese
 ///   Repeat<12, Shared<Block, Residual<...>>>                                                                 ALBERT
 ///
-/// It stands anywhere, in combinators and in another Shared, too. Its inputs may have other shapes elsewhere, if the
-/// parameters stay the same. Random numbers depend on the place. A BatchNorm moves its statistics once for each use.
-/// Init<Gpt2> counts a Residual inside once, and sees none around it.
+/// A Shared may stand anywhere, also in combinators and in another Shared. Inputs of different places may have different
+/// shapes, if the parameters are equal. Random numbers depend on the place. A BatchNorm moves its statistics once for each
+/// use. Init<Gpt2> counts a Residual inside once, and ignores those around.
 ///
-/// cost     each place saves what its backward reads. With several ranks the set is a unit, as a tied table is: it is
-///          gathered before forward and kept to the end of backward
+/// cost     each place saves the tensors of its own backward. With several ranks the set is a unit, like a tied table: it
+///          is gathered before forward and kept to the end of backward
 /// refuses  one name with two lists of layers, parameters that differ between places, an As<T, ...> around some places
 /// source   Bromley et al. 1993, "Signature verification using a Siamese time delay neural network"; Lan et al. 2020,
 ///          "ALBERT"
@@ -156,7 +154,7 @@ struct Shared final {
   static constexpr const char* name = "shared";
 };
 
-/// Layers that compute in another element type than the rest of the model: `As<fp32, Linear<10>>`.
+/// Layers that compute in their own element type: `As<fp32, Linear<10>>`.
 template <class T, class... Layers>
 struct As;
 

@@ -1,4 +1,4 @@
-// regimen/layer/named.hpp — values with names: kept where they are made, read far from there.
+// regimen/layer/named.hpp — values with names: Keep keeps one, Read reads it elsewhere in the model.
 #pragma once
 
 #include <regimen/layer/layer.hpp>
@@ -7,7 +7,7 @@
 
 namespace regimen {
 
-/// A name is a type of the program that declares its value's shape, without the batch:
+/// A name is a type of the program. It declares the shape of its value, without the batch:
 ///
 ///   struct Encoded : NamedValue<Shape<64, 512>> {};
 template <class TensorShape>
@@ -17,7 +17,7 @@ struct NamedValue {
 
 namespace detail {
 
-/// The shape of a name; void where it declares none.
+/// The shape of a name; void if it declares none.
 template <class Name>
 struct shape_of_name {
   using type = void;
@@ -54,17 +54,17 @@ struct NamedBound : LayerDefaults {
 
 }  // namespace detail
 
-/// y = x, which every later Read<Name> reads.          x, y of Name's shape; exact
+/// y = x; every later Read<Name> reads x.              x, y of Name's shape; exact
 ///
 ///   struct Skip : NamedValue<Shape<16, 16, 8>> {};
 ///   Model<..., Keep<Skip>, ..., Fork<Concat, Identity, Read<Skip>>, ...>
 ///
-/// A Read stands anywhere behind its Keep, in combinators and in a Repeat, too, as often as one likes; the Keep stands in
-/// no Repeat. The gradient is the sum of those of y and of all Reads. The value is kept in the compute type of Precision,
-/// also inside As<...>, whose numbers are rounded to it.
+/// Any number of Reads may stand anywhere behind the Keep, also in combinators and in a Repeat; the Keep stands in no Repeat.
+/// The gradient of x is the sum of the gradients of y and of all Reads. The value has the compute type of Precision; a Keep
+/// inside As<...> rounds to it.
 ///
 /// cost     the value and its gradient, from the beginning of forward to the end of backward; a copy for Keep and for
-///          each Read. A model with names generates text by whole windows, but behind an encoder (see generate)
+///          each Read. A model with names generates text by whole windows, except behind an encoder (see generate)
 template <class Name>
 struct Keep final {
   static constexpr const char* name = "keep";
@@ -92,9 +92,9 @@ struct Keep final {
   };
 };
 
-/// y = the value that Keep<Name> has kept; x plays no part, and gets no gradient
+/// y = the value of Keep<Name>; x has no effect, and gets no gradient
 ///
-///   x of any shape   y of Name's shape; exact but for the element type
+///   x of any shape   y of Name's shape; exact, except a change of the element type
 template <class Name>
 struct Read final {
   static constexpr const char* name = "read";

@@ -77,8 +77,8 @@ struct NormBound : LayerDefaults {
 ///   mean, rstd     (B,T)     at least fp32, saved for backward
 ///
 /// epsilon  1e-5, dimensionless, added to the variance
-/// error    of x − mean that of the mean, some u · |mean|, u half an ulp of 1, as the mean is one number; backward has
-///          forward's differences to the bit
+/// error    x − mean has the error of the mean, some u · |mean|, u half an ulp of 1; backward uses the bits of forward's
+///          differences
 /// source   Ba, Kiros, Hinton 2016, eq. 3–4
 /// cost     saves x and 2·B·T statistics
 struct LayerNorm final {
@@ -95,7 +95,7 @@ struct Epsilon final {};
 namespace detail {
 template <class Value>
 inline constexpr OptionPlace option_place<Epsilon<Value>>{0, std::is_same_v<Value, Ratio<1, 100'000>>};
-/// A norm with an option; without one, where the option says nothing.
+/// A norm with an option; the norm without options, if the option is the default.
 template <template <class> class Layer, class Without, class Option>
 struct norm_with {
   using type = Layer<Option>;
@@ -107,7 +107,7 @@ struct norm_with<Layer, Without, Epsilon<Ratio<1, 100'000>>> {
 }  // namespace detail
 
 namespace in_order {
-/// regimen::LayerNormWith, of another epsilon than that of LayerNorm.
+/// regimen::LayerNormWith, with another epsilon than LayerNorm.
 template <class Epsilon>
 struct LayerNormWith;
 template <class Value>
@@ -136,7 +136,7 @@ struct RmsNorm final {
 };
 
 namespace in_order {
-/// regimen::RmsNormWith, of another epsilon than that of RmsNorm.
+/// regimen::RmsNormWith, with another epsilon than RmsNorm.
 template <class Epsilon>
 struct RmsNormWith;
 template <class Value>

@@ -1,4 +1,4 @@
-// regimen/layer/padding.hpp — texts that end before their tensor does: how long they are, and attention that ends there.
+// regimen/layer/padding.hpp — texts shorter than their tensor: their lengths, and attention that ends with the text.
 #pragma once
 
 #include <regimen/core/operation.hpp>
@@ -14,7 +14,7 @@
 
 namespace regimen {
 
-/// The name of a length, a number for each sample, of texts of so many positions:
+/// The name of a length: a number for each sample. `Positions` is the extent of the texts' tensor:
 ///
 ///   struct SourceLength : NamedLength<48> {};
 template <std::size_t Positions>
@@ -22,38 +22,39 @@ struct NamedLength {
   static constexpr std::size_t length_of = Positions;
 };
 
-/// The token that stands behind the end of a text that is shorter than its tensor.
+/// The token that fills the tensor behind the end of a text.
 template <std::int32_t Token>
 struct PaddedWith final {
   static constexpr std::int32_t token = Token;
 };
 
 namespace detail {
-/// The positions of the texts whose length has this name; 0 if it is no name of a length.
+/// The positions of the texts whose length has this name; 0 if the type is no name of a length.
 template <class Name>
 inline constexpr std::size_t positions_of = 0;
 template <class Name>
   requires requires { Name::length_of; }
 inline constexpr std::size_t positions_of<Name> = Name::length_of;
 
-/// The token of PaddedWith; −1 of anything else.
+/// The token of PaddedWith; −1 for other types.
 template <class End>
 inline constexpr std::int32_t padding_token = -1;
 template <std::int32_t Token>
 inline constexpr std::int32_t padding_token<PaddedWith<Token>> = Token;
 }  // namespace detail
 
-/// y = x, tokens whose number without the padding at their end every later Within<Name> reads; 1 if all are padding
+/// y = x. Keeps the length of each text for every later Within<Name>: the number of tokens before the padding at its end, 1
+/// if all tokens are padding
 ///
 ///   struct SourceLength : NamedLength<48> {};
 ///   Sequential<Part<0>, KeepLength<SourceLength, PaddedWith<0>>, Embedding<...>, ...>
 ///   SelfAttention<Heads<8>, Within<SourceLength>>     CrossAttention<Encoded, Heads<8>, Within<SourceLength>>
 ///
-///   x, y (B,T) tokens; exact. It stands in no Repeat. Padding between two other tokens counts as they do. The keys of a
-///   Within<Name> are those of the T positions, one each: behind a layer that changes their number the length is another's
+///   x, y (B,T) tokens; exact. It stands in no Repeat. Padding between two other tokens counts as part of the text. A
+///   Within<Name> needs one key for each of the T positions: no layer before it may change their number
 ///
-/// refuses  texts of other positions than Name's, and in Within<Name> keys of others; a token outside the vocabulary; two
-///          tokens that pad one text, the model's input or a Part of it
+/// refuses  texts with another number of positions than Name has; Within<Name> with another number of keys; a token outside
+///          the vocabulary; two padding tokens for one text (the model's input, or a Part of it)
 /// cost     a number per sample, from the beginning of forward to the end of backward
 template <class Name, class End>
 struct KeepLength final {
@@ -85,8 +86,8 @@ struct KeepLength final {
   };
 };
 
-/// An option of SelfAttention and CrossAttention: a sample's positions see the keys before its end alone. Name is that of
-/// a KeepLength, of the text that has the keys.
+/// An option of SelfAttention and CrossAttention: the positions of a sample see only the keys before the end of its text. Name
+/// is the name of the KeepLength of the text with the keys.
 template <class Name>
 struct Within final {};
 

@@ -1,4 +1,4 @@
-// regimen/layer/part.hpp — one value of an input of several.
+// regimen/layer/part.hpp — one value of an input with several values.
 #pragma once
 
 #include <regimen/core/bundled.hpp>
@@ -11,14 +11,14 @@
 
 namespace regimen {
 
-/// y = value I of the model's input, a Bundle          y of that value's shape and kind, tokens or numbers; exact
+/// y = value I of the model's input, a Bundle          y has the value's shape and kind, tokens or numbers; exact
 ///
 ///   Model<Input<Bundle<Tokens<8>, Vector<4>>>,
 ///         Fork<Concat, Sequential<Part<0>, Embedding<Vocabulary<100>, 16>, MeanPool>, Sequential<Part<1>, Linear<16>>>,
 ///         ...>
 ///
-/// refuses  an input that is no Bundle; an I that it does not have
-/// cost     saves nothing; a copy; no gradient, as nothing before it trains
+/// refuses  an input that is no Bundle; an I beyond its values
+/// cost     saves nothing; a copy; no gradient, since no layer before it trains
 template <std::size_t I>
 struct Part final {
   static constexpr const char* name = "part";

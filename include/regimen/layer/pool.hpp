@@ -115,22 +115,22 @@ struct MaxPool final {
 };
 }  // namespace in_order
 
-/// y[b,i,j,c] = max of x[b, i·stride + r − padding, j·stride + s − padding, c] over 0 <= r, s < Size, where x has it
+/// y[b,i,j,c] = max of x[b, i·stride + r − padding, j·stride + s − padding, c] over 0 <= r, s < Size, within the image
 ///
-///   x (B,H,W,C)   y (B,H',W',C)   H' = ⌊(H + 2·padding − Size) / stride⌋ + 1, W' alike. Exact; NaN where one of its
-///   pixels is. The gradient goes to the first of several largest
+///   x (B,H,W,C)   y (B,H',W',C)   H' = ⌊(H + 2·padding − Size) / stride⌋ + 1, W' alike. Exact; NaN if a pixel of
+///   the window is NaN. The gradient goes to the first of several equal maxima
 ///
 /// MaxPool<2> cuts the image into squares. Options, in any order, each once: Stride<N> (otherwise Size), Padding<N>.
-/// refuses  without options, extents that Size does not divide; padding that is no less than Size; a window that is
-///          larger than the padded image
-/// cost     saves x. With options, backward looks for the largest pixel of a window again for each pixel of it
+/// refuses  without options, extents that Size does not divide; padding of Size or more; a window larger than the padded
+///          image
+/// cost     saves x. With options, backward searches the maximum of a window again for each of its pixels
 template <std::size_t Size, auto... Options>
 using MaxPool =
     typename detail::pool_in_order<in_order::MaxPool, detail::pool_options<Size, Options...>, Size, Options...>::type;
 
 /// y[b,c] = max of x[b,t,c] over t                    x (B,T,C), or (B,H,W,C) over all positions; y (B,C)
 ///
-/// error    exact; NaN where one of its positions is. The gradient goes to the first of several largest
+/// error    exact; NaN if a position is NaN. The gradient goes to the first of several equal maxima
 /// cost     saves x
 struct GlobalMaxPool final {
   static constexpr const char* name = "global_max_pool";
@@ -183,9 +183,9 @@ struct AveragePool final {
 
 /// y[b,i,j,c] = mean of x[b, i·stride + r − padding, j·stride + s − padding, c] over 0 <= r, s < Size, x being 0 outside
 ///
-///   x (B,H,W,C)   y (B,H',W',C)   as of MaxPool, with its options
+///   x (B,H,W,C)   y (B,H',W',C)   extents and options as MaxPool
 ///
-/// Padding counts: the sum is divided by Size² (PyTorch's default, count_include_pad).
+/// Zeros of the padding count: the sum is divided by Size² (PyTorch's default, count_include_pad).
 /// refuses  as MaxPool
 /// error    a sum in at least fp32, times 1 / Size² in that type; one rounding
 /// cost     saves nothing
@@ -193,14 +193,14 @@ template <std::size_t Size, auto... Options>
 using AveragePool = typename detail::pool_in_order<in_order::AveragePool, detail::pool_options<Size, Options...>, Size,
                                                    Options...>::type;
 
-/// Upsample<N, Bilinear>, Downsample<N, Bilinear>: pixels between others, by their distances.
+/// Upsample<N, Bilinear>, Downsample<N, Bilinear>: pixels interpolated by distance.
 struct Bilinear final {};
 
 /// Upsample<N>             y[b,i,j,c] = x[b, i / N, j / N, c]: the nearest pixel
-/// Upsample<N, Bilinear>   y[b,i,j,c] = x at line (i + 1/2) / N − 1/2, column (j + 1/2) / N − 1/2, between the four pixels
-///                         around it; beyond the outer ones their values (PyTorch's align_corners=False)
+/// Upsample<N, Bilinear>   y[b,i,j,c] = x at line (i + 1/2) / N − 1/2, column (j + 1/2) / N − 1/2, interpolated from the four
+///                         pixels around; outside of the outer pixels their values (PyTorch's align_corners=False)
 ///
-///   x (B,H,W,C)   y (B,H·N,W·N,C)   the nearest is exact; other sums, and gradients, are in at least fp32, one rounding
+///   x (B,H,W,C)   y (B,H·N,W·N,C)   the nearest pixel is exact; Bilinear and gradients sum in at least fp32, one rounding
 ///
 /// cost     saves nothing
 template <std::size_t Size, class... Mode>
@@ -228,14 +228,14 @@ struct Upsample final {
   };
 };
 
-/// Downsample<N>             y[b,i,j,c] = x[b, i·N, j·N, c]: a pixel of each N x N
+/// Downsample<N>             y[b,i,j,c] = x[b, i·N, j·N, c]: one pixel of each N x N
 /// Downsample<N, Bilinear>   y[b,i,j,c] = x at line (i + 1/2) · N − 1/2, column (j + 1/2) · N − 1/2: the mean of the four
-///                           pixels around it, if N is even, or the pixel that lies there
+///                           pixels around this point, if N is even, or the pixel at this point
 ///                           (PyTorch's interpolate with scale_factor 1/N: "nearest", "bilinear"; align_corners=False)
 ///
 ///   x (B,H,W,C)   y (B,H/N,W/N,C)   a pixel is exact; means are summed in at least fp32, one rounding
 ///
-/// Both leave out what lies between, so fine patterns turn into coarse ones: AveragePool<N> reads every pixel.
+/// Both skip pixels, so fine patterns turn into coarse ones (aliasing); AveragePool<N> reads every pixel.
 /// refuses  an image whose lines or columns N does not divide
 /// cost     saves nothing
 template <std::size_t Size, class... Mode>

@@ -101,31 +101,30 @@ struct self_attention_in_order<HeadCount, Options...> {
 ///   qkv.weight ((H+2K)D,C), qkv.bias ((H+2K)D)   projection.weight (C,HD), projection.bias (C)
 ///   options, in any order:
 ///     Causal                 a position does not attend to later ones
-///     SlidingWindow<N>       with Causal: position t attends to t − N + 1, ..., t; in Attention<Tiled> tiles outside are skipped
-///     Within<Name>           without Causal: no position attends to the padding behind a text; see KeepLength
+///     SlidingWindow<N>       with Causal: position t attends to t − N + 1, ..., t; Attention<Tiled> skips tiles outside
+///     Within<Name>           without Causal: no position attends to the padding at the end of a text; see KeepLength
 ///     Dropout<Ratio<...>>    on the probabilities
 ///     KeyHeads<K>            H / K neighbouring heads share keys and values
-///     HeadWidth<D>           the channels of a head, whatever C is
+///     HeadWidth<D>           the channels of a head, for any C
 ///     QueryKeyNorm<>         each head's q and k are normalised: norm.query (D), norm.key (D)
-///     Rotary<Theta, ...>     q and k are turned by their positions
+///     Rotary<Theta, ...>     q and k are rotated by their positions
 ///     Alibi                  scores fall with the distance, at the slope of the head
 ///     RelativeBias<...>      scores have a trained number for their head and distance: attend.table (buckets,H)
 ///     WithoutScale           scores are q kᵀ
 ///     WithoutBias            neither product has a bias
-///     WithoutProjectionBias  the second has none
+///     WithoutProjectionBias  the second product has no bias
 ///
-/// refuses  heads that do not divide C, if no width is given; key heads that do not divide heads; Rotary with an odd D;
-///          SlidingWindow without Causal; that, Within, Alibi and RelativeBias in Attention<Cudnn>; fewer key heads than
-///          heads in Attention<Composed> and Attention<Cudnn>, and so in the default of a GPU
-/// error    a score has (D + 2) u · Σ |q k| / √D, u half an ulp of 1, and a probability e to the power of that, relatively;
-///          backward has forward's probabilities to the bit, or in Attention<Composed> as right ones, so gradients are as
-///          right as with probabilities that are kept, whatever the size of scores; in Attention<Tiled>, where a query sees
-///          more than a tile (64 keys on Cpu, 32 in fp64, 128 on a GPU), Σ p d_p is taken from the y that is stored. For
-///          Attention<Cudnn> see there
-/// source   Vaswani et al. 2017, section 3.2; in Attention<Tiled> as Dao et al. 2022, so (T,T) is not stored
+/// refuses  heads that do not divide C, without HeadWidth; key heads that do not divide heads; Rotary with an odd D;
+///          SlidingWindow without Causal; SlidingWindow, Within, Alibi and RelativeBias in Attention<Cudnn>; fewer key heads
+///          than heads in Attention<Composed> and Attention<Cudnn>, so also in the default of a GPU
+/// error    of a score: (D + 2) u · Σ |q k| / √D, u half an ulp of 1; of a probability: a factor of e to this power. Backward
+///          has the bits of forward's probabilities, or in Attention<Composed> equally exact ones: gradients are as exact as
+///          with saved probabilities, for scores of any size. In Attention<Tiled>, if a query sees more than a tile (64 keys
+///          on Cpu, 32 in fp64, 128 on a GPU), Σ p d_p is computed from the stored y. Attention<Cudnn> has its own
+/// source   Vaswani et al. 2017, section 3.2; Attention<Tiled>: Dao et al. 2022, which does not store (T,T)
 /// cost     saves q, k, v, the heads' output, and 2·B·H·T statistics; with QueryKeyNorm q, k, v twice, and statistics of
-///          each; with Alibi and RelativeBias some H·T numbers while it runs, RelativeBias B·H·T more in backward, and
-///          2·T² additions a head; decoding keeps 2·T·K·D numbers of a text, also with a window, of which it reads N positions
+///          each; with Alibi and RelativeBias some H·T numbers while it runs; RelativeBias B·H·T more in backward, and
+///          2·T² additions a head. Decoding keeps 2·T·K·D numbers of a text; with a window it reads N positions of them
 template <class... Given>
 using SelfAttention = typename detail::self_attention_in_order<Given...>::type;
 

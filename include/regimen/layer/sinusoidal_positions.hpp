@@ -1,4 +1,4 @@
-// regimen/layer/sinusoidal_positions.hpp — positions as sines and cosines, which nothing trains.
+// regimen/layer/sinusoidal_positions.hpp — positions as sines and cosines, which do not train.
 #pragma once
 
 #include <regimen/layer/layer.hpp>
@@ -44,7 +44,7 @@ struct Sinusoids final {
 ///
 /// error    sines in fp64, at position p off by at most p · 2^−51, rounded to S; one rounding to T
 /// source   Vaswani et al. 2017, section 3.5
-/// cost     in place; saves nothing; T · C / 2 sines and cosines, whatever B is
+/// cost     in place; saves nothing; T · C / 2 sines and cosines, for any B
 struct SinusoidalPositions final {
   static constexpr const char* name = "sinusoidal_positions";
   static constexpr bool couples_samples = false;

@@ -58,11 +58,11 @@ struct SliceBound : LayerDefaults {
 
 /// y = x[..., Begin : Begin + Count, ...] along an axis; axis 0 is the outermost of a sample.
 ///
-///   x numbers or tokens of any shape   y the same, with Count in place of that extent; exact
-///   Tokens stay tokens: two texts that one input holds are Slice<0, 64> and Slice<64, 32> of it
+///   x numbers or tokens of any shape   y the same, with extent Count along the axis; exact
+///   Tokens stay tokens: two texts in one input are its Slice<0, 64> and Slice<64, 32>
 ///
-/// refuses  a part that x does not have
-/// cost     saves nothing; a copy, in backward a gradient of x that is zero elsewhere
+/// refuses  a part beyond x
+/// cost     saves nothing; a copy; backward writes a gradient of x with zeros elsewhere
 template <std::size_t axis, std::size_t Begin, std::size_t Count>
 struct SliceAlong final {
   static constexpr const char* name = "slice";

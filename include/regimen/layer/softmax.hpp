@@ -9,9 +9,9 @@ namespace regimen {
 ///
 ///   x, y (B,H,W,C), (B,T,C) or (B,C)   saves y. Selective<...> cannot name it
 ///
-/// A model that ends with classes needs none: a cross-entropy takes logits, and a Softmax before it is refused.
-/// error    each row's largest is taken off first, so that nothing overflows; exp, a sum over C in at least fp32, one
-///          division, one rounding
+/// Put no Softmax at the end of a model for a cross-entropy: the loss takes logits, and refuses a Softmax.
+/// error    each row is first reduced by its maximum, against overflow; exp, a sum over C in at least fp32, one division,
+///          one rounding
 /// cost     saves y
 struct Softmax final {
   static constexpr const char* name = "softmax";

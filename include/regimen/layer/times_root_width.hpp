@@ -1,4 +1,4 @@
-// regimen/layer/times_root_width.hpp — embeddings as long as positions are, and the way back before their table.
+// regimen/layer/times_root_width.hpp — factors √C behind an Embedding, and 1/√C before a TiedLinear.
 #pragma once
 
 #include <regimen/layer/layer.hpp>
@@ -44,9 +44,9 @@ struct TimesRootWidth final {
   using Bound = detail::TimesRootWidthBound<X, false>;
 };
 
-/// y = x / √C, otherwise as above
+/// y = x / √C; else as TimesRootWidth
 ///
-/// Before a TiedLinear, whose table is as large as an Embedding needs it: logits then do not grow with C.
+/// Before a TiedLinear, whose table has the size of numbers that an Embedding needs: logits then do not grow with C.
 /// source   Raffel et al. 2020: T5, as its program computes it
 struct OverRootWidth final {
   static constexpr const char* name = "over_root_width";

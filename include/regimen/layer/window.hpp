@@ -1,4 +1,4 @@
-// regimen/layer/window.hpp — options of layers whose outputs read windows of an image: values, as NoBias is.
+// regimen/layer/window.hpp — options of layers whose outputs read windows of an image: values, like NoBias.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@ namespace regimen {
 
 enum class StrideOption : std::size_t {};
 enum class PaddingOption : std::size_t {};
-/// Lines and columns from output to output.
+/// The distance of the windows of neighbouring outputs, in lines and columns.
 template <std::size_t Size>
 inline constexpr StrideOption Stride{Size};
-/// Lines and columns on each side of the image: zeros, but for MaxPool, which leaves them out.
+/// Lines and columns of zeros on each side of the image. MaxPool ignores these pixels.
 template <std::size_t Size>
 inline constexpr PaddingOption Padding{Size};
 

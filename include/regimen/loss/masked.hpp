@@ -1,4 +1,4 @@
-// regimen/loss/masked.hpp — a loss some of whose targets are absent.
+// regimen/loss/masked.hpp — a loss with absent targets.
 #pragma once
 
 #include <regimen/core/operation.hpp>
@@ -7,22 +7,21 @@
 
 namespace regimen {
 
-/// A loss whose targets are numbers, without those that are NaN: they add nothing to loss, count and gradient, whatever
-/// the output is there, NaN included. What ignore_index is to CrossEntropy, no_target<float> is to
+/// A loss of numbers that leaves out targets of NaN: they add nothing to loss, count and gradient, for any output, also NaN.
+/// As ignore_index marks an absent target of CrossEntropy, no_target<float> marks one of
 ///
 ///   Masked<MeanSquaredError>, Masked<Huber<Ratio<1, 2>>>, Masked<BinaryCrossEntropy>     element by element
 ///   Masked<SoftCrossEntropy>                                                            rows whose first target is NaN
 ///
 ///   if (!mask[i]) targets[i] = no_target<float>;      // for both kinds: no_target<std::int32_t> is ignore_index
 ///
-/// The mask is part of the targets: it needs no memory of its own, and travels with them. The mean is over what counts in
-/// the whole global batch, so micro-batches and ranks with other numbers of targets add up. In SumOf, as there,
-/// an absent target counts in the divisor.
+/// The mask is part of the targets, and needs no other memory. The mean is over the valid targets of the whole global
+/// batch: micro-batches and ranks may have different numbers of them. In SumOf an absent target counts in the divisor.
 ///
-///   a loss of a program's own   has `using masked = ...`, the loss that leaves those targets out
+///   a loss of your own   has `using masked = ...`, the loss that leaves these targets out
 ///
-/// cost     an absent row of SoftCrossEntropy, as an ignored one of CrossEntropy, only writes zeros: that is less than
-///          gathering the others would cost, so there is no form that does
+/// cost     an absent row of SoftCrossEntropy, like an ignored row of CrossEntropy, only writes zeros, which costs less than
+///          gathering the other rows
 /// refuses  a loss without such a form: CrossEntropy, SmoothedCrossEntropy and NtXent leave out ignore_index by themselves
 template <class Function>
 struct Masked final {  // that has no such form: rule masked_takes_loss

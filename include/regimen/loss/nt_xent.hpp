@@ -17,14 +17,14 @@ namespace regimen {
 /// −log(exp(t_ij) / Σ_{k≠i} exp(t_ik)),  t_ik = cos(x_i, x_k) / Temperature, averaged over all embeddings i of the
 /// global batch; j is the other view of i's sample, and k runs over all embeddings of all ranks
 ///
-///   x (B,2,C) or (B,2 C): the embeddings of two views of each sample, one behind the other, at least fp32; overwritten
-///   by the gradient. The loss divides them by their lengths; one of length 0 stays 0, and has no gradient
-///   target (B) int32: 0, or ignore_index: that sample is left out, also as a negative
+///   x (B,2,C) or (B,2 C): the embeddings of two views of each sample, first the one, then the other, at least fp32;
+///   overwritten by the gradient. The loss divides an embedding by its length; length 0 stays 0, and has no gradient
+///   target (B) int32: 0, or ignore_index, which leaves the sample out, also as a negative
 ///   Temperature: a Ratio above 0
 ///
-/// Every rank gathers the embeddings of all; so N ranks compute what one computes with N times the batch. The rows that
-/// a short batch lacks are nobody's negatives. In evaluation `accuracy` is the share of embeddings that are most similar
-/// to the other view.
+/// Every rank gathers the embeddings of all ranks: N ranks compute the loss of one rank with N times the batch. Missing rows
+/// of a short batch are not negatives. In evaluation `accuracy` is the share of embeddings that are more similar to their
+/// other view than to all others.
 ///
 /// cost     products of all pairs, once in forward and once in backward; memory for the embeddings of all ranks
 /// wire     2 B (C + 1) elements, then 4 B, to each other rank

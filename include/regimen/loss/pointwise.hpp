@@ -38,8 +38,8 @@ struct PointwiseLoss {
 
 }  // namespace detail
 
-/// With d = |x − target|: Σ of d² / 2 up to Delta, and of Delta · (d − Delta / 2) beyond, divided by the number of
-/// elements of the global batch
+/// Σ f(|x − target|), divided by the number of elements of the global batch;
+/// f(d) = d² / 2 for d up to Delta, Delta · (d − Delta / 2) beyond
 ///
 ///   x (B,...) the model's output, at least fp32; overwritten by its gradient
 ///   target: the shape and type of x; Delta a Ratio above 0
@@ -51,7 +51,7 @@ struct Huber final : detail::PointwiseLoss<pointwise::Huber<Delta>> {
 };
 
 /// −Σ target · log s(x) + (1 − target) · log(1 − s(x)), s the logistic function, divided by the number of elements of the
-/// global batch: each output is a question of its own
+/// global batch: each output answers its own question
 ///
 ///   x (B,...) the model's output, before the logistic function, at least fp32; overwritten by its gradient
 ///   target: the shape and type of x, probabilities in [0, 1]

@@ -1,4 +1,4 @@
-// regimen/loss/sample_weighted.hpp — a loss each of whose targets has a weight.
+// regimen/loss/sample_weighted.hpp — a loss with a weight for each target.
 #pragma once
 
 #include <regimen/core/arena.hpp>
@@ -18,27 +18,27 @@ namespace regimen {
 /// Σ w · loss of a target, divided by Σ |w|, over the valid targets of the global batch
 ///
 ///   SampleWeighted<CrossEntropy>          a weight for each row: each sample, or each token of a text
-///   SampleWeighted<SoftCrossEntropy>      likewise
+///   SampleWeighted<SoftCrossEntropy>      a weight for each row
 ///   SampleWeighted<MeanSquaredError>      a weight for each number
 ///
 ///   sample.target[0].get<0>()   the targets of the loss          sample.target[0].get<1>()   their weights, fp32
 ///
-/// A weight of 1 everywhere is the loss without weights, bit for bit. The mean is over the whole global batch, so
-/// micro-batches and ranks with other weights add up; Summed<SampleWeighted<...>> is Σ w · loss. A weight of 0 leaves the
-/// target out, whatever the output is, as ignore_index and no_target do; if all are 0, there is no step. The accuracy is
-/// the share of Σ |w| that is right. Weights of classes are those of their samples: data::ClassWeights gives them. So
-/// CrossEntropy is PyTorch's CrossEntropyLoss(weight=...); with smoothing that weighs the smoothed part by its own classes.
+/// With all weights 1 it has the bits of the loss without weights. The mean is over the whole global batch: micro-batches and
+/// ranks may have different weights. Summed<SampleWeighted<...>> is Σ w · loss. A weight of 0 leaves the target out, for any
+/// output, as ignore_index and no_target do; if all weights are 0, there is no step. The accuracy is the correct share of
+/// Σ |w|. For weights of classes give each sample the weight of its class: data::ClassWeights does. CrossEntropy is then
+/// PyTorch's CrossEntropyLoss(weight=...), except with smoothing: PyTorch weights the smoothed part by class.
 ///
-/// A weight below 0 turns the gradient of its target round: with advantages as weights this is a policy gradient. It is
-/// divided by Σ |w|, not by Σ w, which may be 0 or below; for a mean over N targets divide the weights by N yourself:
+/// A weight below 0 reverses the gradient of its target: with advantages as weights this is a policy gradient. The divisor is
+/// Σ |w|, not Σ w, which may be 0 or below. For a mean over N targets divide the weights by N yourself:
 ///
 ///   Loss<Summed<SampleWeighted<CrossEntropy>>>     weights A / N: the mean of −A log p, as of (A * -log_p).mean()
 ///
-///   a loss of a program's own   has `takes_weights = true`; run, and count_correct if it has it, then take a last
-///                               View<float>, of rows<Output> weights for each sample, or absent
+///   a loss of your own   has `takes_weights = true`; run, and count_correct if it has one, then take a last View<float>:
+///                        rows<Output> weights for each sample, or absent
 ///
 /// memory   a copy of a micro-batch's targets and weights
-/// refuses  a loss that takes no weights; to stand in SumOf, which has Weighted, and divides by samples
+/// refuses  a loss that takes no weights; a place in SumOf, which has Weighted, and divides by samples
 /// failure  a weight that is not finite is an Error when its batch is loaded
 template <class Function>
 struct SampleWeighted final {  // that takes none: rule sample_weighted_takes_loss

@@ -1,4 +1,4 @@
-// regimen/loss/sum_of.hpp — several losses of several outputs: their weighted sum.
+// regimen/loss/sum_of.hpp — the weighted sum of the losses of several outputs.
 #pragma once
 
 #include <regimen/core/arena.hpp>
@@ -16,7 +16,7 @@
 
 namespace regimen {
 
-/// A loss of a SumOf, times a Ratio above 0: `Weighted<MeanSquaredError, Ratio<1, 2>>`.
+/// In SumOf: a loss times a Ratio above 0: `Weighted<MeanSquaredError, Ratio<1, 2>>`.
 template <class Function, class Weight>
 struct Weighted final {};
 
@@ -69,16 +69,16 @@ concept CountsCorrect = requires(Engine& engine, std::size_t at, View<Scalars> s
 ///   x       the outputs of the branches of Outputs, one for each loss; overwritten by their gradients
 ///   target  a Bundled of the losses' targets: labels[sample].get<i>()
 ///
-/// Each loss is a mean: with N samples in the global batch and R_i targets a sample, its sum is divided by N · R_i. So
+/// Each loss is a mean: with N samples in the global batch and R_i targets a sample, its sum is divided by N · R_i:
 ///
 ///   total = 1/N Σ_samples Σ_i w_i / R_i · Σ_rows loss_i(row)
 ///
-/// which is exact for micro-batches, ranks and a short batch, whose samples add up. A target that is ignore_index adds
-/// nothing to loss and gradient, but counts in R_i: unlike CrossEntropy by itself, SumOf does not divide by the valid
-/// targets alone. StepResult::targets and Evaluation::targets are N. The accuracy is that of the first loss that has
-/// one: its correct rows divided by N · R_i.
+/// The formula is exact for micro-batches, ranks and a short batch. A target of ignore_index adds nothing to loss and
+/// gradient, and counts in R_i: SumOf does not divide by the number of valid targets, as CrossEntropy by itself does.
+/// StepResult::targets and Evaluation::targets are N. The accuracy is the one of the first loss with an accuracy: its
+/// correct rows divided by N · R_i.
 ///
-///   Losses   at most 8: a loss, or Weighted<loss, Ratio>; weights are above 0, and 1 where none is given
+///   Losses   at most 8: a loss, or Weighted<loss, Ratio>; weights are above 0, by default 1
 ///
 /// refuses  a model with another number of outputs; a loss that does not read its output; a weight that is not above 0
 /// cost     a copy of each loss's targets, and two small operations

@@ -33,8 +33,8 @@ namespace regimen {
 ///   temperature   token i with probability ∝ exp(zᵢ / temperature); 0: the largest logit, without randomness
 ///   top_k         samples from the k largest logits only; of equal ones the lower ids; 0: all
 ///   seed          the same seed, prompt and weights give the same tokens
-///   vocabulary    never samples ids at or above it, for a model with more ids than its text has; 0: no limit
-///   end           the token that ends a text: none follows it; -1: no token does
+///   vocabulary    samples only ids below it, for a model with more ids than its text has; 0: no limit
+///   end           the token that ends a text; -1: there is none
 struct Sampling final {
   double temperature = 1;
   std::size_t top_k = 0;
@@ -52,7 +52,7 @@ concept PredictsTokens = requires(Model& model, std::span<const std::int32_t> to
   { model.predict(tokens)[0] } -> std::convertible_to<double>;
 } && Model::output_rows == Model::input_size;
 
-/// A model for generate from a source: a Trainer or an Inference with input Bundle<Tokens<S>, Tokens<T>> and output (T,V).
+/// A model for generate with a source: a Trainer or an Inference with input Bundle<Tokens<S>, Tokens<T>> and output (T,V).
 template <class Model>
 concept PredictsTarget = requires(Model& model, std::span<const typename Model::Input> texts) {
   { Model::output_size } -> std::convertible_to<std::size_t>;
@@ -71,15 +71,15 @@ template <class Model>
   requires requires { typename train::parts_t<typename Model::Recipe::Network>; }
 inline constexpr bool is_causal<Model> =
     !train::looks_ahead<layers_in<typename train::parts_t<typename Model::Recipe::Network>::Layers>>;
-/// Whether it attends to nothing else than the text, likewise.
+/// Whether the model attends to no other text, if its type tells.
 template <class Model>
 inline constexpr bool reads_one_text = true;
 template <class Model>
   requires requires { typename train::parts_t<typename Model::Recipe::Network>; }
 inline constexpr bool reads_one_text<Model> =
     !train::attends_to_named<layers_in<typename train::parts_t<typename Model::Recipe::Network>::Layers>>;
-/// Of a model with a source, likewise: whether it has an encoder and a decoder that can be told apart, and whether that
-/// looks ahead.
+/// Of a model with a source, if its type tells: whether encoder and decoder are separate, and whether the decoder looks
+/// ahead.
 template <class Model>
 struct two_texts {
   static constexpr bool are_apart = true, is_causal = true;
@@ -118,10 +118,10 @@ concept DecodesTarget = PredictsTarget<Model> && requires(Model& model, std::spa
 
 std::size_t tokens_in_memory();
 
-/// Refuses what no model can go on with.
+/// Refuses a prompt that no model can continue.
 void check_prompt(std::span<const std::int32_t> prompt, std::size_t vocabulary, const Sampling& sampling);
 
-/// Appends tokens that draw gives, up to `count` or the one that ends the text, and returns them alone.
+/// Appends tokens of draw, up to `count` or to the one that ends the text, and returns only these.
 inline std::vector<std::int32_t> extend(std::vector<std::int32_t>& text, std::size_t count, std::int32_t end,
                                         auto&& draw) {
   const auto before = static_cast<std::ptrdiff_t>(text.size());
@@ -162,7 +162,7 @@ std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t
   return extend(text, count, sampling.end, draw);
 }
 
-/// The same beside a source.
+/// Appends tokens to a target, with a source.
 template <PredictsTarget Model>
 std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t> source,
                                       std::span<const std::int32_t> prompt, std::size_t count,
@@ -196,15 +196,15 @@ std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t
 
 }  // namespace detail
 
-/// The tokens that follow `prompt`, without it: `count` of them, or fewer, up to sampling.end.
+/// The tokens that follow `prompt`, without the prompt: `count` tokens, or fewer if sampling.end comes earlier.
 ///
 /// The model reads the last T tokens. If there are fewer, zeros fill the rest of the window, so no position may attend
 /// to later ones: **the model must be causal**.
 ///
 /// An Inference whose model `decodes` has a cache of keys and values: until the window is full, a token costs one
-/// position and attention to the earlier ones; tokens are the same as with whole windows, within the rounding of
-/// logits. Beyond the window every token shifts all positions and invalidates the cache: then a token costs a whole
-/// window, as it always does with a Trainer.
+/// position and attention to the earlier positions. The tokens are those of whole windows, within the rounding of logits.
+/// Beyond the window every token shifts all positions and invalidates the cache: a token then costs a whole window, as
+/// always with a Trainer.
 ///
 /// refuses  a SelfAttention without Causal, and a CrossAttention, if the type of the model names its network
 /// failure  Error for an empty prompt, a token outside the vocabulary, a temperature below 0, a text that the machine's
@@ -226,23 +226,24 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
   else return {};
 }
 
-/// The same for a model of two texts, as a translator is: the tokens of the target that follow `prompt`, which says how it
-/// begins, given a source of S tokens, or fewer where the encoder has a KeepLength and some attention is Within its name.
+/// For a model of two texts, such as a translator: the tokens of the target that follow `prompt`, the beginning of the
+/// target. The source has S tokens, or fewer if the encoder has a KeepLength and some attention is Within its name.
 ///
 ///   Inference<OpusMtEnDe, Batch<1>> model("opus-mt-en-de");
 ///   generate(model, source, prompt, 100, {.temperature = 0, .vocabulary = 58'100, .end = 0});
-///                       // a prompt of one token, the padding token, which is the last of Marian's and never drawn
+///                       // the prompt is one padding token: Marian's last token, which generate never draws
 ///
-/// The network is Input<Bundle<Tokens<S>, Tokens<T>>>, Fork<Last, encoder, decoder> and what comes behind: TransformerModel
-/// and T5Model are. The encoder reads Part<0> in whole; the decoder reads Part<1>, and what the encoder keeps, and is causal.
+/// The network is Input<Bundle<Tokens<S>, Tokens<T>>>, Fork<Last, encoder, decoder> and further layers, as TransformerModel
+/// and T5Model are. The encoder reads the whole Part<0>; the decoder is causal, and reads Part<1> and the encoder's named
+/// value.
 ///
-/// An Inference whose model `decodes` walks the encoder once for a text, and once makes the keys and values of each
-/// CrossAttention, which it keeps beside those of the target; then a token costs one position of the decoder. Otherwise it
-/// costs a whole pass over both texts.
+/// An Inference whose model `decodes` computes the encoder, and the keys and values of each CrossAttention, once for a text,
+/// and keeps them next to the target's; then a token costs one position of the decoder. Otherwise a token costs a whole pass
+/// over both texts.
 ///
 /// refuses  another form of network, and a decoder that looks ahead
-/// failure  as above; also for a source of other lengths, and a target of more than T + 1 tokens, of which the last is
-///          not read
+/// failure  Error in the cases of one text; also for a source of another length, and for a target of more than T + 1 tokens
+///          (the last one is not read)
 template <class Model>
 std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> source,
                                    std::span<const std::int32_t> prompt, std::size_t count,

@@ -302,13 +302,13 @@ struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
 ///
 ///   dL/dw ≈ (8 (L(w + h) − L(w − h)) − (L(w + 2h) − L(w − 2h))) / 12h
 ///
-///   policies  any but Precision and LossScale; the batch is 3 unless Batch says otherwise. Checkpoint, Fusion,
-///             Accumulate, Freeze and Loss change what is checked
-///   padding   the row of an Embedding<..., PaddedWith<token>> has no gradient of its lookups by definition: in its
-///             differences they stand still. All else that reads the row is checked there
+///   policies  any except Precision and LossScale; the batch is 3 unless Batch gives another. Checkpoint, Fusion,
+///             Accumulate, Freeze and Loss change the checked program
+///   padding   by definition lookups of the padding row of an Embedding<..., PaddedWith<token>> add no gradient: they do
+///             not move in the differences of this row. All other readers of the row are checked
 ///
 /// error     of the differences: h⁴/30 · d⁵L/dw⁵ of truncation, and 2⁻⁵³ L / h of rounding. For one smooth layer they
-///           are at most 1e-9; for several one after the other d⁵L/dw⁵ is larger (measured: 3e-8 for six LayerNorms and
+///           are at most 1e-9; for several layers in sequence d⁵L/dw⁵ is larger (measured: 3e-8 for six LayerNorms and
 ///           four attentions). Half the distance divides the truncation by 16 (that network: 2e-9 with h = 5e-4, 1e-10
 ///           with 2.5e-4); an error that stays is a defect. A missing or wrong term shows as 1e-3 to 1. Relu has kinks:
 ///           use a distance of 1e-5 there, for errors near 1e-8
@@ -322,7 +322,7 @@ GradientCheck gradient_check(const GradientCheckOptions& options = {}) {
   else return detail::GradientProbe<Recipe>(options.seed).check(options);
 }
 
-/// The same for one layer whose input is fp64 of this shape per sample: `gradient_check_layer<Gelu, Shape<5, 8>>()`. A
+/// Checks one layer, whose input is fp64 of this shape per sample: `gradient_check_layer<Gelu, Shape<5, 8>>()`. A
 /// Linear before it shows the gradient of its input, as "0.weight" and "0.bias"; the layer's own names begin with "1.".
 /// The loss is the mean squared error against random targets.
 template <class Layer, class SampleShape, class... Policies>

@@ -1,4 +1,4 @@
-// regimen/train/inference.hpp — a trained model for prediction alone.
+// regimen/train/inference.hpp — a trained model for prediction.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -36,7 +36,7 @@ namespace regimen {
 
 namespace detail {
 
-/// The rules of a Trainer, but for the policies of Inference, and without those about master weights.
+/// The rules of a Trainer, for the policies of Inference, without the rules about master weights.
 template <class P>
 using inference_rules = mp::mp_list<rule::inference_trains_nothing<P>>;
 
@@ -97,7 +97,7 @@ using broken_inference_rules = decltype(all_broken_inference_rules<Network, Poli
 template <class Network, class... Policies>
 concept Inferable = boost::mp11::mp_empty<detail::broken_inference_rules<Network, Policies...>>::value;
 
-/// A parameter as it is stored: in the compute type, or in the type of its As<...>.
+/// A parameter in its stored type: the compute type, or the type of its As<...>.
 struct HeldParameter {
   std::string name;
   std::vector<std::size_t> shape;
@@ -126,13 +126,13 @@ struct HeldParameter {
 ///   Inference<Gpt, Precision<bf16>, Batch<1>> model("gpt.safetensors");
 ///   const std::vector<float> logits = model.predict(tokens);
 ///
-/// Each parameter is stored once, in the compute type: Precision<bf16> needs no fp32, since nothing is trained.
+/// Each parameter is stored once, in the compute type: Precision<bf16> needs no fp32 master weights.
 ///
 /// memory    one arena of exactly planned().peak bytes: parameters, one batch of input, the activations of a layer or
 ///           two, and, for a causal model of tokens, keys and values of one text (the kind `cache`)
-/// failure   as for a Trainer: an impossible recipe does not compile; at run time Error
-/// threads   one thread at a time may call an Inference; a second one gets an Error. Several threads have one each, which
-///           share() makes
+/// failure   an impossible recipe does not compile; at run time Error
+/// threads   one thread at a time may call an Inference; a second one gets an Error. For several threads make one each, by
+///           share()
 template <class Network, class... Policies>
 class Inference {
   struct Inside;
@@ -151,14 +151,14 @@ class Inference {
 
   /// Bytes and work of one batch, a constant: no gradients, no optimizer state.
   static constexpr const MemoryPlan& plan() { return Recipe::plan; }
-  /// The same, computed at run time, for any batch. Throws Error if it has no sample, or its bytes cannot be counted.
+  /// The plan for any batch, computed at run time. Throws Error for a batch of 0, or if the number of bytes overflows.
   static MemoryPlan plan(std::size_t batch_size) {
     train::check_plan<Network, Configuration>("Inference::plan", batch_size);
     return Recipe::make_plan(batch_size);
   }
-  /// The plan of an Inference that share() makes: the same without parameters.
+  /// The plan of an Inference from share(): plan() without parameters.
   static constexpr const MemoryPlan& shared_plan() { return Recipe::shared_plan; }
-  /// The plan of this one: plan(), or shared_plan() if share() has made it.
+  /// The plan of this Inference: shared_plan() if it is from share(), else plan().
   const MemoryPlan& planned() const { return *inside("Inference::planned").plan; }
 
   /// Without weights, until load is called or parameters() are written.   threads   as Options::threads
@@ -168,14 +168,14 @@ class Inference {
   }
   explicit Inference(const std::string& path, int threads = 0) : Inference(threads) { load(path); }
 
-  /// Another Inference with the weights of this one, and an arena of its own, for another thread. Its predictions have the
-  /// same bits. What one of them loads is loaded for all. The weights live as long as one of them.
+  /// Another Inference for another thread: with the weights of this one, and an arena of its own. Its predictions have the
+  /// same bits. If one of them loads weights, all have the new weights. The weights live until the last of them ends.
   ///
-  ///   threads   of each call, as Options::threads; by default as many as this one was given. With a thread for each
-  ///             processor, give each Inference 1
+  ///   threads   of each call, as Options::threads; by default the number of this Inference. If your program has a thread
+  ///             for each processor, give each Inference 1
   ///
-  /// memory    exactly shared_plan().peak bytes. That of the first one is kept until the last one ends
-  /// threads   any thread may call share, also while another one predicts; while one loads, share waits
+  /// memory    exactly shared_plan().peak bytes. The memory of the first Inference stays until the last one ends
+  /// threads   any thread may call share, also while another predicts; share waits while another loads
   template <class Where = typename Configuration::device>
   Inference share() const {
     return share<Where>(inside("Inference::share").threads);
@@ -188,7 +188,7 @@ class Inference {
     else return Inference(threads);
   }
 
-  /// Whoever calls an Inference after it was moved away gets an Error.
+  /// A call of the moved-from Inference throws Error.
   Inference(Inference&&) noexcept = default;
   Inference& operator=(Inference&&) noexcept = default;
   Inference(const Inference&) = delete;
@@ -200,9 +200,9 @@ class Inference {
     static_assert(sizeof(typename rule::inference_is_not_copied<Inference, !std::is_void_v<Other>>::must_hold));
   }
 
-  /// Reads the weights of a state that Trainer::save wrote, on one rank or several, or of a file with
-  /// weights alone. The file's element type may differ: each value is rounded once. A file that does not
-  /// fit leaves everything unchanged. Refuses while another thread is in a call of an Inference with these weights.
+  /// Reads the weights of a state of Trainer::save, by one rank or several, or of a file of weights alone. The file's element
+  /// type may differ: each value is rounded once. A file that does not fit changes nothing. Refuses while another thread is
+  /// in a call of an Inference with these weights.
   void load(const std::string& path) {
     const Writing in(*this, "Inference::load");
     Inside& of = in.of;
@@ -224,7 +224,7 @@ class Inference {
   }
 
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
-  /// Several outputs of a sample come one behind the other.
+  /// With several outputs: all outputs of a sample, then all of the next.
   std::vector<Output> predict(std::span<const Input> inputs) {
     const Entered in(*this, "Inference::predict");
     in.of.expect_weights("Inference::predict");
@@ -240,16 +240,14 @@ class Inference {
     return {};
   }
 
-  /// Whether the model decodes incrementally: a causal model of tokens whose other layers
-  /// declare couples_positions = false; or Fork<Last, encoder, decoder> with such a decoder, which attends to what the
-  /// encoder keeps.
+  /// Whether the model decodes incrementally: a causal model of tokens whose other layers declare couples_positions = false;
+  /// or a Fork<Last, encoder, decoder> whose decoder is such a model and attends to the encoder's named value.
   static constexpr bool decodes = Recipe::decodes;
 
-  /// Reads the beginning of a text, 1 to T tokens, into the cache of keys and values; next()
-  /// continues from there. Returns the
-  /// logits of the next token, as predict gives them for the last position, within rounding.        (V)
+  /// Reads the beginning of a text, 1 to T tokens, into the cache of keys and values; next() continues from there. Returns
+  /// the logits of the next token: within rounding those of predict for the last position.        (V)
   ///
-  /// cost     for a short text one position per token, for a longer one a forward pass over the window
+  /// cost     for a short text one position per token, for a longer text a forward pass over the window
   template <class Of = Recipe>
     requires(Of::decodes && !Of::translates)
   std::vector<Output> start(std::span<const Input> text) {
@@ -261,9 +259,8 @@ class Inference {
     for (const Input& token : text.first(text.size() - 1)) read<1>(in.of, {&token, 1});
     return read<1>(in.of, text.last(1));
   }
-  /// The same for a model of two texts: reads the source, S tokens, or fewer where the encoder has a KeepLength and some
-  /// attention is Within it, and the beginning of the target. Keys and values of the encoder's text are kept with those of
-  /// the target.
+  /// For a model of two texts: reads the source, and the beginning of the target. The source has S tokens, or fewer if the
+  /// encoder has a KeepLength and some attention is Within it. The cache also has keys and values of the encoder's text.
   ///
   /// cost     the encoder once; one position of the decoder per token of the beginning
   template <class Of = Recipe>
@@ -284,7 +281,7 @@ class Inference {
     for (const std::int32_t& token : text.first(text.size() - 1)) read_target<Of>(in.of, token);
     return read_target<Of>(in.of, text.back());
   }
-  /// Reads one more token, and returns the logits of the next.        (V)
+  /// Reads one more token, and returns the logits of the token after it.        (V)
   ///
   /// cost     one position, and attention to the earlier ones
   /// failure  Error before start, and if the window is full: cached positions cannot shift
@@ -309,10 +306,10 @@ class Inference {
     }
   }
 
-  /// Name, shape and present values of every parameter, in the order of the model, with the Trainer's names. Writes to
-  /// the values take effect at parameters_changed(). If the engine's memory is not host memory, the values are a copy,
-  /// valid until the next call of parameters() or load; otherwise they are the weights themselves, which nobody may write
-  /// while another thread predicts with them.
+  /// Name, shape and present values of every parameter, in the order of the model, with the Trainer's names. Writes to the
+  /// values take effect at parameters_changed(). The values are the weights themselves: do not write while another thread
+  /// predicts with them. If the engine's memory is not host memory, they are a copy, valid until the next call of
+  /// parameters() or load.
   std::vector<HeldParameter> parameters() & {
     const Entered in(*this, "Inference::parameters");
     Inside& of = in.of;
@@ -562,7 +559,7 @@ struct InferenceAnswers : InertAnswers {
 };
 }  // namespace detail
 
-/// Policies that do not compose: each broken rule gives one error, the rest of the program none.
+/// Policies that do not compose: each broken rule gives one error; the rest of the program gives none.
 template <class Network, class... Policies>
   requires(!Inferable<Network, Policies...>)
 class Inference<Network, Policies...>

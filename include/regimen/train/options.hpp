@@ -19,18 +19,18 @@ namespace regimen {
 
 /// The options of a Trainer's constructor: `Train trainer{{.optimizer = {.learning_rate = 3e-4}}};`
 ///
-///   optimizer   the update rule's own options; of a Split, those of each group's rule by its name
+///   optimizer   the options of the update rule; for a Split the options of each group's rule, by the name of the group
 ///   schedule    of the learning rate
-///   seed        of initial weights, dropout and data order; 0: the Seed policy's
+///   seed        of initial weights, dropout and data order; 0: the seed of the policy Seed
 ///   threads     for the CPU engine; 0: OMP_NUM_THREADS, else this rank's share of the processors
 ///   verbose     prints the implementation of products and the number of threads (standard error)
-///   compare_weights_every   steps between bitwise comparisons of the weights that several ranks keep; 0: never. Each
-///                           comparison reads all weights once
+///   compare_weights_every   steps between bitwise comparisons of weights that several ranks keep; 0: never. A comparison
+///                           reads all weights once
 ///
-/// failure   the constructor throws Error when a number lies outside the range in its header, or a weight_decay reaches no
-///           parameter (optimizer/decay.hpp); a step, when the schedule makes its rate infinite
+/// failure   the constructor throws Error if a number lies outside the range in its header, or a weight_decay reaches no
+///           parameter (optimizer/decay.hpp); a step throws Error if the schedule makes its rate infinite
 ///
-/// Names of other libraries are members, too, so that an error says how it is written here; nothing can be set to them.
+/// Some members have names of other libraries: they cannot be set, and their error gives the name here.
 template <class UpdateRule>
 struct Options {
   typename UpdateRule::Options optimizer{};
@@ -48,7 +48,7 @@ struct Options {
 };
 
 namespace train {
-/// Throws Error when an option lies outside its range.
+/// Throws Error if an option lies outside its range.
 template <class Master, class UpdateRule>
 [[gnu::cold]] void check_options(const Options<UpdateRule>& options) {
   regimen::detail::at_least_zero("optimizer.learning_rate", options.optimizer.learning_rate);
@@ -56,7 +56,7 @@ template <class Master, class UpdateRule>
     UpdateRule::template check<Master>(options.optimizer);
   regimen::detail::in_range("schedule", options.schedule);
 }
-/// Throws Error when the rate of a step is no number of the weights' type: no weight would survive the step.
+/// Throws Error if the rate of a step is no finite number of the weights' type: no weight would survive the step.
 template <class Master>
 void check_rate(double rate, std::uint64_t step) {
   if (rate >= 0 && rate <= double((std::numeric_limits<Master>::max)())) return;
@@ -66,25 +66,26 @@ void check_rate(double rate, std::uint64_t step) {
 }
 }  // namespace train
 
-/// The options of fit: `trainer.fit(source, {.steps = 1000})`. Give steps or epochs; if
-/// both, the run ends at the first.
+/// The options of fit: `trainer.fit(source, {.steps = 1000})`. Give steps or epochs; with both the run ends at the earlier
+/// end.
 ///
-///   steps, epochs    in total, including those before this call and those of a loaded file: the same program, resumed
-///                    from a saved file, ends where it would have ended
+///   steps, epochs    in total, including those before this call and those of a loaded file: a program that resumes from a
+///                    saved file ends at the same step as without the interruption
 ///   validate_every   steps between evaluations of the validation source; 0: once, at the end. Refused without a source
-///   patience         stops after this many evaluations without a better loss; 0: never. Refused likewise. With
-///                    validate_every the evaluation that only the end of a call asks for is none of them
-///   validate_average evaluates the averages of Averaged<...> in place of the weights, as with_average does, once a step has
-///                    made some; patience is of their loss. Refused without a source, and for a rule that keeps none
+///   patience         stops after this many evaluations without a better loss; 0: never. Refused without a source. With
+///                    validate_every an extra evaluation at the end of a call does not count
+///   validate_average evaluates the averages of Averaged<...> in place of the weights, as with_average does, from the first
+///                    step that counts on; patience then uses their loss. Refused without a source, and for a rule without
+///                    averages
 ///   order            of the samples; Shuffled: every sample once an epoch
-///   remainder        the samples that do not fill the last batch of an epoch. Short: a shorter batch; Drop: left out,
-///                    and every step is full; Wrap: the next epoch fills the batch
-///   workers, ahead   prefetching threads, and the batches that they keep ready: on a GPU in pinned memory, which stays
-///                    until the Trainer ends. data::automatic workers: fit adds one while training waits for data, and
-///                    says what it chose; `ahead` then at least
+///   remainder        the samples that do not fill the last batch of an epoch. Short: a shorter batch; Drop: leaves them
+///                    out, so every step is full; Wrap: the next epoch fills the batch
+///   workers, ahead   prefetching threads, and the number of batches that they keep ready: on a GPU in pinned memory, which
+///                    stays until the Trainer ends. With workers = data::automatic fit adds threads while training waits for
+///                    data, and prints its choice; `ahead` is then the least number
 ///   progress         shows progress: a bar on a terminal, plain lines elsewhere (standard error)
 ///
-/// Names of other libraries are members, too, as in Options.
+/// As in Options, some members have names of other libraries.
 struct FitOptions {
   std::uint64_t steps = 0, epochs = 0;
   [[no_unique_address]] detail::Misnamed<misnamed::steps> step{}, epoch{}, iterations{}, max_steps{}, max_epochs{},

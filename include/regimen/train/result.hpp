@@ -16,7 +16,7 @@ template <class Session>
 struct LoopByHand;
 }  // namespace train
 
-/// The value of a loss, a norm or an accuracy if no target was valid (ignore_index), or nothing ran.
+/// The value of a loss, a norm or an accuracy without a valid target (ignore_index), or without a step.
 inline constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 /// The mean over valid targets.
 constexpr double mean_of(double sum, double count) { return count > 0 ? sum / count : no_value; }
@@ -31,16 +31,16 @@ constexpr std::size_t whole_targets(double count) {
 /// The result of one optimizer step.
 ///
 ///   step            the number of steps so far, including this one
-///   loss            mean over the valid targets of the step's batch (Summed: their sum); NaN if there is none
+///   loss            mean over the valid targets of the step's batch (Summed: their sum); NaN without a valid target
 ///   gradient_norm   of the mean loss, before clipping; NaN or infinite if the step was skipped
 ///   learning_rate   of this step
 ///   applied         false: a gradient was not finite, and only data, schedule and loss scale advanced; or targets is
 ///                   0, and only data and schedule advanced
-///   waited          milliseconds of these in which fit's loop waited for data
-///   samples         of all ranks, computed as this rank's times the number of ranks; inexact for a short last batch
-///   targets         the number of valid targets of all ranks; for SumOf, of samples; for SampleWeighted the sum of their
-///                   |weights|, rounded up
-///   weight          what divides the sum of their losses: that number, or the sum of their |weights|
+///   waited          the part of `milliseconds` in which fit's loop waited for data
+///   samples         of all ranks: this rank's samples times the number of ranks; inexact for a short last batch
+///   targets         the number of valid targets of all ranks; for SumOf the number of samples; for SampleWeighted the sum
+///                   of |weights|, rounded up
+///   weight          the divisor of the sum of losses: the number of valid targets, or the sum of |weights|
 struct StepResult {
   std::uint64_t step = 0;
   double loss = no_value, gradient_norm = no_value, learning_rate = 0, loss_scale = 1;
@@ -49,7 +49,7 @@ struct StepResult {
   std::size_t samples = 0, targets = 0;
   double weight = 0;
 
-  /// Whether a gradient that is not finite is why the step was not applied.
+  /// Whether the step was not applied because a gradient was not finite.
   constexpr bool skipped() const { return !applied && weight != 0; }
 };
 
@@ -58,24 +58,24 @@ namespace train {
 using StepResults = std::span<const StepResult>;
 }  // namespace train
 
-/// The result of an evaluation: means over all valid targets, NaN if there is none; for SumOf over all samples; for
-/// Summed the sum of the loss. accuracy is NaN for losses without one. targets is as StepResult's.
+/// The result of an evaluation: means over all valid targets, NaN without one; for SumOf means over all samples; for Summed
+/// the sum of the loss. accuracy is NaN for losses without an accuracy. targets: as in StepResult.
 struct Evaluation {
   double loss = no_value, accuracy = no_value;
   std::size_t targets = 0;
 };
 
-/// The beginning or the end of an epoch, as callbacks of fit hear it. A step belongs to the epoch of its first sample;
-/// an epoch ends after the step that reads its last sample. A call of fit that resumes inside an epoch begins it again,
-/// with the steps that are left; an epoch that a run does not finish does not end.
+/// The beginning or the end of an epoch, for callbacks of fit. A step belongs to the epoch of its first sample; an epoch
+/// ends after the step that reads its last sample. If a call of fit resumes inside an epoch, the epoch begins again, with
+/// the remaining steps. An epoch that a run does not finish has no end.
 ///
 ///   epoch     counted from 0
-///   ended     false: no step of it has run yet, in this call
+///   ended     false: the epoch begins, before its first step of this call; true: it ends
 ///   step      the Trainer's number of steps at this moment
-///   steps     those of this epoch in this call; 0 of one that lies inside a single step
-///   loss      as StepResult::loss, of all these steps together, each before its own update; NaN if no target was valid
-///   targets   their number of valid targets
-///   seconds   since its beginning, with evaluations and callbacks
+///   steps     the number of steps of this epoch in this call; 0 for an epoch inside a single step
+///   loss      StepResult::loss over all these steps, each before its own update; NaN without a valid target
+///   targets   the number of valid targets in these steps
+///   seconds   since the beginning of the epoch, with evaluations and callbacks
 struct EpochEvent {
   std::uint64_t epoch = 0, step = 0, steps = 0;
   bool ended = false;
@@ -90,16 +90,16 @@ struct MetricValue {
   double value = no_value;
 };
 
-/// What the metrics that fit was given have found. Callbacks hear it where an epoch ends, of that epoch's steps; where fit
-/// evaluates, and where it ends, of the steps of the epoch so far; and after an evaluation, of that. Training is measured
-/// by the outputs that the steps themselves compute, each before its own update, and with dropout.
+/// The results of fit's metrics. Callbacks hear the results of training at the end of an epoch, for its steps, and before an
+/// evaluation and at the end of fit, for the steps of the epoch so far; they hear the results of an evaluation after it.
+/// Metrics of training measure the outputs of the steps themselves, each before its own update, and with dropout.
 ///
 ///   step         the Trainer's number of steps at this moment
-///   epoch        the number of the one in which they ran, in the rest that this call has run of it
-///   evaluation   of the validation source; else of the training
+///   epoch        the number of the epoch of these steps; only steps of this call count
+///   evaluation   true: results of the validation source; false: of training
 ///   ended        the epoch has ended
-///   targets      of those steps, as EpochEvent counts them; of an evaluation 0: Evaluation has them
-///   values       of each metric that has a name, in their order; value("accuracy") gives one, NaN if there is none
+///   targets      of these steps, as EpochEvent counts them; 0 for an evaluation, whose Evaluation has them
+///   values       of each metric with a name, in their order; value("accuracy") gives one of them, NaN if there is none
 struct Measured {
   std::uint64_t step = 0, epoch = 0;
   bool evaluation = false, ended = false;
@@ -113,9 +113,12 @@ struct Measured {
   }
 };
 
-/// The memory of the run. `peak` is the arena's; `library` is how much else the process has grown by the end of the
-/// first step, mostly by allocations of product libraries, as the system reports it; on a GPU, how much of its memory
-/// is taken by now, without CUDA's context. `host`: pinned memory of the host, under Checkpoint<Offload>.
+/// The memory of the run.
+///
+///   peak      bytes of the arena
+///   library   on the CPU: the other growth of the process until the end of the first step, as the system reports it, mostly
+///             memory of product libraries; on a GPU: its other memory in use, without CUDA's context
+///   host      pinned memory of the host, under Checkpoint<Offload>
 struct Used {
   std::size_t peak = 0, library = 0, operations = 0, host = 0;
 };
@@ -123,15 +126,15 @@ struct Used {
 /// The result of fit.
 ///
 ///   steps             the Trainer's total number of steps
-///   loss              of the last step of this call; NaN if there was none, if it had no valid
-///                     target, or if training diverged
-///   validation_loss   of the last evaluation of this call; NaN likewise
+///   loss              of the last step of this call; NaN without a step, without a valid target, or if training diverged
+///   validation_loss   of the last evaluation of this call; NaN in the same cases
 ///   stopped_early     whether patience ended the run
-///   input_share       of the time of this call's steps, in which they waited for data
-///   skipped           steps of this call that changed no weight, since a gradient was not finite. Where fit shows its
-///                     progress, it says so once: at the first of them, or, under LossScale<Dynamic>, to which some belong, at
-///                     the end
-///   workers, ahead    threads that read the data, and batches that they kept ready; as chosen, if automatic
+///   input_share       the share of the time of this call's steps in which they waited for data
+///   skipped           the number of steps of this call that changed no weight because a gradient was not finite. If fit
+///                     shows progress, it prints this once: at the first of them, or, under LossScale<Dynamic>, which skips
+///                     some by design, at the end
+///   workers, ahead    the number of threads that read the data, and of batches that they kept ready; with automatic
+///                     workers fit's choice
 struct Fitted {
   std::uint64_t steps = 0;
   double loss = no_value, validation_loss = no_value;
@@ -144,7 +147,7 @@ struct Fitted {
 /// The loss of a micro-batch before its backward: the result of `forward` in a hand-written loop.
 class UnscaledLoss {
  public:
-  /// The mean over the micro-batch's valid targets; NaN if there is none.
+  /// The mean over the micro-batch's valid targets; NaN without one.
   double value() const { return value_; }
 
  private:
@@ -154,7 +157,7 @@ class UnscaledLoss {
   double value_;
   std::uint64_t ticket_;
 };
-/// The same, scaled for backward in fp16.
+/// The loss of a micro-batch, scaled for backward in fp16.
 class ScaledLoss {
  private:
   template <class>

@@ -48,7 +48,7 @@
 namespace regimen {
 
 namespace train {
-/// What metrics see of an evaluation: include regimen/watch/metrics.hpp.
+/// Gives metrics the outputs of an evaluation: include regimen/watch/metrics.hpp.
 template <class Session, class... Metrics>
 class Measurement;
 }  // namespace train
@@ -62,9 +62,9 @@ class Measurement;
 /// loop      train/fit_loop.ipp (FitLoop, run), train/fit.hpp (FitOf)
 /// step      program/step.hpp (forward, backward, update, step), train/session.hpp (start_step)
 /// memory    one arena of exactly planned().peak bytes, allocated by the constructor; a step allocates nothing
-/// failure   an impossible combination does not compile. At run time: Error. After an exception in a step the
-///           Trainer may still be used, or load the last saved file, which is intact. With several ranks an
-///           exception ends the run of all ranks
+/// failure   an impossible combination does not compile. At run time: Error. After an exception in a step you may go on
+///           with the Trainer, or load the last saved file, which is intact. With several ranks an exception ends the run
+///           of all ranks
 /// threads   one thread at a time may call a Trainer; a second one gets an Error
 ///
 /// `template class Trainer<...>;` and `extern template class Trainer<...>;` compile: members that refuse a model are templates.
@@ -78,7 +78,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   using Recipe = train::Recipe<Network, Configuration>;
   using Step = typename Recipe::Step;
   using Schedule =
-      typename Recipe::Schedule;  // what it recomputes: of Budget<Bytes>, the Checkpoint<...> that was chosen
+      typename Recipe::Schedule;  // the Checkpoint<...>; under Budget<Bytes> the one that the compiler chose
   using UpdateRule = typename Recipe::UpdateRule;
   using Options = regimen::Options<UpdateRule>;
   using Input = typename Step::X::Element;        // of a sample: int32 for tokens, fp32 (fp64) for vectors and images;
@@ -98,17 +98,18 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   template <class Source>
   static constexpr bool serves = rule::source_writes_samples<Source, Input, Label>::holds;
 
-  /// Bytes and work, as a constant.
+  /// Bytes and work of a step, as a constant.
   static constexpr const MemoryPlan& plan() { return Recipe::plan; }
-  /// The same, computed at run time, for any batch and any number of ranks, from 1 on. Throws Error if Hybrid<N> does
-  /// not divide the ranks, or bytes cannot be counted.
+  /// The plan for any batch and any number of ranks from 1 on, computed at run time. Throws Error if Hybrid<N> does not
+  /// divide the ranks, or if the number of bytes overflows.
   static MemoryPlan plan(std::size_t batch_size, std::size_t ranks = Recipe::planned_ranks) {
     train::check_plan<Network, Configuration>("Trainer::plan", batch_size, ranks);
     train::check_groups(Session::Sharding::group, ranks);
     return Recipe::make_plan(batch_size, ranks);
   }
 
-  /// A single rank. Throws Error if the environment names other ranks. Refuses a recipe with a Communicator; see below.
+  /// A single rank. Throws Error if the environment names other ranks. A recipe with a Communicator needs the constructor
+  /// below that takes one.
   template <class Given = typename Configuration::communicator>
   explicit Trainer() : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
     static_assert(sizeof(typename rule::communicator_is_given<Given, is_alone>::must_hold));
@@ -125,8 +126,8 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
     static_assert(sizeof(typename rule::communicator_is_given<Missing, is_alone>::must_hold));
   }
 
-  /// One of several ranks, each with such a Trainer and equal options. Borrows the communicator, which nobody else may
-  /// use during the Trainer's lifetime. Every rank calls the same members in the same order.
+  /// One of several ranks, each with a Trainer of the same type and equal options. Borrows the communicator: use it for
+  /// nothing else during the Trainer's lifetime. Every rank calls the same members in the same order.
   template <comm::Collectives C>
     requires is_given_for<C, typename Configuration::communicator::ranks>
   explicit Trainer(C& communicator, const Options& options = {})
@@ -166,8 +167,8 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   std::size_t ranks() const { return session_.ranks(); }
   /// The plan for this number of ranks.
   const MemoryPlan& planned() const { return session_.plan; }
-  /// Whether `own` is true on every rank; all ranks call this. For conditions that only some
-  /// ranks see (Ctrl-C, a full disk).
+  /// Whether `own` is true on every rank. All ranks call this. For conditions that only some ranks see (Ctrl-C, a full
+  /// disk).
   bool on_all_ranks(bool own) {
     bool all = own;
     const auto inside = session_.enter("Trainer::on_all_ranks");
@@ -196,19 +197,26 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   }
   using Refused::step;
 
-  /// Trains until the end of the run. Calls callbacks with (trainer, StepResult) after every step, with
-  /// (trainer, Evaluation) after every evaluation, with (trainer, EpochEvent) before the first step of an epoch and
-  /// after its last, and with (trainer, Fitted) at the end, if they accept these; refuses a callback that accepts none.
-  /// Under Steps<K> with K > 1: with (trainer, std::span<const StepResult>) after every launch, which has the results of K
-  /// steps, or of one; if a callback hears epochs, no launch has steps of two. At one moment a step is told first, then
-  /// the end of its epoch, then an evaluation. If a callback returns false the run ends, on all ranks. If it throws, fit
-  /// throws that, and on all other ranks an error that names the rank and the callback.
+  /// Trains until the end of the run. Calls each callback with the events that it accepts, and refuses a callback that
+  /// accepts none:
   ///
-  /// Among the callbacks may stand metrics, as evaluate takes them: `trainer.fit(data, test, {.epochs = 3}, Accuracy{},
-  /// history)`. They measure the outputs of the steps themselves, and copies of them every evaluation; callbacks hear the
-  /// results as Measured. They change no bit of the training, and take no memory of the plan. The host looks at the output
-  /// of every micro-batch meanwhile: where it cannot read it in place, as on a GPU, it is copied to the host's memory, and
-  /// steps are neither one graph nor, under Steps<K>, one launch.
+  ///   (trainer, StepResult)     after every step
+  ///   (trainer, EpochEvent)     before the first step of an epoch, and after its last step
+  ///   (trainer, Evaluation)     after every evaluation
+  ///   (trainer, Fitted)         at the end
+  ///   (trainer, std::span<const StepResult>)    under Steps<K> with K > 1, in place of StepResult: after every launch, with
+  ///                             the results of K steps, or of one; if a callback hears epochs, a launch has steps of one
+  ///                             epoch only
+  ///
+  /// At one moment callbacks hear first the step, then the end of its epoch, then an evaluation. If a callback returns false,
+  /// the run ends on all ranks. If a callback throws, fit throws its exception, and on all other ranks an error with the
+  /// names of the rank and the callback.
+  ///
+  /// Metrics may stand among the callbacks: `trainer.fit(data, test, {.epochs = 3}, Accuracy{}, history)`. They measure the
+  /// outputs of the steps themselves; copies of them measure every evaluation. Callbacks hear the results as Measured.
+  /// Metrics do not change the bits of the training, and use no memory of the plan. With metrics the host reads the output
+  /// of every micro-batch. A GPU copies it to the host's memory; then a step is not one graph, and under Steps<K> K steps
+  /// are not one launch.
   template <class Source, class... Callbacks>
   Fitted fit(const Source& source, const FitOptions& run = {}, Callbacks&&... callbacks) {
     static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
@@ -238,14 +246,14 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
 
   using Refused::fit;
 
-  /// Loss (and accuracy) over a whole source, in its order: without gradients and dropout.
+  /// Loss (and accuracy) over a whole source, in its order, without gradients and dropout.
   template <class Source>
   Evaluation evaluate(const Source& source, std::size_t workers = 1) {
     return evaluate_by(source, workers, [&](const auto&) { Step::evaluate(session_.walk, session_.resident); });
   }
-  /// The same, with metrics, of regimen/watch/metrics.hpp or your own: each sees outputs and targets of all samples of
-  /// all ranks, and has its result afterwards: `Accuracy accuracy; trainer.evaluate(test, accuracy);`. All ranks call it,
-  /// with metrics of the same types. Needs host memory for a batch of outputs.
+  /// Evaluates with metrics, of regimen/watch/metrics.hpp or your own: `Accuracy accuracy; trainer.evaluate(test, accuracy);`.
+  /// Each metric sees outputs and targets of all samples of all ranks, and then has its result. All ranks call this, with
+  /// metrics of the same types. Needs host memory for a batch of outputs.
   template <class Source, class First, class... Metrics>
     requires(!std::is_convertible_v<First&, std::size_t>)
   Evaluation evaluate(const Source& source, First&& first, Metrics&&... others) {
@@ -264,7 +272,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   }
 
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
-  /// Several outputs of a sample come one behind the other.
+  /// With several outputs: all outputs of a sample, then all of the next.
   std::vector<Output> predict(std::span<const Input> inputs) {
     const auto inside = session_.enter("Trainer::predict");
     [[maybe_unused]] const auto scope = session_.walk.engine.scope();
@@ -288,13 +296,13 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   using Refused::predict;
 
   /// Generates tokens after a prompt, for causal models of tokens; see generate.hpp. Each token costs a pass over the
-  /// window; an Inference, with its cache of keys and values, is far faster.
+  /// window. An Inference is far faster, since it has a cache of keys and values.
   template <class Self = Trainer>
   std::vector<std::int32_t> generate(std::span<const std::int32_t> prompt, std::size_t count,
                                      const Sampling& sampling = {}) {
     return regimen::generate<Self>(*this, prompt, count, sampling);
   }
-  /// The same for models of two texts: the target that a source has.
+  /// Generates the target of a source, for models of two texts.
   template <class Self = Trainer>
   std::vector<std::int32_t> generate(std::span<const std::int32_t> source, std::span<const std::int32_t> prompt,
                                      std::size_t count, const Sampling& sampling = {}) {
@@ -304,9 +312,9 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
 
   // ---- a loop written by hand: forward, (scale,) backward, (unscale,) apply
 
-  /// The micro-batches that fit would read from here on, in its order: with them a loop by hand ends with fit's
-  /// weights, and continues after load where it was, since apply advances the place in the data that save writes.
-  /// Borrows the source, which must outlive the loader.
+  /// The micro-batches that fit would read from here on, in fit's order. A loop by hand over them ends with fit's weights.
+  /// After load it continues at the saved place: apply advances the place in the data, and save writes it. Borrows the
+  /// source, which must outlive the loader.
   template <class Source>
   Loader<Input, Label, train::Borrowed<Source>> batches(const Source& source, const FitOptions& run = {}) {
     const auto inside = session_.enter("Trainer::batches");
@@ -331,7 +339,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   }
   using Refused::forward;
   ScaledLoss scale(const UnscaledLoss& loss) const { return ByHand::scale(session_, loss); }
-  /// Backward; adds to the gradients of earlier micro-batches of the step.
+  /// Backward. Adds to the gradients of earlier micro-batches of the step.
   ScaledGradients backward(const ScaledLoss& loss) {
     const auto inside = session_.enter("Trainer::backward");
     return ByHand::backward(session_, loss);
@@ -351,7 +359,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
     return ByHand::apply(session_, gradients);
   }
   using Refused::apply;
-  /// Forgets a step that has begun by hand: after an exception between forward and apply.
+  /// Drops a step that has begun by hand: after an exception between forward and apply.
   void abandon() {
     const auto inside = session_.enter("Trainer::abandon");
     session_.abandon();
@@ -359,17 +367,15 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
 
   // ---- state
 
-  /// Name, shape and present values of every parameter, in the order of the model. After writing to the values call
-  /// parameters_changed() before any other member. If ranks keep slices, or the engine's memory is not host
-  /// memory, the values are a copy on the host, valid until the next call of parameters() or load; otherwise
-  /// they are the weights themselves.
+  /// Name, shape and present values of every parameter, in the order of the model. If you write to the values, call
+  /// parameters_changed() before any other member. The values are the weights themselves; if ranks keep slices, or the
+  /// engine's memory is not host memory, they are a copy on the host, valid until the next call of parameters() or load.
   std::vector<NamedParameter<Master>> parameters() & {
     const auto inside = session_.enter("Trainer::parameters");
     return train::Weights<Session>::parameters(session_);
   }
-  /// Name, shape and values of the gradients of all parameters that train, in the order of parameters();
-  /// likewise a copy if the engine's memory is not host memory. Stored undivided: value / gradient_divisor() is
-  /// the gradient of the loss.
+  /// Name, shape and values of the gradients of all parameters that train, in the order of parameters(); a copy if the
+  /// engine's memory is not host memory. The gradient of the loss is value / gradient_divisor().
   std::vector<NamedParameter<Reduce>> gradients() & {
     const auto inside = session_.enter("Trainer::gradients");
     return train::Weights<Session>::gradients(session_);
@@ -384,8 +390,8 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
     static_assert(sizeof(typename rule::borrows_no_temporary<Self>::must_hold));
     return {};
   }
-  /// The number of valid targets since the step began, or 1 for Summed, times all scales of the loss. Valid between backward and apply;
-  /// also after a step, unless that step changed a dynamic loss scale.
+  /// The number of valid targets since the step began, or 1 for Summed, times all scales of the loss. Valid between
+  /// backward and apply; also after a step, unless the step changed a dynamic loss scale.
   double gradient_divisor() {
     const auto inside = session_.enter("Trainer::gradient_divisor");
     [[maybe_unused]] const auto scope = session_.walk.engine.scope();
@@ -399,17 +405,18 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
     train::Weights<Session>::take(session_);
   }
 
-  /// Writes weights, optimizer state and all that exact resumption needs into one safetensors file, atomically: a kill
-  /// at any moment leaves the previous file whole. Each of several ranks writes its slices to a part beside `path`;
-  /// `path` becomes the index of the parts. Any number of ranks, under any Shard, may load it. Move index and parts
-  /// together. Removes the parts of older saves to `path`. Only one run at a time may save to a path.
+  /// Writes the whole state into one safetensors file: weights, optimizer state, and everything else for exact resumption.
+  /// The write is atomic: a kill at any moment leaves the previous file whole. With several ranks each rank writes its
+  /// slices to a part next to `path`; `path` becomes the index of the parts. Any number of ranks, under any Shard, may load
+  /// it. Move index and parts together. Removes the parts of older saves to `path`. Only one run at a time may save to a
+  /// path.
   void save(const std::string& path) {
     const auto inside = session_.enter("Trainer::save");
     State::save(session_, path);
   }
-  /// The same on a thread of its own: returns when the state is copied, to host memory outside the plan. If the process
-  /// is killed meanwhile, the older state stays. Ranks do not wait for each other; rank 0 puts the state in place when
-  /// all parts exist, at most `limit` from now. Finishes an earlier background save first, and throws its errors.
+  /// Copies the state to host memory outside the plan, returns, and saves the copy on another thread. If the process is
+  /// killed before the save ends, the older state stays. Ranks do not wait for each other; rank 0 puts the state in place
+  /// when all parts exist, at most `limit` from now. First finishes an earlier background save, and throws its errors.
   void save_in_background(const std::string& path, std::chrono::seconds limit = std::chrono::seconds(300)) {
     const auto inside = session_.enter("Trainer::save_in_background");
     State::save_in_background(session_, path, limit);
@@ -419,45 +426,44 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
     const auto inside = session_.enter("Trainer::finish_saving");
     State::finish_saving(session_);
   }
-  /// The same in one file, for other programs, under any Shard. Rank 0 gathers the whole state in host memory for this.
+  /// Saves in one file, for other programs, under any Shard. Rank 0 gathers the whole state in host memory.
   void save_whole(const std::string& path) {
     const auto inside = session_.enter("Trainer::save_whole");
     State::save_whole(session_, path);
   }
-  /// Calls f() with the averages that an Averaged<...> rule keeps in the weights' place: for evaluate, predict, generate,
-  /// parameters. Afterwards, also after an exception, the weights are what they were, bit for bit; what f wrote to them is
-  /// lost. Needs host memory, outside the plan, for the weights that this rank keeps and kernels read. Parameters without
-  /// an average, and buffers, stay what they are. All ranks call it. Refuses to train or save inside, and where no step
-  /// has counted yet.
+  /// Calls f() while the averages of an Averaged<...> rule replace the weights: for evaluate, predict, generate, parameters.
+  /// Then restores the weights, bit for bit, also after an exception; values that f wrote to them are lost. Needs host
+  /// memory, outside the plan, for the weights that this rank keeps and kernels read. Parameters without an average, and
+  /// buffers, keep their values. All ranks call it. Refuses to train or save inside, and refuses before the first step that
+  /// counts.
   template <class F, class TheRule = UpdateRule>
   void with_average(F&& f) {
     static_assert(sizeof(typename rule::averages_are_kept<TheRule, train::keeps_averages<TheRule>>::must_hold));
     const auto inside = session_.enter("Trainer::with_average");
     train::Average<Session>::with(session_, "Trainer::with_average", f);
   }
-  /// Writes the averages as weights, alone, into one file that Inference and load_weights read, as any program. All ranks
-  /// call it.
+  /// Writes only the averages, as weights, into one file for Inference, load_weights and other programs. All ranks call it.
   template <class TheRule = UpdateRule>
   void save_average(const std::string& path) {
     static_assert(sizeof(typename rule::averages_are_kept<TheRule, train::keeps_averages<TheRule>>::must_hold));
     const auto inside = session_.enter("Trainer::save_average");
     train::Average<Session>::save(session_, path);
   }
-  /// Reads a file that save wrote (of this or another run of the same model), or weights alone. Then training continues
-  /// exactly as it would have, except where policies differ: a static loss scale is not changed by the file. Forgets a
-  /// step that has begun by hand. Not in a callback of fit.
+  /// Reads a file of save, from this or another run of the same model, or a file of weights alone. Training then continues
+  /// exactly as without the interruption, except where policies differ: the file does not change a static loss scale. Drops
+  /// a step that has begun by hand. Not in a callback of fit.
   void load(const std::string& path) {
     const auto inside = session_.enter("Trainer::load");
     Loading::load(session_, path);
   }
-  /// Reads only the weights of any such file, and starts at step 0 without optimizer state; seed and loss scale stay.
-  /// The file may have been saved under other policies; each value is rounded once to the master type.
+  /// Reads only the weights of such a file, and starts at step 0 without optimizer state; seed and loss scale stay. The file
+  /// may come from other policies; each value is rounded once to the master type.
   void load_weights(const std::string& path) {
     const auto inside = session_.enter("Trainer::load_weights");
     Loading::load_weights(session_, path);
   }
 
-  /// The memory that the run has used, and the operations that it has run.
+  /// The memory that the run has used, and the number of its operations.
   Used used() const {
     return {session_.walk.arena.peak, session_.library_bytes(), session_.walk.engine.operations(),
             session_.walk.host.peak};
@@ -535,7 +541,7 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
 template <class First, class... Others>
 Trainer(const First&, const Others&...) -> Trainer<First>;
 
-/// A recipe that does not compose: each broken rule gives one error, the rest of the program none.
+/// A recipe that does not compose: each broken rule gives one error; the rest of the program gives none.
 template <class Network, class... Policies>
   requires(!Composable<Network, Policies...>)
 class Trainer<Network, Policies...>
