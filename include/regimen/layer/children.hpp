@@ -1,5 +1,5 @@
-// regimen/layer/children.hpp — what a combinator is made of, said in one place: all that recurses over the type of a
-// model goes by it.
+// regimen/layer/children.hpp — the children of a combinator, stated in one place for all code that recurses over the type
+// of a model.
 #pragma once
 
 #include <regimen/layer/model.hpp>
@@ -11,18 +11,17 @@
 
 namespace regimen {
 
-/// The layers that a layer is made of. Of a single layer it has no members; of a combinator it has
+/// The children of a layer. For a single layer children has no members; for a combinator it has
 ///
 ///   type             a list of the children
-///   levels           1: they are a list of their own; 0: they are written out in the list in which the combinator
-///                    stands
-///   with<Others...>  the same combinator, of other children
-///   output<X, Outputs...>  what it makes of an input X, where levels is 1 and it is not ours: a Value, from the
-///                          outputs of its children
-///   in_sequence      optional: whether the first child reads its input, each other one the output of the child before,
-///                    and the last one's output is its own
+///   levels           1: the children are a separate list; 0: they are written out in the combinator's list
+///   with<Others...>  the combinator with other children
+///   output<X, Outputs...>  for your own combinator with levels 1: its output for an input X, a Value, from the outputs of
+///                          its children
+///   in_sequence      optional: whether the first child reads the combinator's input, each other child the output of the
+///                    child before, and the combinator's output is the last child's
 ///
-/// A combinator of a program's own is a struct with a name, this specialisation, and a walker, walk::Node:
+/// Your own combinator is a struct with a name, this specialisation, and a walker, walk::Node:
 ///
 ///   template <class A, class B>
 ///   struct regimen::children<Sum<A, B>> : regimen::Branches<A, B> {
@@ -32,7 +31,7 @@ namespace regimen {
 template <class Layer>
 struct children {};
 
-/// Children of a combinator each of which reads the combinator's input, and all of which have outputs of one shape.
+/// Children that all read the combinator's input, and have outputs of one shape.
 template <class... Layers>
 struct Branches {
   using type = boost::mp11::mp_list<Layers...>;
@@ -86,7 +85,7 @@ struct children<Shared<Name, Layers...>> : ChildrenInSequence<1, Layers...> {
   template <class... Others>
   using with = Shared<Name, Others...>;
 };
-/// The layers of its branches are one list, a branch's behind those of the branch before.
+/// The layers of all branches are one list, in the order of the branches.
 template <class Join, class... Layers>
 struct children<Fork<Join, Layers...>> {
   using type = boost::mp11::mp_list<Layers...>;
@@ -105,7 +104,7 @@ concept Combinator = requires { children<Layer>::levels; };
 
 namespace detail {
 
-/// A combinator that has children in sequence, and at least one.
+/// A combinator with children in sequence, at least one.
 template <class Layer>
 concept InSequence = Combinator<Layer> && requires { requires children<Layer>::in_sequence; } &&
                      (!boost::mp11::mp_empty<typename children<Layer>::type>::value);
@@ -115,7 +114,7 @@ using first_child = boost::mp11::mp_front<typename children<Layer>::type>;
 template <class Layer>
 using last_child = boost::mp11::mp_back<typename children<Layer>::type>;
 
-/// Made of several layers, or a part of such a one: Selective and Freeze cannot name it.
+/// A layer of several layers, or a part of such a layer: Selective and Freeze cannot name it.
 template <class Layer>
 inline constexpr bool is_composite = Combinator<Layer>;
 
@@ -128,7 +127,7 @@ inline constexpr bool keeps_statistics = false;
 template <class... Layers>
 inline constexpr bool keeps_statistics<Frozen<KeepStatistics, Layers...>> = true;
 
-/// A list of layers and all that they are made of, combinators included, each before its children.
+/// A list of layers and all their descendants, combinators included, each before its children.
 template <class Layer>
 struct all_in {
   using type = boost::mp11::mp_list<Layer>;
@@ -144,7 +143,7 @@ struct all_in<Layer> {
 
 template <class Layer>
 using is_combinator = boost::mp11::mp_bool<Combinator<Layer>>;
-/// The same, without the combinators.
+/// A list of layers and all their descendants, without combinators.
 template <class Layers>
 using layers_in = boost::mp11::mp_remove_if<typename all_in<Layers>::type, is_combinator>;
 

@@ -95,7 +95,7 @@ struct AttendOn final {
   };
 };
 
-/// The same with a bias of distances.
+/// AttendOn with a bias of distances.
 template <class Layout, std::size_t Window, class Option>
 struct AttendByDistanceOn final {
   static constexpr const char* name = "attend";

@@ -1,4 +1,4 @@
-// regimen/layer/in_order.hpp — layers with options: one type for one meaning, in whatever order and form it is written.
+// regimen/layer/in_order.hpp — layers with options: one type for one meaning, for every order and form of the options.
 //
 // Conv2d<64, 7, Stride<2>, Padding<3>> and Conv2d<64, std::size_t{7}, Padding<3>, Stride<2>, Dilation<1>> are both
 // in_order::Conv2d<64, 7, Stride<2>, Padding<3>>, which is the name that compilers show, and which a program may write,
@@ -31,7 +31,7 @@ struct OptionOrder {
 };
 /// The place of an option that no layer has.
 inline constexpr int unknown_option = 99;
-/// Where an option stands, and whether what it says is so without it.
+/// The place of an option, and whether it is the default.
 struct OptionPlace {
   int place = unknown_option;
   bool needless = false;

@@ -229,7 +229,7 @@ struct Last final {
 };
 
 namespace detail {
-/// Last in incremental decoding: behind the first position the other values, which are the same, are not computed again.
+/// Last in incremental decoding: the other values are computed at the first position only, since they do not change.
 struct LastOn final {
   static constexpr const char* name = Last::name;
   static constexpr bool is_last_alone(const auto& engine) { return engine.position > 0; }

@@ -1,4 +1,4 @@
-// regimen/layer/layer.hpp — what a layer declares, and the calls that it receives.
+// regimen/layer/layer.hpp — the declarations of a layer, and the calls that it receives.
 #pragma once
 
 #include <regimen/core/arena.hpp>
@@ -14,21 +14,21 @@
 
 namespace regimen {
 
-/// What a layer's backward reads besides the gradient of its output. Undeclared tensors are absent. With
-/// input_or_output the walker saves the one that costs less memory; the other is absent.
+/// The tensors that a layer's backward reads, in addition to the gradient of its output. Undeclared tensors are absent.
+/// With input_or_output the walker saves the one that costs less memory; the other is absent.
 enum class Reads { nothing, input, output, input_and_output, input_or_output };
 
 /// The element types of a model, by role.
 template <class Compute, class Master, class Reduce, class Epilogues_ = op::NoEpilogues, class Kept = stored_t<Compute>>
 struct Roles final {
-  using computed = Compute;                // what the policy says: an element type, or tf32
+  using computed = Compute;                // the policy's choice: an element type, or tf32
   using compute = stored_t<Compute>;       // activations, and parameters as kernels read them
   using master = Master;                   // parameters as the optimizer keeps them, and its state
   using reduce = Reduce;                   // gradients of parameters
   using statistic = statistic_t<Compute>;  // statistics, losses, final outputs
-  using Epilogues = Epilogues_;            // what products apply to their sums
-  using kept = Kept;                       // values with names: activations of the model, whatever As<...> says here
-  /// How a product reads a factor of type T: T, or tf32 in place of fp32. A layer that does not ask gets fp32.
+  using Epilogues = Epilogues_;            // the epilogues of products
+  using kept = Kept;                       // values with names: activations of the model, also inside As<...>
+  /// The type by which a product reads a factor of type T: T, or tf32 in place of fp32. A layer without it reads fp32.
   template <class T>
   using factor = std::conditional_t<std::is_same_v<Compute, tf32> && std::is_same_v<T, fp32>, tf32, T>;
 };
@@ -51,7 +51,7 @@ struct with_columns<Shape<First, Second, Rest...>, Width, Before...>
 /// Replaces the type of master weights in inference: each parameter is stored once, in the type that kernels read.
 struct NoMaster final {};
 
-/// The element type of buffers: that of the master weights; in inference that of statistics.
+/// The element type of buffers: the type of the master weights; in inference the type of statistics.
 template <class Roles>
 using buffer_t = std::conditional_t<std::is_same_v<typename Roles::master, NoMaster>, typename Roles::statistic,
                                     typename Roles::master>;
@@ -60,9 +60,9 @@ using buffer_t = std::conditional_t<std::is_same_v<typename Roles::master, NoMas
 struct InitialValue {
   enum class Kind { zero, one, normal, uniform, constant, by_fan_in, as_fill };
   Kind kind = Kind::zero;
-  /// normal: standard deviation; uniform: drawn from [-scale, scale]; constant: scale, which no Init<...> changes.
-  /// Of Parameter::torch alone, by_fan_in: uniform in ±1/√n, of the n inputs that each output of the layer's matrix before
-  /// it has; as_fill: what `fill` says
+  /// normal: the standard deviation; uniform: drawn from [-scale, scale]; constant: the value, under every Init<...>.
+  /// Only in Parameter::torch: by_fan_in, uniform in ±1/√n, with n inputs for each output of the matrix before it in the
+  /// layer; as_fill, the same as `fill`
   double scale = 0;
 };
 
@@ -71,7 +71,7 @@ struct InitialValue {
 enum class ParameterRole { matrix, bias, gain, table, buffer };
 
 /// A parameter tensor as a layer declares it, row-major.
-///   fill, torch   its values before the first step: the library's, for Init<Default>; those of torch.nn, for Init<PyTorch>
+///   fill, torch   the values before the first step: under Init<Default>; under Init<PyTorch>
 struct Parameter {
   const char* name = "";
   ParameterRole role = ParameterRole::matrix;
@@ -129,8 +129,8 @@ struct LayerDefaults {
   static constexpr bool sums_d_x = false;            // backward adds call.onto to d_x, where it is given
 };
 
-/// Where a layer's parameters lie, or their gradients, in the order of its declaration. Devices leave gaps between
-/// them, so only the offset of a single one is a number.
+/// The offsets of a layer's parameters, or of their gradients, in the order of its declaration. Devices leave gaps between
+/// them, so only the offset of a single parameter converts to a number.
 template <std::size_t Count>
 struct Offsets {
   std::size_t at[Count == 0 ? 1 : Count];
@@ -144,10 +144,10 @@ struct Offsets {
 };
 
 /// Offsets of the tensors that a call may access; undeclared tensors are absent.
-///   onto      a tensor like y, but another
+///   onto      another tensor of y's shape and type
 ///   buffers   in the order of the declaration
-///   moves     whether forward moves the buffers: once for every micro-batch that trains, however often it is computed
-///   uses_buffers   whether the buffers stand for the statistics of the batch: in evaluation, and in a
+///   moves     whether forward moves the buffers: once for every micro-batch that trains, also if it is computed again
+///   uses_buffers   whether forward uses the buffers in place of the statistics of the batch: in evaluation, and in a
 ///                  Frozen<KeepStatistics, ...>
 template <std::size_t SavedCount, std::size_t ScratchCount, std::size_t CacheCount = 0, std::size_t ParameterCount = 1,
           std::size_t BufferCount = 0>
@@ -165,9 +165,9 @@ struct ForwardCall {
 };
 
 /// d_x is absent if no layer before this one needs a gradient; gradients is absent if the layer is frozen.
-///   d_sum          a tensor like d_y, or d_y itself where nobody reads that afterwards
-///   saved_before   what the layer before has saved, a single tensor like x
-///   onto           a tensor like d_x, but another
+///   d_sum          a tensor of d_y's shape and type, or d_y itself if it is not read later
+///   saved_before   the saved tensor of the layer before, of x's shape and type
+///   onto           another tensor of d_x's shape and type
 ///   uses_buffers   whether forward used the buffers
 template <std::size_t SavedCount, std::size_t ScratchCount, std::size_t ParameterCount = 1>
 struct BackwardCall {

@@ -493,7 +493,7 @@ class Inference {
           thread(of.one, [&](OneThread::Admission admission) { of.weights->refuse(who, admission); }),
           scope(std::as_const(of.walk.engine).scope()) {}
   };
-  /// The same, and nobody else is in an Inference with these weights.
+  /// Held by each member that changes weights: no other thread is in an Inference with these weights.
   struct Writing final : Entered {
     train::SharedWeights::Writing alone;
 
@@ -512,7 +512,7 @@ class Inference {
     train::upload(of.walk, View<Input>{of.resident.input}, std::span<const Input>(input)).wait();
     return walk_on<Rows>(of, tokens.size());
   }
-  /// The same for one token of a target, beside the source, if it is the first.
+  /// Decodes one token of a target; with the first token also the source.
   template <class Of>
   static std::vector<Output> read_target(Inside& of, std::int32_t token) {
     using Read = typename Of::template Walk<1>::X::Element;
