@@ -1,16 +1,16 @@
-# cmake -DROOT=<source folder> -P signposts.cmake: each policy's comment has a line that leads to its effect, Trainer's comment
-# leads to the loop and the step, and each file named in docs/architecture.md and docs/policies.md exists. rooms.cmake includes
-# this file.
+# cmake -DROOT=<source folder> -P signposts.cmake: each policy's comment has a line that leads to its effect, Trainer's
+# comment leads to the loop and the step, and each file named in docs/architecture.md and docs/policies.md exists.
+# rooms.cmake includes this file.
 #
 #   ///   effect    walk/repeat.hpp (segment, whole), walk/node.hpp (recomputes)
 #
-# A file must exist, and its code, comments not counted, must have every name in parentheses. One of the files of a policy must
-# name the policy, or its axis as a member of a configuration. docs/policies.md must have the same files and names.
+# A file must exist, and its code, comments not counted, must have every name in parentheses. One of the files of a policy
+# must name the policy, or its axis as a member of a configuration. docs/policies.md must have the same files and names.
 cmake_policy(VERSION 3.25)
 get_filename_component(ROOT "${ROOT}" ABSOLUTE)
 
-# Takes "file (name, name), file (name)" apart, and appends to `lost` what is wrong. Sets `quoted`, the entries as Markdown has
-# them, and `code`, of all files, without comments.
+# Takes "file (name, name), file (name)" apart, and appends mistakes to `lost`. Sets `quoted`, the entries in Markdown, and
+# `code`, the code of all files without comments.
 macro(follow owner post)
   string(REGEX REPLACE "[ \n]+" " " posted "${post}")
   string(REGEX MATCHALL "[a-z_/]+\\.[a-z]+ \\([^()]*\\)" entries "${posted}")
@@ -67,12 +67,13 @@ foreach(header IN LISTS headers)
     elseif(line MATCHES "^  using axis = regimen::axis::([a-z_]+)" AND NOT specialised)
       set(axis ${CMAKE_MATCH_1})
       math(EXPR policies "${policies} + 1")
-      if(NOT above MATCHES "(^|\n) +effect +([^\n]*(\n {10}[^\n]*)*)")
+      if(NOT above MATCHES "(^|\n) +effect +([^\n]*(\n          [^\n]*)*)")
         string(APPEND lost "  ${header}: the comment of ${name} has no line \"effect\"\n")
         continue()
       endif()
       follow("${header}, ${name}" "${CMAKE_MATCH_2}")
-      if(NOT code MATCHES "[^A-Za-z0-9_]${name}[^A-Za-z0-9_]" AND NOT code MATCHES "(Configuration|Chosen)::${axis}[^A-Za-z0-9_]")
+      if(NOT code MATCHES "[^A-Za-z0-9_]${name}[^A-Za-z0-9_]"
+          AND NOT code MATCHES "(Configuration|Chosen)::${axis}[^A-Za-z0-9_]")
         string(APPEND lost "  ${header}, ${name}: none of its files names ${name} or Configuration::${axis}\n")
       endif()
       foreach(entry IN LISTS quoted)

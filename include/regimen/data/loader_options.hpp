@@ -37,8 +37,8 @@ constexpr bool count_batch(std::size_t batch, std::size_t values, std::size_t by
 
 namespace data {
 
-/// Bytes of the batches that a Loader of such samples holds on its rank from its start, in its own memory. Loader::bytes()
-/// adds a few numbers for each batch and thread, and the batches of added automatic workers.
+/// Bytes of the batches that a Loader of such samples holds on its rank from its start, in its own memory.
+/// Loader::bytes() adds a few numbers for each batch and thread, and the batches of added automatic workers.
 ///
 ///   static_assert(data::staged_bytes<float, std::int32_t>(Train::sample_shape(), {.batch = 512}) < 1_GiB);
 ///

@@ -14,8 +14,8 @@ namespace regimen {
 ///   x, y (B,T,C), or any shape with C innermost   bias (C): zero
 ///
 /// Behind a TiedLinear: the bias of the logits.
-/// error    one rounding to the type of x. If it is the last layer, behind a TiedLinear, Precision<bf16, fp32> rounds the
-///          logits to bf16
+/// error    one rounding to the type of x. If it is the last layer, behind a TiedLinear, Precision<bf16, fp32> rounds
+///          the logits to bf16
 /// cost     in place; saves nothing
 struct AddBias final {
   static constexpr const char* name = "add_bias";

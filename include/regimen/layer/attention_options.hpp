@@ -67,8 +67,8 @@ struct QueryKeyNorm final {};
 struct Unscaled final {};
 
 /// Rotary frequencies for texts longer than in training, as in Llama 3.1. Pairs of fewer than LowFrequency turns within
-/// OriginalLength positions turn `Factor` times slower; pairs of more than HighFrequency turns keep their speed; others are
-/// between the two.
+/// OriginalLength positions turn `Factor` times slower; pairs of more than HighFrequency turns keep their speed; others
+/// are between the two.
 ///
 ///   Factor, LowFrequency, HighFrequency   Ratios above 0, LowFrequency below HighFrequency
 ///

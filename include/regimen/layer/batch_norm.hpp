@@ -10,8 +10,8 @@
 
 namespace regimen {
 
-/// The weight of a new batch in the running statistics, a Ratio above 0 and at most 1. (In Keras momentum is the weight of
-/// the old statistics.)
+/// The weight of a new batch in the running statistics, a Ratio above 0 and at most 1. (In Keras momentum is the weight
+/// of the old statistics.)
 template <class Value>
 struct Momentum final {};
 /// Each rank normalises each of its micro-batches by itself, if ranks or Accumulate<N> cut the batch.
@@ -164,37 +164,39 @@ struct BatchNorm final {
 /// positions. A short last batch of an epoch is normalised by its own samples.
 ///
 ///   x, y (B,H,W,C), (B,T,C) or (B,C)   weight (C) one   bias (C) zero   mean, rstd (C) at least fp32, saved
-///   running_mean (C) zero, running_var (C) one   state that does not train: evaluate, predict and Inference normalise by
-///       it. It has the type of the master weights, and these names in saved files. It moves once for every micro-batch
+///   running_mean (C) zero, running_var (C) one   state that does not train: evaluate, predict and Inference normalise
+///       by it. It has the type of the master weights, and these names in saved files. It moves once for every micro-batch
 ///       that trains, also under recomputation: running += momentum · (batch − running), with the batch's variance in
 ///       Bessel's form. A batch of one row does not move the variance; values that are not finite move neither.
 ///   options   Epsilon<Ratio<1, 100'000>>; Momentum<Ratio<1, 10>>; PerMicroBatch; OverRanks; AfterBias; in
 ///             any order
 ///
 /// PerMicroBatch       if Accumulate<N> or ranks cut the batch: normalises each piece by itself
-/// OverRanks           normalises the batch of all ranks: they compute what one rank with all samples would compute, except
-///                     the order of sums. A rank without samples adds nothing. All ranks have the same running statistics
+/// OverRanks           normalises the batch of all ranks: they compute what one rank with all samples would compute,
+///                     except the order of sums. A rank without samples adds nothing. All ranks have the same running
+///                     statistics
 /// both                normalises the micro-batches of all ranks together
 ///
-/// refuses   a Linear or a convolution with a bias directly before it, unless it has AfterBias. The two are neighbours also
-///           if the bias ends a Sequential, Checkpointed, As, Shared, Repeat or each branch of a Fork<Add, ...>, and if the
-///           BatchNorm begins one of these, or the next block of a Repeat. At the end of a Residual, whose sum has another
-///           term, a bias compiles, and has no effect either
+/// refuses   a Linear or a convolution with a bias directly before it, unless it has AfterBias. The two are neighbours
+///           also if the bias ends a Sequential, Checkpointed, As, Shared, Repeat or each branch of a Fork<Add, ...>,
+///           and if the BatchNorm begins one of these, or the next block of a Repeat. At the end of a Residual, whose
+///           sum has another term, a bias compiles, and has no effect either
 /// couples   the samples of a batch. If Accumulate<N> cuts the batch, only PerMicroBatch compiles; among ranks
-///           PerMicroBatch or OverRanks. A step of several ranks ends with the mean of their running statistics; each rank
-///           has the same weight, also one without samples, with its old statistics; with OverRanks the mean changes
-///           nothing. A step of SimulateWorld<N> ends with the mean of its N; it refuses OverRanks, since it computes the
-///           N one after the other
-/// frozen    Freeze<BatchNorm<>> and Frozen<BatchNorm<>> keep weight and bias; the layer still normalises by the batch, and
-///           moves the running statistics. In a Frozen<KeepStatistics, ...> it normalises by the running statistics, which
-///           stay: d_x = gain · rstd · d_y
+///           PerMicroBatch or OverRanks. A step of several ranks ends with the mean of their running statistics; each
+///           rank has the same weight, also one without samples, with its old statistics; with OverRanks the mean
+///           changes nothing. A step of SimulateWorld<N> ends with the mean of its N; it refuses OverRanks, since it
+///           computes the N one after the other
+/// frozen    Freeze<BatchNorm<>> and Frozen<BatchNorm<>> keep weight and bias; the layer still normalises by the batch,
+///           and moves the running statistics. In a Frozen<KeepStatistics, ...> it normalises by the running
+///           statistics, which stay: d_x = gain · rstd · d_y
 /// source    Ioffe, Szegedy 2015, algorithms 1 and 2; running statistics as in PyTorch
 /// error     of mean and variance: n + chunks roundings of an fp32 sum, n the rows of a chunk, rows / 128 or 8; and one
 ///           for each rank. Rows are counted in the type of statistics, in fp32 to 8 digits
 /// source    of OverRanks: Chan, Golub, LeVeque 1983, eq. 2.1, for means and squares, which avoids cancellation
 /// cost      x three times and y; saves x and 2·C statistics. OverRanks: x once more, forward and backward; each rank
-///           sends 2·C + 1 numbers to each other rank, forward and backward, and again if Checkpoint recomputes forward;
-///           it waits for the slowest rank. It sends none in evaluation, on one rank, and where no gradient leaves backward
+///           sends 2·C + 1 numbers to each other rank, forward and backward, and again if Checkpoint recomputes
+///           forward; it waits for the slowest rank. It sends none in evaluation, on one rank, and where no gradient
+///           leaves backward
 template <class... Options>
 using BatchNorm = boost::mp11::mp_apply<in_order::BatchNorm, typename detail::types_in_order<Options...>::type>;
 

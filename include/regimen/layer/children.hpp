@@ -1,5 +1,5 @@
-// regimen/layer/children.hpp — the children of a combinator, stated in one place for all code that recurses over the type
-// of a model.
+// regimen/layer/children.hpp — the children of a combinator, stated once for all code that recurses over the type of a
+// model.
 #pragma once
 
 #include <regimen/layer/model.hpp>
@@ -16,10 +16,10 @@ namespace regimen {
 ///   type             a list of the children
 ///   levels           1: the children are a separate list; 0: they are written out in the combinator's list
 ///   with<Others...>  the combinator with other children
-///   output<X, Outputs...>  for your own combinator with levels 1: its output for an input X, a Value, from the outputs of
-///                          its children
-///   in_sequence      optional: whether the first child reads the combinator's input, each other child the output of the
-///                    child before, and the combinator's output is the last child's
+///   output<X, Outputs...>  for your own combinator with levels 1: its output for an input X, a Value, from the outputs
+///                          of its children
+///   in_sequence      optional: whether the first child reads the combinator's input, each other child the output of
+///                    the child before, and the combinator's output is the last child's
 ///
 /// Your own combinator is a struct with a name, this specialisation, and a walker, walk::Node:
 ///

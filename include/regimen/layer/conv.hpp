@@ -18,8 +18,8 @@ struct WindowOption {
 };
 enum class DilationOption : std::size_t {};
 enum class GroupsOption : std::size_t {};
-/// The pixels that an output reads: Window<3, 5> has 3 lines of 5 pixels, Window<1, 3, 5> these of 1 frame. A single number
-/// is a square, or a cube.
+/// The pixels that an output reads: Window<3, 5> has 3 lines of 5 pixels, Window<1, 3, 5> these of 1 frame. A single
+/// number is a square, or a cube.
 template <std::size_t First, std::size_t Second = First, std::size_t... More>
 inline constexpr WindowOption Window{First, Second, sizeof...(More) == 0 ? 0 : ~std::size_t{0}};
 template <std::size_t Depth, std::size_t Height, std::size_t Width>
@@ -284,13 +284,14 @@ struct Conv2d final {
 /// Padding<1>, Dilation<2>, Groups<N> (depthwise with as many groups as channels), NoBias.
 /// error    sums in at least fp32; one rounding. The CPU computes windows of 3 x 3 with stride 1, without dilation and
 ///          groups, of 32 channels or more on both sides, with 4/9 of the multiplications (Lavin, Gray 2015, F(2x2,3x3)):
-///          the sum of the rounded terms is then up to 36 · max |x| · Σ |weights of an output|, and one number that is not
-///          finite spreads to all pixels of its tiles of 2 x 2
+///          the sum of the rounded terms is then up to 36 · max |x| · Σ |weights of an output|, and one number that is
+///          not finite spreads to all pixels of its tiles of 2 x 2
 /// refuses  a window that is larger than the padded image; groups that do not divide C and Channels
 /// cost     2·B·H'·W'·Channels·R·S·C/groups flops forward, twice that backward; saves x. A window of one pixel without
-///          stride, padding and groups is the product of Linear. For others the CPU gathers tiles of windows, multiplies
-///          them at once and stores none, 16-bit numbers as fp32; groups of few channels, except depthwise ones, leave
-///          most of its registers idle. A GPU runs plain loops without tensor cores, or cuDNN by Convolution<Cudnn>
+///          stride, padding and groups is the product of Linear. For others the CPU gathers tiles of windows,
+///          multiplies them at once and stores none, 16-bit numbers as fp32; groups of few channels, except depthwise
+///          ones, leave most of its registers idle. A GPU runs plain loops without tensor cores, or cuDNN by
+///          Convolution<Cudnn>
 template <std::size_t Channels, auto Window, auto... Options>
 using Conv2d =
     typename detail::values_in_order_if<in_order::Conv2d, detail::conv_options<Window, Options...>.are_sound(),

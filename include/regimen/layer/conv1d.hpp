@@ -9,7 +9,8 @@
 namespace regimen {
 
 enum class CausalPaddingOption { CausalPadding };
-/// Zeros before the first position, as many as a window reaches back, and none at the end: no position reads later ones.
+/// Zeros before the first position, as many as a window reaches back, and none at the end: no position reads later
+/// ones.
 inline constexpr CausalPaddingOption CausalPadding = CausalPaddingOption::CausalPadding;
 
 namespace detail {

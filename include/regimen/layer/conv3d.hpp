@@ -98,13 +98,13 @@ struct Conv3d final {
 ///                                            o's group
 ///   bias (Channels)                          zero
 ///
-/// Conv3d<64, 3> has a window of 3 x 3 x 3, Conv3d<64, Window<Q, R, S>> any other: Q frames of R lines of S pixels. It has
-/// the options of Conv2d, each for all three axes.
+/// Conv3d<64, 3> has a window of 3 x 3 x 3, Conv3d<64, Window<Q, R, S>> any other: Q frames of R lines of S pixels. It
+/// has the options of Conv2d, each for all three axes.
 /// error    sums in at least fp32; one rounding; the gradient of x is rounded once more if windows have several frames
 /// refuses  a window that is larger than the padded volume; groups that do not divide C and Channels
-/// cost     2·B·D'·H'·W'·Channels·Q·R·S·C/groups flops forward, twice that backward; saves x. Computed as Conv2d of images
-///          with Q·C channels: a copy has the frames of a window side by side, with D'/D·Q times the memory of x, in forward
-///          and in backward
+/// cost     2·B·D'·H'·W'·Channels·Q·R·S·C/groups flops forward, twice that backward; saves x. Computed as Conv2d of
+///          images with Q·C channels: a copy has the frames of a window side by side, with D'/D·Q times the memory of
+///          x, in forward and in backward
 template <std::size_t Channels, auto Window, auto... Options>
 using Conv3d =
     typename detail::values_in_order_if<in_order::Conv3d, detail::conv3d_options<Window, Options...>.are_sound(),

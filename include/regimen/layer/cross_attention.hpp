@@ -220,11 +220,12 @@ struct cross_attention_in_order<Name, HeadCount, Options...> {
 ///     WithoutScale           scores are q kᵀ
 ///     WithoutBias            no product has a bias
 ///
-/// Every position sees all S positions, or the positions before the end of the text by Within. The layer may stand wherever
-/// a Read<Name> may stand.
+/// Every position sees all S positions, or the positions before the end of the text by Within. The layer may stand
+/// wherever a Read<Name> may stand.
 ///
 /// refuses  the same as SelfAttention; options about positions (Causal, Rotary, Alibi); Attention<Cudnn>
-/// decodes  incrementally, if the encoder is a branch by itself (see generate): k and v of the encoder's text are the cache
+/// decodes  incrementally, if the encoder is a branch by itself (see generate): k and v of the encoder's text are the
+///          cache
 /// error    as SelfAttention
 /// source   Vaswani et al. 2017, section 3.2; in Attention<Tiled> as Dao et al. 2022, so (T,S) is not stored
 /// cost     saves q, k, v, the heads' output, and 2·B·H·T statistics, with QueryKeyNorm q and k twice, and statistics of

@@ -22,8 +22,8 @@ constexpr op::Drop drop_of(const auto& engine, LayerPath path) {
 ///
 ///   x, y any shape; Rate a Ratio in [0, 1), used to the nearest 1/65536
 ///
-/// keep is a pure function of (seed, step, layer, sample, element): backward and recomputation draw it again, so nothing is
-/// saved.
+/// keep is a pure function of (seed, step, layer, sample, element): backward and recomputation draw it again, so
+/// nothing is saved.
 /// source   Srivastava et al. 2014
 template <class Rate>
 struct Dropout final {

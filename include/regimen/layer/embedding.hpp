@@ -25,8 +25,8 @@ struct Vocabulary final {
 ///
 /// failure  a token outside the vocabulary is an Error when its batch is loaded; in a kernel it gives a row of NaN
 /// cost     saves the tokens; reads and writes one row per token; backward writes the whole table's gradient
-/// option   PaddedWith<token>: the row of this token begins at 0, and its lookups add no gradient, as with padding_idx in
-///          PyTorch. A TiedLinear still adds its gradient to this row
+/// option   PaddedWith<token>: the row of this token begins at 0, and its lookups add no gradient, as with padding_idx
+///          in PyTorch. A TiedLinear still adds its gradient to this row
 template <class Words, std::size_t Channels, class... End>
 struct Embedding final {
   static constexpr const char* name = "embedding";

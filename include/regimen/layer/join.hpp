@@ -42,8 +42,8 @@ struct Identity final {
 //     Output            a Value
 //     reads_values      whether backward reads them
 //     forward(engine, values, y)                  values: an array of their offsets; y is another tensor
-//     backward(engine, d_y, values, d_values)     writes each d_values[i] that is not absent; all are tensors other than
-//                                                 d_y and the values. The values are absent unless reads_values
+//     backward(engine, d_y, values, d_values)     writes each d_values[i] that is not absent; all are tensors other
+//                                                 than d_y and the values. The values are absent unless reads_values
 //   rules<Outputs...>   optional, a list of rules about the outputs, as of a layer (verdict/join_rules.hpp has ours)
 //   couples_positions   as of a layer: false if each row of y depends only on the same row of the values
 //
@@ -60,8 +60,8 @@ inline constexpr bool is_join = requires {
 
 }  // namespace detail
 
-/// y = a + b + ...                                    all of one shape; summed in S, rounded after each term; in place, or
-/// by the operation that computes a term
+/// y = a + b + ...                                    all of one shape; summed in S, rounded after each term.
+/// The sum is in place, or part of the operation that computes a term
 struct Add final {
   static constexpr const char* name = "add";
   static constexpr bool couples_positions = false;
@@ -75,8 +75,9 @@ struct Add final {
 
 /// y = a · b · ..., elementwise                       all of one shape; rounded after each factor; saves all factors
 ///
-/// A gate has two branches, one of them a Sequential that ends with an activation. Under Fusion<Fused> it is one operation,
-/// y = act(a) · b, rounded once (in fp32 and fp64 to the same bits). It saves a and b; backward computes act(a) again.
+/// A gate has two branches, one of them a Sequential that ends with an activation. Under Fusion<Fused> it is one
+/// operation, y = act(a) · b, rounded once (in fp32 and fp64 to the same bits). It saves a and b; backward computes
+/// act(a) again.
 ///   source   Dauphin et al. 2017; Shazeer 2020, "GLU Variants Improve Transformer", for SwiGLU and GeGLU
 struct Multiply final {
   static constexpr const char* name = "multiply";
@@ -197,8 +198,8 @@ struct ConcatAlong final {
   };
 };
 
-/// y = the last value. The others are not part of y: their gradients come only from layers that read their named values. For
-/// an encoder beside its decoder:
+/// y = the last value. The others are not part of y: their gradients come only from layers that read their named
+/// values. For an encoder beside its decoder:
 ///
 ///   Fork<Last, Sequential<Part<0>, ..., Keep<Encoded>>, Sequential<Part<1>, ..., CrossAttention<Encoded, Heads<8>>>>
 ///
@@ -242,8 +243,8 @@ struct LastOn final {
 ///
 ///   Model<..., Fork<Outputs, Linear<10>, Sequential<Linear<64>, Relu, Linear<1>>>>
 ///
-///   values of any shapes, in the type of final outputs, rounded to it once. predict gives all outputs of a sample, then all
-///   of the next: output i of sample s begins at s · output_size + the sizes of the outputs before i
+///   values of any shapes, in the type of final outputs, rounded to it once. predict gives all outputs of a sample,
+///   then all of the next: output i of sample s begins at s · output_size + the sizes of the outputs before i
 ///
 /// cost     a copy of each output, and of its gradient
 struct Outputs final {

@@ -61,8 +61,8 @@ struct InitialValue {
   enum class Kind { zero, one, normal, uniform, constant, by_fan_in, as_fill };
   Kind kind = Kind::zero;
   /// normal: the standard deviation; uniform: drawn from [-scale, scale]; constant: the value, under every Init<...>.
-  /// Only in Parameter::torch: by_fan_in, uniform in ±1/√n, with n inputs for each output of the matrix before it in the
-  /// layer; as_fill, the same as `fill`
+  /// Only in Parameter::torch: by_fan_in, uniform in ±1/√n, with n inputs for each output of the matrix before it in
+  /// the layer; as_fill, the same as `fill`
   double scale = 0;
 };
 
@@ -129,8 +129,8 @@ struct LayerDefaults {
   static constexpr bool sums_d_x = false;            // backward adds call.onto to d_x, where it is given
 };
 
-/// The offsets of a layer's parameters, or of their gradients, in the order of its declaration. Devices leave gaps between
-/// them, so only the offset of a single parameter converts to a number.
+/// The offsets of a layer's parameters, or of their gradients, in the order of its declaration. Devices leave gaps
+/// between them, so only the offset of a single parameter converts to a number.
 template <std::size_t Count>
 struct Offsets {
   std::size_t at[Count == 0 ? 1 : Count];

@@ -72,8 +72,8 @@ struct Sequential final {
   static constexpr const char* name = "sequential";
 };
 
-/// y = Join(branch(x), ...): every branch reads x, and the join makes one value of their outputs. A branch is a layer, or a
-/// Sequential; Identity is x itself.
+/// y = Join(branch(x), ...): every branch reads x, and the join makes one value of their outputs. A branch is a layer,
+/// or a Sequential; Identity is x itself.
 ///
 ///   Fork<Add, Linear<64>, Sequential<Linear<64>, Gelu, Linear<64>>>     a branch and a projection
 ///   Fork<Multiply, Sequential<Linear<64>, Silu>, Linear<64>>            a gate
@@ -91,9 +91,9 @@ struct Residual final {
   static constexpr const char* name = "residual";
 };
 
-/// Layers in sequence, with the names and the bits of Sequential<Layers...>. Under every Checkpoint backward computes them
-/// again from their input: only this input is saved, and, while their backward runs, their tensors. (No layer outside is
-/// fused with one inside.)
+/// Layers in sequence, with the names and the bits of Sequential<Layers...>. Under every Checkpoint backward computes
+/// them again from their input: only this input is saved, and, while their backward runs, their tensors. (No layer
+/// outside is fused with one inside.)
 ///
 ///   Residual<Checkpointed<LayerNorm, Linear<4096>, Gelu, Linear<1024>>>
 template <class... Layers>
@@ -104,21 +104,21 @@ struct Checkpointed final {
 /// In Frozen, before its layers: the layers normalise by their running statistics instead of the batch, and keep them.
 struct KeepStatistics final {};
 
-/// Layers in sequence that keep their weights. It freezes this place alone; the policy Freeze<Layers...> freezes all layers of
-/// these types. Names and bits are those of the layers written out in place of the Frozen, so a saved model loads with and
-/// without it.
+/// Layers in sequence that keep their weights. It freezes this place alone; the policy Freeze<Layers...> freezes all
+/// layers of these types. Names and bits are those of the layers written out in place of the Frozen, so a saved model
+/// loads with and without it.
 ///
 ///   Model<Input<Image<224, 224, 3>>, Frozen<KeepStatistics, EncoderOf<ResNet18<Image<224, 224, 3>>>>, Linear<5>>
 ///   Fork<Add, Frozen<Linear<64>>, Sequential<Linear<4, NoBias>, Linear<64, NoBias>>>                a low-rank adapter
 ///
-///   options   KeepStatistics. Without it the layers compute as in training: a BatchNorm normalises by the batch, and moves
-///             its running statistics. With it a BatchNorm normalises by its running statistics, and keeps them; it then
-///             couples no samples, and takes micro-batches of any size. (PyTorch: requires_grad = false, without and with
-///             eval().) Dropout drops in both cases
-///   cost      no gradients, no optimizer state; backward ends at the first layer that trains. If a layer before trains,
-///             backward passes through the frozen layers, and their saved tensors stay
-///   refuses   layers without weights; KeepStatistics without a layer with statistics; a table or a Shared with one frozen
-///             place and another that trains
+///   options   KeepStatistics. Without it the layers compute as in training: a BatchNorm normalises by the batch, and
+///             moves its running statistics. With it a BatchNorm normalises by its running statistics, and keeps them;
+///             it then couples no samples, and takes micro-batches of any size. (PyTorch: requires_grad = false,
+///             without and with eval().) Dropout drops in both cases
+///   cost      no gradients, no optimizer state; backward ends at the first layer that trains. If a layer before
+///             trains, backward passes through the frozen layers, and their saved tensors stay
+///   refuses   layers without weights; KeepStatistics without a layer with statistics; a table or a Shared with one
+///             frozen place and another that trains
 template <class... Layers>
 struct Frozen final {
   static constexpr const char* name = "frozen";
@@ -132,20 +132,20 @@ struct Repeat final {
   static constexpr const char* name = "repeat";
 };
 
-/// Layers with one set of weights in several places: all Shared<Name, Layers...> of a model have one set of parameters, one
-/// gradient, one update, and one place in files, under the name of the first. Name is a type of the program.
+/// Layers with one set of weights in several places: all Shared<Name, Layers...> of a model have one set of parameters,
+/// one gradient, one update, and one place in files, under the name of the first. Name is a type of the program.
 ///
 ///   struct Tower;
 ///   using Encode = Shared<Tower, Linear<64>, Relu, Linear<16>>;
 ///   Fork<ConcatAlong<0>, Sequential<SliceAlong<0, 0, 1>, Encode>, Sequential<SliceAlong<0, 1, 1>, Encode>>   Siamese
 ///   Repeat<12, Shared<Block, Residual<...>>>                                                                 ALBERT
 ///
-/// A Shared may stand anywhere, also in combinators and in another Shared. Inputs of different places may have different
-/// shapes, if the parameters are equal. Random numbers depend on the place. A BatchNorm moves its statistics once for each
-/// use. Init<Gpt2> counts a Residual inside once, and ignores those around.
+/// A Shared may stand anywhere, also in combinators and in another Shared. Inputs of different places may have
+/// different shapes, if the parameters are equal. Random numbers depend on the place. A BatchNorm moves its statistics
+/// once for each use. Init<Gpt2> counts a Residual inside once, and ignores those around.
 ///
-/// cost     each place saves the tensors of its own backward. With several ranks the set is a unit, like a tied table: it
-///          is gathered before forward and kept to the end of backward
+/// cost     each place saves the tensors of its own backward. With several ranks the set is a unit, like a tied table:
+///          it is gathered before forward and kept to the end of backward
 /// refuses  one name with two lists of layers, parameters that differ between places, an As<T, ...> around some places
 /// source   Bromley et al. 1993, "Signature verification using a Siamese time delay neural network"; Lan et al. 2020,
 ///          "ALBERT"

@@ -43,8 +43,8 @@ template <std::int32_t Token>
 inline constexpr std::int32_t padding_token<PaddedWith<Token>> = Token;
 }  // namespace detail
 
-/// y = x. Keeps the length of each text for every later Within<Name>: the number of tokens before the padding at its end, 1
-/// if all tokens are padding
+/// y = x. Keeps the length of each text for every later Within<Name>: the number of tokens before the padding at its
+/// end, 1 if all tokens are padding
 ///
 ///   struct SourceLength : NamedLength<48> {};
 ///   Sequential<Part<0>, KeepLength<SourceLength, PaddedWith<0>>, Embedding<...>, ...>
@@ -53,8 +53,8 @@ inline constexpr std::int32_t padding_token<PaddedWith<Token>> = Token;
 ///   x, y (B,T) tokens; exact. It stands in no Repeat. Padding between two other tokens counts as part of the text. A
 ///   Within<Name> needs one key for each of the T positions: no layer before it may change their number
 ///
-/// refuses  texts with another number of positions than Name has; Within<Name> with another number of keys; a token outside
-///          the vocabulary; two padding tokens for one text (the model's input, or a Part of it)
+/// refuses  texts with another number of positions than Name has; Within<Name> with another number of keys; a token
+///          outside the vocabulary; two padding tokens for one text (the model's input, or a Part of it)
 /// cost     a number per sample, from the beginning of forward to the end of backward
 template <class Name, class End>
 struct KeepLength final {
@@ -86,8 +86,8 @@ struct KeepLength final {
   };
 };
 
-/// An option of SelfAttention and CrossAttention: the positions of a sample see only the keys before the end of its text. Name
-/// is the name of the KeepLength of the text with the keys.
+/// An option of SelfAttention and CrossAttention: the positions of a sample see only the keys before the end of its
+/// text. Name is the name of the KeepLength of the text with the keys.
 template <class Name>
 struct Within final {};
 

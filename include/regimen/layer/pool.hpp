@@ -121,8 +121,8 @@ struct MaxPool final {
 ///   the window is NaN. The gradient goes to the first of several equal maxima
 ///
 /// MaxPool<2> cuts the image into squares. Options, in any order, each once: Stride<N> (otherwise Size), Padding<N>.
-/// refuses  without options, extents that Size does not divide; padding of Size or more; a window larger than the padded
-///          image
+/// refuses  without options, extents that Size does not divide; padding of Size or more; a window larger than the
+///          padded image
 /// cost     saves x. With options, backward searches the maximum of a window again for each of its pixels
 template <std::size_t Size, auto... Options>
 using MaxPool =
@@ -197,10 +197,11 @@ using AveragePool = typename detail::pool_in_order<in_order::AveragePool, detail
 struct Bilinear final {};
 
 /// Upsample<N>             y[b,i,j,c] = x[b, i / N, j / N, c]: the nearest pixel
-/// Upsample<N, Bilinear>   y[b,i,j,c] = x at line (i + 1/2) / N − 1/2, column (j + 1/2) / N − 1/2, interpolated from the four
-///                         pixels around; outside of the outer pixels their values (PyTorch's align_corners=False)
+/// Upsample<N, Bilinear>   y[b,i,j,c] = x at line (i + 1/2) / N − 1/2, column (j + 1/2) / N − 1/2, interpolated from
+///                         the four pixels around; outside of the outer pixels their values (PyTorch's
+///                         align_corners=False)
 ///
-///   x (B,H,W,C)   y (B,H·N,W·N,C)   the nearest pixel is exact; Bilinear and gradients sum in at least fp32, one rounding
+///   x (B,H,W,C)   y (B,H·N,W·N,C)   the nearest pixel is exact; others, and gradients: sums in at least fp32, one rounding
 ///
 /// cost     saves nothing
 template <std::size_t Size, class... Mode>

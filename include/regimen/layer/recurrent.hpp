@@ -280,8 +280,9 @@ inline constexpr bool only_no_bias<NoBias> = true;
 ///   i, f, g, o (B,T,4·Width)      the compute type; c (B,T,Width) at least fp32; both saved
 ///   options                       NoBias: Lstm<Width, NoBias>
 ///
-/// error    W_ih x is rounded to the compute type; W_hh h, the sum s, the gates and c are at least fp32. h is rounded once,
-///          before the product of the next position, c never; the gates are rounded once, for backward; gradients of s once
+/// error    W_ih x is rounded to the compute type; W_hh h, the sum s, the gates and c are at least fp32. h is rounded
+///          once, before the product of the next position, c never; the gates are rounded once, for backward; gradients
+///          of s once
 /// cost     2·B·T·4·Width·(C + Width) flops forward, twice that backward: one product of all positions, then for each
 ///          position one of (B,Width) by (Width,4·Width) and one elementwise operation, in order. Saves x, y and
 ///          B·T·(16·Width + 4·Width) bytes in fp32, B·T·(8·Width + 4·Width) in bf16. Selective<...> cannot name it
@@ -307,9 +308,9 @@ struct Lstm final {
 ///   r, z, n (B,T,3·Width), k² (B,T,Width)   the compute type, saved
 ///   options                       NoBias: Gru<Width, NoBias>
 ///
-/// error    W_ih x is rounded to the compute type; W_hh h, the sums, the gates and the state h are at least fp32. The product
-///          of the next position reads h rounded once; the gates are rounded once, for backward, which reads h from y;
-///          gradients of sums once
+/// error    W_ih x is rounded to the compute type; W_hh h, the sums, the gates and the state h are at least fp32. The
+///          product of the next position reads h rounded once; the gates are rounded once, for backward, which reads h
+///          from y; gradients of sums once
 /// cost     as Lstm, with 3·Width in place of 4·Width; saves x, y and B·T·16·Width bytes in fp32, half in bf16.
 ///          Selective<...> cannot name it
 /// refuses  as Lstm

@@ -101,7 +101,8 @@ struct self_attention_in_order<HeadCount, Options...> {
 ///   qkv.weight ((H+2K)D,C), qkv.bias ((H+2K)D)   projection.weight (C,HD), projection.bias (C)
 ///   options, in any order:
 ///     Causal                 a position does not attend to later ones
-///     SlidingWindow<N>       with Causal: position t attends to t − N + 1, ..., t; Attention<Tiled> skips tiles outside
+///     SlidingWindow<N>       with Causal: position t attends to t − N + 1, ..., t; Attention<Tiled> skips tiles
+///                            outside
 ///     Within<Name>           without Causal: no position attends to the padding at the end of a text; see KeepLength
 ///     Dropout<Ratio<...>>    on the probabilities
 ///     KeyHeads<K>            H / K neighbouring heads share keys and values
@@ -115,12 +116,13 @@ struct self_attention_in_order<HeadCount, Options...> {
 ///     WithoutProjectionBias  the second product has no bias
 ///
 /// refuses  heads that do not divide C, without HeadWidth; key heads that do not divide heads; Rotary with an odd D;
-///          SlidingWindow without Causal; SlidingWindow, Within, Alibi and RelativeBias in Attention<Cudnn>; fewer key heads
-///          than heads in Attention<Composed> and Attention<Cudnn>, so also in the default of a GPU
-/// error    of a score: (D + 2) u · Σ |q k| / √D, u half an ulp of 1; of a probability: a factor of e to this power. Backward
-///          has the bits of forward's probabilities, or in Attention<Composed> equally exact ones: gradients are as exact as
-///          with saved probabilities, for scores of any size. In Attention<Tiled>, if a query sees more than a tile (64 keys
-///          on Cpu, 32 in fp64, 128 on a GPU), Σ p d_p is computed from the stored y. Attention<Cudnn> has its own
+///          SlidingWindow without Causal; SlidingWindow, Within, Alibi and RelativeBias in Attention<Cudnn>; fewer key
+///          heads than heads in Attention<Composed> and Attention<Cudnn>, so also in the default of a GPU
+/// error    of a score: (D + 2) u · Σ |q k| / √D, u half an ulp of 1; of a probability: a factor of e to this power.
+///          Backward has the bits of forward's probabilities, or in Attention<Composed> equally exact ones: gradients
+///          are as exact as with saved probabilities, for scores of any size. In Attention<Tiled>, if a query sees more
+///          than a tile (64 keys on Cpu, 32 in fp64, 128 on a GPU), Σ p d_p is computed from the stored y.
+///          Attention<Cudnn> has its own
 /// source   Vaswani et al. 2017, section 3.2; Attention<Tiled>: Dao et al. 2022, which does not store (T,T)
 /// cost     saves q, k, v, the heads' output, and 2·B·H·T statistics; with QueryKeyNorm q, k, v twice, and statistics of
 ///          each; with Alibi and RelativeBias some H·T numbers while it runs; RelativeBias B·H·T more in backward, and

@@ -10,8 +10,8 @@ namespace regimen {
 ///   x, y (B,H,W,C), (B,T,C) or (B,C)   saves y. Selective<...> cannot name it
 ///
 /// Put no Softmax at the end of a model for a cross-entropy: the loss takes logits, and refuses a Softmax.
-/// error    each row is first reduced by its maximum, against overflow; exp, a sum over C in at least fp32, one division,
-///          one rounding
+/// error    each row is first reduced by its maximum, against overflow; exp, a sum over C in at least fp32, one
+///          division, one rounding
 /// cost     saves y
 struct Softmax final {
   static constexpr const char* name = "softmax";

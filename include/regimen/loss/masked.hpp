@@ -7,8 +7,8 @@
 
 namespace regimen {
 
-/// A loss of numbers that leaves out targets of NaN: they add nothing to loss, count and gradient, for any output, also NaN.
-/// As ignore_index marks an absent target of CrossEntropy, no_target<float> marks one of
+/// A loss of numbers that leaves out targets of NaN: they add nothing to loss, count and gradient, for any output, also
+/// NaN. As ignore_index marks an absent target of CrossEntropy, no_target<float> marks one of
 ///
 ///   Masked<MeanSquaredError>, Masked<Huber<Ratio<1, 2>>>, Masked<BinaryCrossEntropy>     element by element
 ///   Masked<SoftCrossEntropy>                                                            rows whose first target is NaN
@@ -20,8 +20,8 @@ namespace regimen {
 ///
 ///   a loss of your own   has `using masked = ...`, the loss that leaves these targets out
 ///
-/// cost     an absent row of SoftCrossEntropy, like an ignored row of CrossEntropy, only writes zeros, which costs less than
-///          gathering the other rows
+/// cost     an absent row of SoftCrossEntropy, like an ignored row of CrossEntropy, only writes zeros, which costs less
+///          than gathering the other rows
 /// refuses  a loss without such a form: CrossEntropy, SmoothedCrossEntropy and NtXent leave out ignore_index by themselves
 template <class Function>
 struct Masked final {  // that has no such form: rule masked_takes_loss

@@ -22,9 +22,9 @@ namespace regimen {
 ///   target (B) int32: 0, or ignore_index, which leaves the sample out, also as a negative
 ///   Temperature: a Ratio above 0
 ///
-/// Every rank gathers the embeddings of all ranks: N ranks compute the loss of one rank with N times the batch. Missing rows
-/// of a short batch are not negatives. In evaluation `accuracy` is the share of embeddings that are more similar to their
-/// other view than to all others.
+/// Every rank gathers the embeddings of all ranks: N ranks compute the loss of one rank with N times the batch. Missing
+/// rows of a short batch are not negatives. In evaluation `accuracy` is the share of embeddings that are more similar
+/// to their other view than to all others.
 ///
 /// cost     products of all pairs, once in forward and once in backward; memory for the embeddings of all ranks
 /// wire     2 B (C + 1) elements, then 4 B, to each other rank

@@ -23,19 +23,20 @@ namespace regimen {
 ///
 ///   sample.target[0].get<0>()   the targets of the loss          sample.target[0].get<1>()   their weights, fp32
 ///
-/// With all weights 1 it has the bits of the loss without weights. The mean is over the whole global batch: micro-batches and
-/// ranks may have different weights. Summed<SampleWeighted<...>> is Σ w · loss. A weight of 0 leaves the target out, for any
-/// output, as ignore_index and no_target do; if all weights are 0, there is no step. The accuracy is the correct share of
-/// Σ |w|. For weights of classes give each sample the weight of its class: data::ClassWeights does. CrossEntropy is then
-/// PyTorch's CrossEntropyLoss(weight=...), except with smoothing: PyTorch weights the smoothed part by class.
+/// With all weights 1 it has the bits of the loss without weights. The mean is over the whole global batch:
+/// micro-batches and ranks may have different weights. Summed<SampleWeighted<...>> is Σ w · loss. A weight of 0 leaves
+/// the target out, for any output, as ignore_index and no_target do; if all weights are 0, there is no step. The
+/// accuracy is the correct share of Σ |w|. For weights of classes give each sample the weight of its class:
+/// data::ClassWeights does. CrossEntropy is then PyTorch's CrossEntropyLoss(weight=...), except with smoothing: PyTorch
+/// weights the smoothed part by class.
 ///
-/// A weight below 0 reverses the gradient of its target: with advantages as weights this is a policy gradient. The divisor is
-/// Σ |w|, not Σ w, which may be 0 or below. For a mean over N targets divide the weights by N yourself:
+/// A weight below 0 reverses the gradient of its target: with advantages as weights this is a policy gradient. The
+/// divisor is Σ |w|, not Σ w, which may be 0 or below. For a mean over N targets divide the weights by N yourself:
 ///
 ///   Loss<Summed<SampleWeighted<CrossEntropy>>>     weights A / N: the mean of −A log p, as of (A * -log_p).mean()
 ///
-///   a loss of your own   has `takes_weights = true`; run, and count_correct if it has one, then take a last View<float>:
-///                        rows<Output> weights for each sample, or absent
+///   a loss of your own   has `takes_weights = true`; run, and count_correct if it has one, then take a last
+///                        View<float>: rows<Output> weights for each sample, or absent
 ///
 /// memory   a copy of a micro-batch's targets and weights
 /// refuses  a loss that takes no weights; a place in SumOf, which has Weighted, and divides by samples

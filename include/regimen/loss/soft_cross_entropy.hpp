@@ -48,8 +48,8 @@ struct SoftCrossEntropyOf {
 ///
 ///   x (B,...,V) the model's output, at least fp32; overwritten by its gradient, never stored twice
 ///   target: the shape and type of x, a distribution over V classes for each row of x. A row need not sum to 1: the
-///   gradient is (Σ_v target_v) · softmax(x) − target. A target of 0 adds 0, also for a logit of −∞. A row of zeros adds
-///   nothing to loss and gradient; it counts as a row
+///   gradient is (Σ_v target_v) · softmax(x) − target. A target of 0 adds 0, also for a logit of −∞. A row of zeros
+///   adds nothing to loss and gradient; it counts as a row
 ///
 /// refuses  an output of one column; Softmax, Sigmoid or Relu as the last layer
 /// source   Zhang et al. 2018, "mixup: Beyond Empirical Risk Minimization"; Hinton et al. 2015, for distillation

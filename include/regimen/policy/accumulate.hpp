@@ -21,9 +21,10 @@ struct ReduceEach final {
 /// Decides how many micro-batches an optimizer step has. A step divides the sum of the losses by the number of valid
 /// targets once, so every valid target has the same weight, even if micro-batches have unequal numbers of them.
 ///
-///   epochs    a step at the end of an epoch continues with micro-batches of the next epoch; only the last step of a run may
-///             have fewer than N. E epochs of S samples are ⌈E · ⌈S / (B · R)⌉ / N⌉ steps, with Batch<B> and R ranks (with
-///             Remainder::Drop round down, twice). Give a Schedule for E epochs this number; E · ⌈S / (B · R · N)⌉ is another
+///   epochs    a step at the end of an epoch continues with micro-batches of the next epoch; only the last step of a
+///             run may have fewer than N. E epochs of S samples are ⌈E · ⌈S / (B · R)⌉ / N⌉ steps, with Batch<B> and R
+///             ranks (with Remainder::Drop round down, twice). Give a Schedule for E epochs this number; E · ⌈S / (B ·
+///             R · N)⌉ is another
 ///   choices   Accumulate<N> with N ≥ 1; among ranks Accumulate<N, ReduceOnce>, Accumulate<N, ReduceEach>;
 ///             SimulateWorld<N>
 ///   default   Accumulate<1>; ReduceOnce under Replicated and ZeRO1, ReduceEach under ZeRO2 and ZeRO3
@@ -46,8 +47,8 @@ struct Accumulate final {
 /// Makes the update of N ranks on one rank: each micro-batch has the samples and random numbers of one rank under
 /// Shard<Replicated>; the update differs only in the order of the sums. Use it to try the batch of a large run on one
 /// rank. One difference: if an epoch is not a whole number of steps, N ranks end it with a shorter step; SimulateWorld
-/// fills this step from the next epoch. BatchNorm: each micro-batch moves the running statistics from their values at the
-/// start of the step, and the step ends with the mean of the results, as on N ranks.
+/// fills this step from the next epoch. BatchNorm: each micro-batch moves the running statistics from their values at
+/// the start of the step, and the step ends with the mean of the results, as on N ranks.
 ///
 /// cost    as Accumulate<N>; a model with running statistics needs three times their memory
 /// effect  program/recipe.hpp (simulates_ranks), program/step.hpp (simulates)

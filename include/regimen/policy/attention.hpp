@@ -21,8 +21,8 @@ struct Tiled final {
 
 /// Two products of the library, with a kernel for the softmax between them. The kernel hides keys outside a window or
 /// behind the end of a text, and adds biases of distances; the products compute hidden scores, too. A piece has as many
-/// heads as fit `score_bytes` of scores and weights, at least one. Your own form with another `score_bytes` is composed,
-/// too.
+/// heads as fit `score_bytes` of scores and weights, at least one. Your own form with another `score_bytes` is
+/// composed, too.
 struct Composed final {
   using option_of = regimen::axis::attention;
   static constexpr std::size_t score_bytes = 256_MiB;
@@ -33,29 +33,29 @@ struct Composed final {
 /// program repeats its bits; it drops other weights than the other forms, and other weights again with another batch,
 /// accumulation or number of ranks.
 ///
-/// error   cuDNN keeps one fp32 number a row, log Σ exp. This number is as large as the largest score s, so half its ulp is
-///         up to |s| · 2^-24; the score itself was rounded as coarsely. Their difference makes a probability of backward
-///         wrong by a factor of up to e^(|s| · 2^-23): a rounding of fp16 (2^-11) at |s| = 4096, of bf16 (2^-8) at 32768,
-///         13 % at 1e6, no correct digit from 6e6 on. Forward and the other forms have no such error
+/// error   cuDNN keeps one fp32 number a row, log Σ exp. This number is as large as the largest score s, so half its
+///         ulp is up to |s| · 2^-24; the score itself was rounded as coarsely. Their difference makes a probability of
+///         backward wrong by a factor of up to e^(|s| · 2^-23): a rounding of fp16 (2^-11) at |s| = 4096, of bf16
+///         (2^-8) at 32768, 13 % at 1e6, no correct digit from 6e6 on. Forward and the other forms have no such error
 struct Cudnn final {
   using option_of = regimen::axis::attention;
   static constexpr std::size_t channels_multiple = 8, most_channels = 256;
 };
 
 /// Decides the form in which a device computes the attention of SelfAttention. All forms compute the same function with
-/// different roundings, and each repeats its bits. All but Cudnn draw the same random numbers. The policy has no effect on
-/// a model without attention.
+/// different roundings, and each repeats its bits. All but Cudnn draw the same random numbers. The policy has no effect
+/// on a model without attention.
 ///
 ///   choices   Attention<Tiled>, Attention<Composed>, Attention<Cudnn>
-///   default   Attention<>. On the CPU: Tiled. On GPUs: Cudnn, if it takes the operation, no weights are dropped, and the
-///             program is compiled with cuDNN; else Composed
-///   refuses   a form that the device lacks; Cudnn for an operation that it does not take, or in a program compiled without
-///             cuDNN
-///   cost      Composed stores and rereads scores and weights, one piece of the heads at a time; the plan has their bytes.
-///             Its products run on tensor cores; Tiled uses none. In Composed a key or value that is not finite reaches
-///             every query of its head: a weight of zero does not hide it. Cudnn compiles its kernels when a Trainer is
-///             constructed, one second for each; its backward pass has a scratch of T^2 numbers of 16 bits for each head
-///             and sample
+///   default   Attention<>. On the CPU: Tiled. On GPUs: Cudnn, if it takes the operation, no weights are dropped, and
+///             the program is compiled with cuDNN; else Composed
+///   refuses   a form that the device lacks; Cudnn for an operation that it does not take, or in a program compiled
+///             without cuDNN
+///   cost      Composed stores and rereads scores and weights, one piece of the heads at a time; the plan has their
+///             bytes. Its products run on tensor cores; Tiled uses none. In Composed a key or value that is not finite
+///             reaches every query of its head: a weight of zero does not hide it. Cudnn compiles its kernels when a
+///             Trainer is constructed, one second for each; its backward pass has a scratch of T^2 numbers of 16 bits
+///             for each head and sample
 ///   effect    engine/plan/devices.hpp (attention), engine/cuda/traits.hpp (composes_attention, fuses_attention),
 ///             engine/cuda/engine.hpp (attend)
 ///

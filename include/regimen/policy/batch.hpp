@@ -11,8 +11,8 @@ namespace regimen {
 /// In place of a number of samples: the largest batch that fits the target.
 enum BatchSize { Largest };
 
-/// Decides how many samples a micro-batch has: one forward and backward pass on one rank. An optimizer step has N samples
-/// for each micro-batch of each rank. The last batch of an epoch may be smaller.
+/// Decides how many samples a micro-batch has: one forward and backward pass on one rank. An optimizer step has N
+/// samples for each micro-batch of each rank. The last batch of an epoch may be smaller.
 ///
 ///   choices   Batch<N> with N ≥ 1; Batch<Largest>: the compiler searches for it with the memory plan
 ///   default   Batch<32>

@@ -24,8 +24,8 @@ struct Checkpoint;
 
 /// The last K blocks of each Repeat keep their tensors, or follow the schedules given here; the other schedules of the
 /// Checkpoint apply to the blocks before: `Checkpoint<Every<2>, KeepLast<8>>`,
-/// `Checkpoint<Every<2>, KeepLast<8, Every<1>, Selective<Gelu>>>`. Backward frees the tensors of the last blocks before it
-/// recomputes the others. In a Repeat of K blocks or fewer all blocks are last ones.
+/// `Checkpoint<Every<2>, KeepLast<8, Every<1>, Selective<Gelu>>>`. Backward frees the tensors of the last blocks before
+/// it recomputes the others. In a Repeat of K blocks or fewer all blocks are last ones.
 template <std::size_t K, class... Schedules>
 struct KeepLast final {
   using option_of = regimen::axis::checkpoint;
@@ -46,8 +46,9 @@ struct Selective final {
 /// Recomputes the outputs of all layers of the model for which Predicate is true.
 ///
 ///   layers    the predicate sees each layer of the model, also inside blocks, branches and composites (Sequential, As,
-///             SelfAttention). It does not see blocks and composites themselves: write Every<1> to recompute blocks, and
-///             Checkpointed<Layers...>, inside the model, to recompute any part. (WrapIf<Predicate> does see blocks)
+///             SelfAttention). It does not see blocks and composites themselves: write Every<1> to recompute blocks,
+///             and Checkpointed<Layers...>, inside the model, to recompute any part. (WrapIf<Predicate> does see
+///             blocks)
 ///   by type   Predicate<Layer>::value is true: `If<is_activation>`
 ///   by cost   Predicate<Layer>::holds(flops, bytes) is true at every place of Layer in the model:
 ///             `If<FlopsPerByteBelow<8>::of>`. The predicate does not see layers that cannot be recomputed
@@ -63,8 +64,8 @@ struct If final {
   static constexpr bool recomputes = Predicate<Layer>::value;
 };
 
-/// A predicate for If: layers whose forward takes fewer than Number floating-point operations for each byte of output, which
-/// are cheap to compute again and large to keep: `Checkpoint<If<FlopsPerByteBelow<8>::of>>`.
+/// A predicate for If: layers whose forward takes fewer than Number floating-point operations for each byte of output,
+/// which are cheap to compute again and large to keep: `Checkpoint<If<FlopsPerByteBelow<8>::of>>`.
 ///
 ///   flops / bytes < Number   flops and bytes as If defines them
 ///
@@ -81,14 +82,15 @@ struct FlopsPerByteBelow final {
 /// Copies the saved tensors of the blocks of a Repeat to pinned memory of the host, and back before their backward.
 /// Backward recomputes nothing. For a device with a memory of its own.
 ///
-///   when      the device copies the tensors of a block out while the next block computes, and back while the backward of
-///             the block after it computes. The last two blocks stay on the device. The device waits if the link is slower
-///             than a block
-///   memory    of the device: the saved tensors and inputs of two blocks, instead of all; of the host: the saved tensors of
-///             all blocks but two. The plan has both (MemoryPlan::peak, MemoryPlan::host), the bytes that cross the link
-///             (to_host, from_host), and their part of a step's time (seconds, if the Target states a link)
-///   blocks    of each Repeat of three or more blocks that trains. A Repeat inside a block moves with the block; a Repeat
-///             inside Checkpointed<...> stays
+///   when      the device copies the tensors of a block out while the next block computes, and back while the backward
+///             of the block after it computes. The last two blocks stay on the device. The device waits if the link is
+///             slower than a block
+///   memory    of the device: the saved tensors and inputs of two blocks, instead of all; of the host: the saved
+///             tensors of all blocks but two. The plan has both (MemoryPlan::peak, MemoryPlan::host), the bytes that
+///             cross the link (to_host, from_host), and their part of a step's time (seconds, if the Target states a
+///             link)
+///   blocks    of each Repeat of three or more blocks that trains. A Repeat inside a block moves with the block; a
+///             Repeat inside Checkpointed<...> stays
 ///   cost      beside the link: the device copies the saved tensors of a block once in forward, and once in backward
 struct Offload final {
   using option_of = regimen::axis::checkpoint;
@@ -100,15 +102,15 @@ struct Offload final {
 /// Chooses the schedule of least recomputation whose plan fits into Bytes: `Budget<80_GiB>`. The compiler searches;
 /// `Trainer::Schedule` is the Checkpoint<...> that it chose.
 ///
-///   space     schedules for all blocks: Every<N> or none, with N = 1, 2, 3, 4, 6, 8, 12, ..., up to the first N that is at
-///             least the square root of the model's depth; each with Selective<...> of any of five layers: those with the
-///             largest outputs that can be recomputed. And mixtures of two schedules, by KeepLast<K, ...>, for every K;
-///             the header of program/budget.hpp has the limits
-///   chosen    the schedule of fewest floating-point operations whose plan fits; of equal ones the one of least memory. If
-///             24 plans in a row do not fit: the schedule of least memory. With this one exception a smaller budget never
-///             yields a larger peak. For GPT-2 of 48 blocks the recomputation is at most 1.07 times that of a dynamic
-///             program over blocks, except at budgets that need almost none. The bounds take a combinator of your own for
-///             a sum of its children
+///   space     schedules for all blocks: Every<N> or none, with N = 1, 2, 3, 4, 6, 8, 12, ..., up to the first N that
+///             is at least the square root of the model's depth; each with Selective<...> of any of five layers: those
+///             with the largest outputs that can be recomputed. And mixtures of two schedules, by KeepLast<K, ...>, for
+///             every K; the header of program/budget.hpp has the limits
+///   chosen    the schedule of fewest floating-point operations whose plan fits; of equal ones the one of least memory.
+///             If 24 plans in a row do not fit: the schedule of least memory. With this one exception a smaller budget
+///             never yields a larger peak. For GPT-2 of 48 blocks the recomputation is at most 1.07 times that of a
+///             dynamic program over blocks, except at budgets that need almost none. The bounds take a combinator of
+///             your own for a sum of its children
 ///   refuses   a budget below the least peak of all schedules (the error states this peak); Batch<Largest>
 ///   source    the bounds by which the compiler ranks schedules: program/outline.hpp; the search: program/budget.hpp
 template <std::size_t Bytes>
@@ -137,26 +139,25 @@ struct last_of<KeepLast<K>, Others...> : last_of<> {};
 
 }  // namespace detail
 
-/// Decides which tensors are saved for backward and which are recomputed (activation checkpointing). Results have the same
-/// bits under every choice: recomputation has no side effects, and random numbers depend on their position alone.
+/// Decides which tensors are saved for backward and which are recomputed (activation checkpointing). Results have the
+/// same bits under every choice: recomputation has no side effects, and random numbers depend on their position alone.
 ///
 ///   choices   Checkpoint<None>, Checkpoint<Every<N>>, Checkpoint<Selective<Layers...>>, Checkpoint<If<Predicate>>;
-///             Checkpoint<Every<N>, Selective<Layers...>>, Checkpoint<Every<N>, If<Predicate>>: a recomputed segment does
-///             not keep the outputs of these layers, and recomputes them once more;
-///             any of these with KeepLast<K> or KeepLast<K, Schedules...>: the last K blocks keep all tensors, or follow
-///             these schedules;
-///             Checkpoint<Budget<Bytes>>: the compiler chooses the schedule;
-///             Checkpoint<Offload>: blocks go to the host's memory; with Selective<...> or If<Predicate> the outputs of
-///             these layers are recomputed instead
+///             Checkpoint<Every<N>, Selective<Layers...>>, Checkpoint<Every<N>, If<Predicate>>: a recomputed segment
+///             does not keep the outputs of these layers, and recomputes them once more; any of these with KeepLast<K>
+///             or KeepLast<K, Schedules...>: the last K blocks keep all tensors, or follow these schedules;
+///             Checkpoint<Budget<Bytes>>: the compiler chooses the schedule; Checkpoint<Offload>: blocks go to the
+///             host's memory; with Selective<...> or If<Predicate> the outputs of these layers are recomputed instead
 ///   default   Checkpoint<None>
-///   refuses   Every<0>; an N above the depth of the model; a K of 0, or not below the depth; Selective<>; layers that the
-///             model does not have; a predicate that chooses no layer; schedules that contradict each other; a Budget that
-///             no schedule fits; Offload on the CPU, whose memory is the host's; Offload for a model without a Repeat of
-///             three blocks that trains
+///   refuses   Every<0>; an N above the depth of the model; a K of 0, or not below the depth; Selective<>; layers that
+///             the model does not have; a predicate that chooses no layer; schedules that contradict each other; a
+///             Budget that no schedule fits; Offload on the CPU, whose memory is the host's; Offload for a model
+///             without a Repeat of three blocks that trains
 ///   cost      Every<N>: one more forward pass; saves depth / N inputs, and the tensors of one segment at a time.
 ///             KeepLast<K>: saves the tensors of K blocks instead of recomputing them.
 ///             Selective: one more forward of the named layers; saves their inputs in place of their outputs
-///   effect    walk/repeat.hpp (segment, whole, offloads), walk/node.hpp (recomputes), program/budget.hpp (BudgetChoice)
+///   effect    walk/repeat.hpp (segment, whole, offloads), walk/node.hpp (recomputes),
+///             program/budget.hpp (BudgetChoice)
 ///
 ///   segment                blocks from one saved input to the next; 0: blocks are not recomputed
 ///   whole, Last            the K of KeepLast, and the Checkpoint<...> of the last K blocks

@@ -17,8 +17,8 @@ struct Profile final {
   using option_of = regimen::axis::debug;
 };
 
-/// Waits for each operation and each copy of a device that works late. An error of the device then names the operation and
-/// the layer, or the copy; without Synchronous it appears at a later wait, and names none.
+/// Waits for each operation and each copy of a device that works late. An error of the device then names the operation
+/// and the layer, or the copy; without Synchronous it appears at a later wait, and names none.
 struct Synchronous final {
   using option_of = regimen::axis::debug;
 };

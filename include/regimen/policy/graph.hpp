@@ -14,14 +14,14 @@ struct Off final {
   using option_of = regimen::axis::graph;
 };
 
-/// Decides whether a device that has graphs captures a step once, and then launches this graph. Both choices give the same
-/// bits.
+/// Decides whether a device that has graphs captures a step once, and then launches this graph. Both choices give the
+/// same bits.
 ///
 ///   choices   Graph<On>, Graph<Off>
 ///   default   Graph<On>
 ///   refuses   Off on a device without graphs: Device<Cpu>
-///   cost      Off: the host launches every kernel, some microseconds each. For debugging, and for profilers that do not
-///             show the kernels of a graph
+///   cost      Off: the host launches every kernel, some microseconds each. For debugging, and for profilers that do
+///             not show the kernels of a graph
 ///   effect    train/session.hpp (captures), engine/cuda/engine.hpp (captures_)
 template <class Switch>
 struct Graph final {

@@ -5,8 +5,8 @@
 
 namespace regimen {
 
-/// Each layer's own initialisation, as its header states it. Weights of products, convolutions, recurrent layers and norms
-/// begin as in PyTorch. Three things differ:
+/// Each layer's own initialisation, as its header states it. Weights of products, convolutions, recurrent layers and
+/// norms begin as in PyTorch. Three things differ:
 ///
 ///                                         Init<Default>            Init<PyTorch>
 ///   biases of products and convolutions   0                        uniform in ±1/√fan-in

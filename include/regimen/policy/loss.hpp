@@ -23,10 +23,10 @@ struct SampleWeighted;  // regimen/loss/sample_weighted.hpp
 ///
 ///   Loss<Summed<CrossEntropy>>     PyTorch's reduction="sum"
 ///
-/// The loss and its gradient are sums over all micro-batches and ranks, so they grow with the batch. Choose the learning
-/// rate and Clip<Norm<...>> for this sum; StepResult::loss and gradient_norm are of it, and Evaluation::loss is the sum over
-/// the whole source. Accuracies stay shares. A step without a valid target changes nothing. Summed<SumOf<...>> is the sum
-/// over samples of the numbers that SumOf averages.
+/// The loss and its gradient are sums over all micro-batches and ranks, so they grow with the batch. Choose the
+/// learning rate and Clip<Norm<...>> for this sum; StepResult::loss and gradient_norm are of it, and Evaluation::loss
+/// is the sum over the whole source. Accuracies stay shares. A step without a valid target changes nothing.
+/// Summed<SumOf<...>> is the sum over samples of the numbers that SumOf averages.
 ///
 /// refuses  a place inside SumOf or Masked: write a weight there
 template <class Function>
@@ -56,8 +56,8 @@ constexpr auto labels_below() {
 
 /// Decides the loss. A loss computes a sum over the valid targets, and their number.
 ///
-///   choices   a loss of regimen/loss, or your own; SumOf<...> for a model of several outputs; Masked<...>: targets may be
-///             absent; SampleWeighted<...>: each target has a weight; Summed<...>: the sum instead of the mean
+///   choices   a loss of regimen/loss, or your own; SumOf<...> for a model of several outputs; Masked<...>: targets may
+///             be absent; SampleWeighted<...>: each target has a weight; Summed<...>: the sum instead of the mean
 ///   default   Loss<CrossEntropy>
 ///   refuses   a type that is no loss; a loss that cannot read the model's output; a loss that couples the samples of a
 ///             batch, if Accumulate, SimulateWorld or ranks cut the batch

@@ -7,8 +7,8 @@
 
 namespace regimen {
 
-/// A constant scale: backward computes the gradients of Scale · loss; the step divides them by Scale in fp32 before it uses
-/// them.
+/// A constant scale: backward computes the gradients of Scale · loss; the step divides them by Scale in fp32 before it
+/// uses them.
 template <std::size_t Scale>
 struct Static final {
   using option_of = regimen::axis::loss_scale;
@@ -20,8 +20,8 @@ struct Static final {
 /// A scale that adapts to the gradients.
 ///
 ///   all finite       count + 1 < Interval: count += 1; otherwise count = 0, and scale *= 2, if the product is finite
-///   one not finite   scale = max(scale / 2, 1), count = 0, and every rank skips the step: weights, moments and Adam's t
-///                    stay; data and schedule move on
+///   one not finite   scale = max(scale / 2, 1), count = 0, and every rank skips the step: weights, moments and Adam's
+///                    t stay; data and schedule move on
 ///
 /// source   Keras, LossScaleOptimizer: Initial 2^15, Interval 2000, factor 2
 template <std::size_t Initial = 32768, std::size_t Interval = 2000>
@@ -44,8 +44,8 @@ struct Dynamic final {
 ///
 ///   choices   LossScale<None>, LossScale<Static<1024>>, LossScale<Dynamic>, LossScale<DynamicScale<Initial, Interval>>
 ///   default   LossScale<None>
-///   refuses   None under fp16; a scale under bf16, fp32 and fp64, whose least exponents are fp32's or lower; a scale or an
-///             interval of 0
+///   refuses   None under fp16; a scale under bf16, fp32 and fp64, whose least exponents are fp32's or lower; a scale
+///             or an interval of 0
 ///   cost      one pass over the gradients, shared with their norm and the finite check
 ///   effect    program/recipe.hpp (loss_scaling), core/step_decisions.hpp (loss_scale)
 template <class Scale>

@@ -19,16 +19,17 @@ template <class UpdateRule>
 inline constexpr bool sees_whole_tensors = requires { requires UpdateRule::sees_whole_tensors; };
 }  // namespace detail
 
-/// Decides how gradients become updates. The update rule is a stateless type; its hyper-parameters are run-time options.
+/// Decides how gradients become updates. The update rule is a stateless type; its hyper-parameters are run-time
+/// options.
 ///
 ///   choices   an update rule of regimen/optimizer, or your own; Split<...>: one rule for each group of parameters
 ///             (optimizer/split.hpp). A second option chooses the parameters that weight_decay reaches: DecayProducts,
 ///             DecayProductsAndTables, DecayAll, or your own (optimizer/decay.hpp)
 ///   default   Optimizer<AdamW, DecayProducts>
-///   refuses   a type that is no update rule (it lacks Options or states); a second option that does not choose parameters;
-///             when the Trainer is made, a weight_decay that reaches no parameter
-///   cost      the state of the rule, in Master: two values per parameter for Adam, AdamW and Lamb. docs/update_rules.md has
-///             the cost of a rule of whole tensors under a Shard that keeps slices
+///   refuses   a type that is no update rule (it lacks Options or states); a second option that does not choose
+///             parameters; when the Trainer is made, a weight_decay that reaches no parameter
+///   cost      the state of the rule, in Master: two values per parameter for Adam, AdamW and Lamb.
+///             docs/update_rules.md has the cost of a rule of whole tensors under a Shard that keeps slices
 ///   effect    program/facts.hpp (optimizer), program/unit_update.hpp (UpdateRule)
 ///
 /// Every update rule has

@@ -12,14 +12,15 @@ namespace regimen {
 ///   Master    the weights that the optimizer updates, and its state
 ///   Reduce    the type in which gradients are sent and summed over ranks
 ///
-///   choices   Precision<fp64>, Precision<fp32>, Precision<tf32>, Precision<bf16, fp32>, Precision<fp16, fp32>; the last
-///             two also with Reduce = Compute: ranks send half the bytes, and round gradients before they sum them
+///   choices   Precision<fp64>, Precision<fp32>, Precision<tf32>, Precision<bf16, fp32>, Precision<fp16, fp32>; the
+///             last two also with Reduce = Compute: ranks send half the bytes, and round gradients before they sum them
 ///   default   Precision<fp32>
 ///   refuses   masters of 16 bits (bf16 loses an update below 2^-8 of its weight, half its resolution); masters
 ///             narrower than Compute; fp64 masters under anything but fp64; fp16 without a LossScale
 ///   cost      a 16-bit Compute halves the activations and adds a 16-bit copy of the weights beside the masters
-///   tf32      all tensors are stored and summed in fp32; a layer's products, except those inside attention, round their
-///             factors to 10 bits of mantissa, as tensor cores do. Under Precision<fp32> all devices compute in fp32
+///   tf32      all tensors are stored and summed in fp32; a layer's products, except those inside attention, round
+///             their factors to 10 bits of mantissa, as tensor cores do. Under Precision<fp32> all devices compute in
+///             fp32
 ///   effect    program/facts.hpp (Roles), walk/node.hpp (Roles)
 ///
 /// Under every choice statistics, softmax, cross-entropy, sums inside an operation and final outputs are at least fp32.

@@ -26,13 +26,13 @@ struct ZeRO1 final : detail::ShardStage<1> {};
 struct ZeRO2 final : detail::ShardStage<2> {};
 struct ZeRO3 final : detail::ShardStage<3> {};
 
-/// ZeRO-3 within groups of N neighbouring ranks; each group has all tensors. Ranks gather weights within their group, so
-/// give a group a fast network.
+/// ZeRO-3 within groups of N neighbouring ranks; each group has all tensors. Ranks gather weights within their group,
+/// so give a group a fast network.
 ///
 /// wire    elements that each rank sends: an all-gather Ψ (N − 1) / N, within the group; a reduction Ψ (N − 1) / N
 ///         within the group and 2 (Ψ / N) (R / N − 1) / (R / N) over the groups of all R ranks
-/// sums    first over a group, then over the groups. The bits are those of the other stages, if N is a power of two or the
-///         number of ranks, and gradients are reduced in fp32 or fp64; otherwise the order of the sums differs
+/// sums    first over a group, then over the groups. The bits are those of the other stages, if N is a power of two or
+///         the number of ranks, and gradients are reduced in fp32 or fp64; otherwise the order of the sums differs
 /// refuses N below 2; a World<R> that N does not divide
 /// failure Error, if the number of ranks is no multiple of N
 /// source  Zhao et al. 2023, "PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel", section 3.2.2
@@ -47,8 +47,8 @@ struct Prefetch final {
 };
 
 /// With Checkpoint<Every<N>>: the N units of a segment are gathered for its recomputation, and stay gathered until its
-/// backward ends. Without KeepSegments each unit is gathered for the recomputation and, except the last one, again for its
-/// backward.
+/// backward ends. Without KeepSegments each unit is gathered for the recomputation and, except the last one, again for
+/// its backward.
 ///
 /// cost  N gathered units in place of two; sends as much as Every<1>, at most 3 Ψ (N − 1) / N, in place of up to 4
 struct KeepSegments final {
@@ -67,10 +67,10 @@ struct Bucket final {
   static constexpr std::size_t bytes = Bytes;
 };
 
-/// Chooses the units: layers whose weights are gathered together, and whose gradients are reduced together. A child of the
-/// model, or the block of one of its Repeats, is a unit if `Predicate<Layer>::value` is true. Neighbouring other layers
-/// with weights form one unit; a Repeat whose block is not chosen belongs to it with all its iterations. A tied table is
-/// always a unit of its own.
+/// Chooses the units: layers whose weights are gathered together, and whose gradients are reduced together. A child of
+/// the model, or the block of one of its Repeats, is a unit if `Predicate<Layer>::value` is true. Neighbouring other
+/// layers with weights form one unit; a Repeat whose block is not chosen belongs to it with all its iterations. A tied
+/// table is always a unit of its own.
 ///
 ///   template <class Layer>
 ///   struct is_block : std::is_same<Layer, Block> {};
@@ -123,11 +123,11 @@ using FullShard = ZeRO3;
 ///
 ///   choices   Shard<Replicated>, ZeRO1, ZeRO2, ZeRO3, Hybrid<N>; all with WrapIf<Predicate>, Replicated with
 ///             Bucket<Bytes>, the last two with Prefetch<N> and KeepSegments
-///   default   Shard<Replicated>: every child of the model and every iteration of a Repeat is a unit, which is reduced by
-///             itself; Prefetch<1>; no KeepSegments
-///   refuses   without a Communicator: every stage except Replicated, and every option. An option without effect: Prefetch
-///             and KeepSegments under a stage that gathers no weights, KeepSegments without segments, Bucket under a stage
-///             other than Replicated, since these slice each unit by itself
+///   default   Shard<Replicated>: every child of the model and every iteration of a Repeat is a unit, which is reduced
+///             by itself; Prefetch<1>; no KeepSegments
+///   refuses   without a Communicator: every stage except Replicated, and every option. An option without effect:
+///             Prefetch and KeepSegments under a stage that gathers no weights, KeepSegments without segments, Bucket
+///             under a stage other than Replicated, since these slice each unit by itself
 ///   effect    program/facts.hpp (sharding_of), walk/sharding.hpp (ShardingOf), walk/unit.hpp (prefetches, bucket),
 ///             walk/grouping.hpp (wraps), walk/repeat.hpp (keeps)
 ///

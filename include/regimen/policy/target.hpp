@@ -56,9 +56,9 @@ constexpr double tera(double of_fp64, double of_fp32, double of_tf32, double of_
 }
 }  // namespace detail
 
-/// Bandwidths and peaks are the vendors' figures for dense products; fp32 is fp32, not tf32; fp64 is the peak of the tensor
-/// cores, if they compute in fp64. A link is half of the vendor's figure for both directions of PCIe. Memory is our own
-/// careful lower bound of the bytes that driver, context and libraries leave.
+/// Bandwidths and peaks are the vendors' figures for dense products; fp32 is fp32, not tf32; fp64 is the peak of the
+/// tensor cores, if they compute in fp64. A link is half of the vendor's figure for both directions of PCIe. Memory is
+/// our own careful lower bound of the bytes that driver, context and libraries leave.
 namespace targets {
 
 /// The default: every plan fits; computes in every type; states no speed.
@@ -163,8 +163,8 @@ template <class Share, class... Others>
 inline constexpr double unaligned_share<Unaligned<Share>, Others...> = double(Share::value);
 }  // namespace detail
 
-/// Decides which machine the memory plan must fit. A recipe that does not fit does not compile; the error shows the needed
-/// bytes, the available bytes and the layers that need most. Another machine may compile and run the program.
+/// Decides which machine the memory plan must fit. A recipe that does not fit does not compile; the error shows the
+/// needed bytes, the available bytes and the layers that need most. Another machine may compile and run the program.
 ///
 ///   choices   Target<targets::…>; a struct of your own; for a GPU also a bound:
 ///             Target<targets::h100, Unaligned<Ratio<1, 100>>>

@@ -1,16 +1,17 @@
 // regimen/program/budget.hpp — Checkpoint<Budget<Bytes>>: a cheap schedule of recomputation whose plan fits.
 //
-// Outlines (program/outline.hpp) rank the schedules of the space (policy/checkpoint.hpp): they are cheap for a compiler, and
-// bound the bytes of a schedule from below; a schedule whose bound exceeds Bytes is left out. Lines bound mixtures
-// (program/mixtures.hpp). Then plans decide, in the order of the ranks: the search takes the first schedule whose plan fits.
-// The order is the same for every budget, and a plan takes no less than its bound. So a smaller budget never yields a larger
-// peak, with one exception: after 24 plans that do not fit, the schedule of least peak is taken.
+// Outlines (program/outline.hpp) rank the schedules of the space (policy/checkpoint.hpp): they are cheap for a
+// compiler, and bound the bytes of a schedule from below; a schedule whose bound exceeds Bytes is left out. Lines bound
+// mixtures (program/mixtures.hpp). Then plans decide, in the order of the ranks: the search takes the first schedule
+// whose plan fits. The order is the same for every budget, and a plan takes no less than its bound. So a smaller budget
+// never yields a larger peak, with one exception: after 24 plans that do not fit, the schedule of least peak is taken.
 //
-//   mixtures   of any two schedules, by KeepLast<K, ...>, for every K. Bytes and operations of a mixture lie near the line
-//              between its two schedules. Neighbours on the lower convex hull are also mixed with one to three blocks of a
-//              third schedule, if no segment is longer than a block: these fill the rest of the budget.
-//              With more than 40 schedules only those are mixed that no other beats in all that they take; if Repeats are not
-//              alike, only those that no other beats in memory and operations, each with the two next to it on either side
+//   mixtures   of any two schedules, by KeepLast<K, ...>, for every K. Bytes and operations of a mixture lie near the
+//              line between its two schedules. Neighbours on the lower convex hull are also mixed with one to three
+//              blocks of a third schedule, if no segment is longer than a block: these fill the rest of the budget.
+//              With more than 40 schedules only those are mixed that no other beats in all that they take; if Repeats
+//              are not alike, only those that no other beats in memory and operations, each with the two next to it on
+//              either side
 //
 //   cost   of a compilation: GPT-2 of 48 blocks, whose plan is made, takes clang 14 3.2 s of processor time under Every<1>,
 //          and 5.5 to 6 s under a Budget that finds a mixture, up to 9 s within a GiB of the least budget; each plan that is

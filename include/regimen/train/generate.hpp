@@ -52,7 +52,8 @@ concept PredictsTokens = requires(Model& model, std::span<const std::int32_t> to
   { model.predict(tokens)[0] } -> std::convertible_to<double>;
 } && Model::output_rows == Model::input_size;
 
-/// A model for generate with a source: a Trainer or an Inference with input Bundle<Tokens<S>, Tokens<T>> and output (T,V).
+/// A model for generate with a source: a Trainer or an Inference with input Bundle<Tokens<S>, Tokens<T>> and output
+/// (T,V).
 template <class Model>
 concept PredictsTarget = requires(Model& model, std::span<const typename Model::Input> texts) {
   { Model::output_size } -> std::convertible_to<std::size_t>;
@@ -202,9 +203,9 @@ std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t
 /// to later ones: **the model must be causal**.
 ///
 /// An Inference whose model `decodes` has a cache of keys and values: until the window is full, a token costs one
-/// position and attention to the earlier positions. The tokens are those of whole windows, within the rounding of logits.
-/// Beyond the window every token shifts all positions and invalidates the cache: a token then costs a whole window, as
-/// always with a Trainer.
+/// position and attention to the earlier positions. The tokens are those of whole windows, within the rounding of
+/// logits. Beyond the window every token shifts all positions and invalidates the cache: a token then costs a whole
+/// window, as always with a Trainer.
 ///
 /// refuses  a SelfAttention without Causal, and a CrossAttention, if the type of the model names its network
 /// failure  Error for an empty prompt, a token outside the vocabulary, a temperature below 0, a text that the machine's
@@ -233,17 +234,17 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
 ///   generate(model, source, prompt, 100, {.temperature = 0, .vocabulary = 58'100, .end = 0});
 ///                       // the prompt is one padding token: Marian's last token, which generate never draws
 ///
-/// The network is Input<Bundle<Tokens<S>, Tokens<T>>>, Fork<Last, encoder, decoder> and further layers, as TransformerModel
-/// and T5Model are. The encoder reads the whole Part<0>; the decoder is causal, and reads Part<1> and the encoder's named
-/// value.
+/// The network is Input<Bundle<Tokens<S>, Tokens<T>>>, Fork<Last, encoder, decoder> and further layers, as
+/// TransformerModel and T5Model are. The encoder reads the whole Part<0>; the decoder is causal, and reads Part<1> and
+/// the encoder's named value.
 ///
-/// An Inference whose model `decodes` computes the encoder, and the keys and values of each CrossAttention, once for a text,
-/// and keeps them next to the target's; then a token costs one position of the decoder. Otherwise a token costs a whole pass
-/// over both texts.
+/// An Inference whose model `decodes` computes the encoder, and the keys and values of each CrossAttention, once for a
+/// text, and keeps them next to the target's; then a token costs one position of the decoder. Otherwise a token costs a
+/// whole pass over both texts.
 ///
 /// refuses  another form of network, and a decoder that looks ahead
-/// failure  Error in the cases of one text; also for a source of another length, and for a target of more than T + 1 tokens
-///          (the last one is not read)
+/// failure  Error in the cases of one text; also for a source of another length, and for a target of more than T + 1
+///          tokens (the last one is not read)
 template <class Model>
 std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> source,
                                    std::span<const std::int32_t> prompt, std::size_t count,

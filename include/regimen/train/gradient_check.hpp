@@ -304,8 +304,8 @@ struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
 ///
 ///   policies  any except Precision and LossScale; the batch is 3 unless Batch gives another. Checkpoint, Fusion,
 ///             Accumulate, Freeze and Loss change the checked program
-///   padding   by definition lookups of the padding row of an Embedding<..., PaddedWith<token>> add no gradient: they do
-///             not move in the differences of this row. All other readers of the row are checked
+///   padding   by definition lookups of the padding row of an Embedding<..., PaddedWith<token>> add no gradient: they
+///             do not move in the differences of this row. All other readers of the row are checked
 ///
 /// error     of the differences: h⁴/30 · d⁵L/dw⁵ of truncation, and 2⁻⁵³ L / h of rounding. For one smooth layer they
 ///           are at most 1e-9; for several layers in sequence d⁵L/dw⁵ is larger (measured: 3e-8 for six LayerNorms and

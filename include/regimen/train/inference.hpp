@@ -131,8 +131,8 @@ struct HeldParameter {
 /// memory    one arena of exactly planned().peak bytes: parameters, one batch of input, the activations of a layer or
 ///           two, and, for a causal model of tokens, keys and values of one text (the kind `cache`)
 /// failure   an impossible recipe does not compile; at run time Error
-/// threads   one thread at a time may call an Inference; a second one gets an Error. For several threads make one each, by
-///           share()
+/// threads   one thread at a time may call an Inference; a second one gets an Error. For several threads make one each,
+///           by share()
 template <class Network, class... Policies>
 class Inference {
   struct Inside;
@@ -168,11 +168,12 @@ class Inference {
   }
   explicit Inference(const std::string& path, int threads = 0) : Inference(threads) { load(path); }
 
-  /// Another Inference for another thread: with the weights of this one, and an arena of its own. Its predictions have the
-  /// same bits. If one of them loads weights, all have the new weights. The weights live until the last of them ends.
+  /// Another Inference for another thread: with the weights of this one, and an arena of its own. Its predictions have
+  /// the same bits. If one of them loads weights, all have the new weights. The weights live until the last of them
+  /// ends.
   ///
-  ///   threads   of each call, as Options::threads; by default the number of this Inference. If your program has a thread
-  ///             for each processor, give each Inference 1
+  ///   threads   of each call, as Options::threads; by default the number of this Inference. If your program has a
+  ///             thread for each processor, give each Inference 1
   ///
   /// memory    exactly shared_plan().peak bytes. The memory of the first Inference stays until the last one ends
   /// threads   any thread may call share, also while another predicts; share waits while another loads
@@ -200,9 +201,9 @@ class Inference {
     static_assert(sizeof(typename rule::inference_is_not_copied<Inference, !std::is_void_v<Other>>::must_hold));
   }
 
-  /// Reads the weights of a state of Trainer::save, by one rank or several, or of a file of weights alone. The file's element
-  /// type may differ: each value is rounded once. A file that does not fit changes nothing. Refuses while another thread is
-  /// in a call of an Inference with these weights.
+  /// Reads the weights of a state of Trainer::save, by one rank or several, or of a file of weights alone. The file's
+  /// element type may differ: each value is rounded once. A file that does not fit changes nothing. Refuses while
+  /// another thread is in a call of an Inference with these weights.
   void load(const std::string& path) {
     const Writing in(*this, "Inference::load");
     Inside& of = in.of;
@@ -240,11 +241,12 @@ class Inference {
     return {};
   }
 
-  /// Whether the model decodes incrementally: a causal model of tokens whose other layers declare couples_positions = false;
-  /// or a Fork<Last, encoder, decoder> whose decoder is such a model and attends to the encoder's named value.
+  /// Whether the model decodes incrementally: a causal model of tokens whose other layers declare couples_positions =
+  /// false; or a Fork<Last, encoder, decoder> whose decoder is such a model and attends to the encoder's named value.
   static constexpr bool decodes = Recipe::decodes;
 
-  /// Reads the beginning of a text, 1 to T tokens, into the cache of keys and values; next() continues from there. Returns
+  /// Reads the beginning of a text, 1 to T tokens, into the cache of keys and values; next() continues from there.
+  /// Returns
   /// the logits of the next token: within rounding those of predict for the last position.        (V)
   ///
   /// cost     for a short text one position per token, for a longer text a forward pass over the window
@@ -259,8 +261,9 @@ class Inference {
     for (const Input& token : text.first(text.size() - 1)) read<1>(in.of, {&token, 1});
     return read<1>(in.of, text.last(1));
   }
-  /// For a model of two texts: reads the source, and the beginning of the target. The source has S tokens, or fewer if the
-  /// encoder has a KeepLength and some attention is Within it. The cache also has keys and values of the encoder's text.
+  /// For a model of two texts: reads the source, and the beginning of the target. The source has S tokens, or fewer if
+  /// the encoder has a KeepLength and some attention is Within it. The cache also has keys and values of the encoder's
+  /// text.
   ///
   /// cost     the encoder once; one position of the decoder per token of the beginning
   template <class Of = Recipe>
@@ -306,10 +309,10 @@ class Inference {
     }
   }
 
-  /// Name, shape and present values of every parameter, in the order of the model, with the Trainer's names. Writes to the
-  /// values take effect at parameters_changed(). The values are the weights themselves: do not write while another thread
-  /// predicts with them. If the engine's memory is not host memory, they are a copy, valid until the next call of
-  /// parameters() or load.
+  /// Name, shape and present values of every parameter, in the order of the model, with the Trainer's names. Writes to
+  /// the values take effect at parameters_changed(). The values are the weights themselves: do not write while another
+  /// thread predicts with them. If the engine's memory is not host memory, they are a copy, valid until the next call
+  /// of parameters() or load.
   std::vector<HeldParameter> parameters() & {
     const Entered in(*this, "Inference::parameters");
     Inside& of = in.of;

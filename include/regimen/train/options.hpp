@@ -24,11 +24,11 @@ namespace regimen {
 ///   seed        of initial weights, dropout and data order; 0: the seed of the policy Seed
 ///   threads     for the CPU engine; 0: OMP_NUM_THREADS, else this rank's share of the processors
 ///   verbose     prints the implementation of products and the number of threads (standard error)
-///   compare_weights_every   steps between bitwise comparisons of weights that several ranks keep; 0: never. A comparison
-///                           reads all weights once
+///   compare_weights_every   steps between bitwise comparisons of weights that several ranks keep; 0: never. A
+///                           comparison reads all weights once
 ///
-/// failure   the constructor throws Error if a number lies outside the range in its header, or a weight_decay reaches no
-///           parameter (optimizer/decay.hpp); a step throws Error if the schedule makes its rate infinite
+/// failure   the constructor throws Error if a number lies outside the range in its header, or a weight_decay reaches
+///           no parameter (optimizer/decay.hpp); a step throws Error if the schedule makes its rate infinite
 ///
 /// Some members have names of other libraries: they cannot be set, and their error gives the name here.
 template <class UpdateRule>
@@ -66,23 +66,24 @@ void check_rate(double rate, std::uint64_t step) {
 }
 }  // namespace train
 
-/// The options of fit: `trainer.fit(source, {.steps = 1000})`. Give steps or epochs; with both the run ends at the earlier
-/// end.
+/// The options of fit: `trainer.fit(source, {.steps = 1000})`. Give steps or epochs; with both the run ends at the
+/// earlier end.
 ///
-///   steps, epochs    in total, including those before this call and those of a loaded file: a program that resumes from a
-///                    saved file ends at the same step as without the interruption
+///   steps, epochs    in total, including those before this call and those of a loaded file: a program that resumes
+///                    from a saved file ends at the same step as without the interruption
 ///   validate_every   steps between evaluations of the validation source; 0: once, at the end. Refused without a source
 ///   patience         stops after this many evaluations without a better loss; 0: never. Refused without a source. With
 ///                    validate_every an extra evaluation at the end of a call does not count
-///   validate_average evaluates the averages of Averaged<...> in place of the weights, as with_average does, from the first
-///                    step that counts on; patience then uses their loss. Refused without a source, and for a rule without
-///                    averages
+///   validate_average evaluates the averages of Averaged<...> in place of the weights, as with_average does, from the
+///   first
+///                    step that counts on; patience then uses their loss. Refused without a source, and for a rule
+///                    without averages
 ///   order            of the samples; Shuffled: every sample once an epoch
-///   remainder        the samples that do not fill the last batch of an epoch. Short: a shorter batch; Drop: leaves them
-///                    out, so every step is full; Wrap: the next epoch fills the batch
-///   workers, ahead   prefetching threads, and the number of batches that they keep ready: on a GPU in pinned memory, which
-///                    stays until the Trainer ends. With workers = data::automatic fit adds threads while training waits for
-///                    data, and prints its choice; `ahead` is then the least number
+///   remainder        the samples that do not fill the last batch of an epoch. Short: a shorter batch; Drop: leaves
+///                    them out, so every step is full; Wrap: the next epoch fills the batch
+///   workers, ahead   prefetching threads, and the number of batches that they keep ready: on a GPU in pinned memory,
+///                    which stays until the Trainer ends. With workers = data::automatic fit adds threads while
+///                    training waits for data, and prints its choice; `ahead` is then the least number
 ///   progress         shows progress: a bar on a terminal, plain lines elsewhere (standard error)
 ///
 /// As in Options, some members have names of other libraries.

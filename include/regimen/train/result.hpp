@@ -38,8 +38,8 @@ constexpr std::size_t whole_targets(double count) {
 ///                   0, and only data and schedule advanced
 ///   waited          the part of `milliseconds` in which fit's loop waited for data
 ///   samples         of all ranks: this rank's samples times the number of ranks; inexact for a short last batch
-///   targets         the number of valid targets of all ranks; for SumOf the number of samples; for SampleWeighted the sum
-///                   of |weights|, rounded up
+///   targets         the number of valid targets of all ranks; for SumOf the number of samples; for SampleWeighted the
+///                   sum of |weights|, rounded up
 ///   weight          the divisor of the sum of losses: the number of valid targets, or the sum of |weights|
 struct StepResult {
   std::uint64_t step = 0;
@@ -58,16 +58,16 @@ namespace train {
 using StepResults = std::span<const StepResult>;
 }  // namespace train
 
-/// The result of an evaluation: means over all valid targets, NaN without one; for SumOf means over all samples; for Summed
-/// the sum of the loss. accuracy is NaN for losses without an accuracy. targets: as in StepResult.
+/// The result of an evaluation: means over all valid targets, NaN without one; for SumOf means over all samples; for
+/// Summed the sum of the loss. accuracy is NaN for losses without an accuracy. targets: as in StepResult.
 struct Evaluation {
   double loss = no_value, accuracy = no_value;
   std::size_t targets = 0;
 };
 
-/// The beginning or the end of an epoch, for callbacks of fit. A step belongs to the epoch of its first sample; an epoch
-/// ends after the step that reads its last sample. If a call of fit resumes inside an epoch, the epoch begins again, with
-/// the remaining steps. An epoch that a run does not finish has no end.
+/// The beginning or the end of an epoch, for callbacks of fit. A step belongs to the epoch of its first sample; an
+/// epoch ends after the step that reads its last sample. If a call of fit resumes inside an epoch, the epoch begins
+/// again, with the remaining steps. An epoch that a run does not finish has no end.
 ///
 ///   epoch     counted from 0
 ///   ended     false: the epoch begins, before its first step of this call; true: it ends
@@ -90,9 +90,10 @@ struct MetricValue {
   double value = no_value;
 };
 
-/// The results of fit's metrics. Callbacks hear the results of training at the end of an epoch, for its steps, and before an
-/// evaluation and at the end of fit, for the steps of the epoch so far; they hear the results of an evaluation after it.
-/// Metrics of training measure the outputs of the steps themselves, each before its own update, and with dropout.
+/// The results of fit's metrics. Callbacks hear the results of training at the end of an epoch, for its steps, and
+/// before an evaluation and at the end of fit, for the steps of the epoch so far; they hear the results of an
+/// evaluation after it. Metrics of training measure the outputs of the steps themselves, each before its own update,
+/// and with dropout.
 ///
 ///   step         the Trainer's number of steps at this moment
 ///   epoch        the number of the epoch of these steps; only steps of this call count
@@ -116,8 +117,8 @@ struct Measured {
 /// The memory of the run.
 ///
 ///   peak      bytes of the arena
-///   library   on the CPU: the other growth of the process until the end of the first step, as the system reports it, mostly
-///             memory of product libraries; on a GPU: its other memory in use, without CUDA's context
+///   library   on the CPU: the other growth of the process until the end of the first step, as the system reports it,
+///             mostly memory of product libraries; on a GPU: its other memory in use, without CUDA's context
 ///   host      pinned memory of the host, under Checkpoint<Offload>
 struct Used {
   std::size_t peak = 0, library = 0, operations = 0, host = 0;
@@ -126,13 +127,14 @@ struct Used {
 /// The result of fit.
 ///
 ///   steps             the Trainer's total number of steps
-///   loss              of the last step of this call; NaN without a step, without a valid target, or if training diverged
+///   loss              of the last step of this call; NaN without a step, without a valid target, or if training
+///                     diverged
 ///   validation_loss   of the last evaluation of this call; NaN in the same cases
 ///   stopped_early     whether patience ended the run
 ///   input_share       the share of the time of this call's steps in which they waited for data
-///   skipped           the number of steps of this call that changed no weight because a gradient was not finite. If fit
-///                     shows progress, it prints this once: at the first of them, or, under LossScale<Dynamic>, which skips
-///                     some by design, at the end
+///   skipped           the number of steps of this call that changed no weight because a gradient was not finite. If
+///                     fit shows progress, it prints this once: at the first of them, or, under LossScale<Dynamic>,
+///                     which skips some by design, at the end
 ///   workers, ahead    the number of threads that read the data, and of batches that they kept ready; with automatic
 ///                     workers fit's choice
 struct Fitted {

@@ -63,8 +63,8 @@ class Measurement;
 /// step      program/step.hpp (forward, backward, update, step), train/session.hpp (start_step)
 /// memory    one arena of exactly planned().peak bytes, allocated by the constructor; a step allocates nothing
 /// failure   an impossible combination does not compile. At run time: Error. After an exception in a step you may go on
-///           with the Trainer, or load the last saved file, which is intact. With several ranks an exception ends the run
-///           of all ranks
+///           with the Trainer, or load the last saved file, which is intact. With several ranks an exception ends the
+///           run of all ranks
 /// threads   one thread at a time may call a Trainer; a second one gets an Error
 ///
 /// `template class Trainer<...>;` and `extern template class Trainer<...>;` compile: members that refuse a model are templates.
@@ -204,19 +204,20 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   ///   (trainer, EpochEvent)     before the first step of an epoch, and after its last step
   ///   (trainer, Evaluation)     after every evaluation
   ///   (trainer, Fitted)         at the end
-  ///   (trainer, std::span<const StepResult>)    under Steps<K> with K > 1, in place of StepResult: after every launch, with
-  ///                             the results of K steps, or of one; if a callback hears epochs, a launch has steps of one
-  ///                             epoch only
+  ///   (trainer, std::span<const StepResult>)    under Steps<K> with K > 1, in place of StepResult: after every launch,
+  ///                                             with
+  ///                             the results of K steps, or of one; if a callback hears epochs, a launch has steps of
+  ///                             one epoch only
   ///
-  /// At one moment callbacks hear first the step, then the end of its epoch, then an evaluation. If a callback returns false,
-  /// the run ends on all ranks. If a callback throws, fit throws its exception, and on all other ranks an error with the
-  /// names of the rank and the callback.
+  /// At one moment callbacks hear first the step, then the end of its epoch, then an evaluation. If a callback returns
+  /// false, the run ends on all ranks. If a callback throws, fit throws its exception, and on all other ranks an error
+  /// with the names of the rank and the callback.
   ///
-  /// Metrics may stand among the callbacks: `trainer.fit(data, test, {.epochs = 3}, Accuracy{}, history)`. They measure the
-  /// outputs of the steps themselves; copies of them measure every evaluation. Callbacks hear the results as Measured.
-  /// Metrics do not change the bits of the training, and use no memory of the plan. With metrics the host reads the output
-  /// of every micro-batch. A GPU copies it to the host's memory; then a step is not one graph, and under Steps<K> K steps
-  /// are not one launch.
+  /// Metrics may stand among the callbacks: `trainer.fit(data, test, {.epochs = 3}, Accuracy{}, history)`. They measure
+  /// the outputs of the steps themselves; copies of them measure every evaluation. Callbacks hear the results as
+  /// Measured. Metrics do not change the bits of the training, and use no memory of the plan. With metrics the host
+  /// reads the output of every micro-batch. A GPU copies it to the host's memory; then a step is not one graph, and
+  /// under Steps<K> K steps are not one launch.
   template <class Source, class... Callbacks>
   Fitted fit(const Source& source, const FitOptions& run = {}, Callbacks&&... callbacks) {
     static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
@@ -251,9 +252,9 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   Evaluation evaluate(const Source& source, std::size_t workers = 1) {
     return evaluate_by(source, workers, [&](const auto&) { Step::evaluate(session_.walk, session_.resident); });
   }
-  /// Evaluates with metrics, of regimen/watch/metrics.hpp or your own: `Accuracy accuracy; trainer.evaluate(test, accuracy);`.
-  /// Each metric sees outputs and targets of all samples of all ranks, and then has its result. All ranks call this, with
-  /// metrics of the same types. Needs host memory for a batch of outputs.
+  /// Evaluates with metrics, of regimen/watch/metrics.hpp or your own: `Accuracy accuracy; trainer.evaluate(test,
+  /// accuracy);`. Each metric sees outputs and targets of all samples of all ranks, and then has its result. All ranks
+  /// call this, with metrics of the same types. Needs host memory for a batch of outputs.
   template <class Source, class First, class... Metrics>
     requires(!std::is_convertible_v<First&, std::size_t>)
   Evaluation evaluate(const Source& source, First&& first, Metrics&&... others) {
@@ -312,9 +313,9 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
 
   // ---- a loop written by hand: forward, (scale,) backward, (unscale,) apply
 
-  /// The micro-batches that fit would read from here on, in fit's order. A loop by hand over them ends with fit's weights.
-  /// After load it continues at the saved place: apply advances the place in the data, and save writes it. Borrows the
-  /// source, which must outlive the loader.
+  /// The micro-batches that fit would read from here on, in fit's order. A loop by hand over them ends with fit's
+  /// weights. After load it continues at the saved place: apply advances the place in the data, and save writes it.
+  /// Borrows the source, which must outlive the loader.
   template <class Source>
   Loader<Input, Label, train::Borrowed<Source>> batches(const Source& source, const FitOptions& run = {}) {
     const auto inside = session_.enter("Trainer::batches");
@@ -369,7 +370,8 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
 
   /// Name, shape and present values of every parameter, in the order of the model. If you write to the values, call
   /// parameters_changed() before any other member. The values are the weights themselves; if ranks keep slices, or the
-  /// engine's memory is not host memory, they are a copy on the host, valid until the next call of parameters() or load.
+  /// engine's memory is not host memory, they are a copy on the host, valid until the next call of parameters() or
+  /// load.
   std::vector<NamedParameter<Master>> parameters() & {
     const auto inside = session_.enter("Trainer::parameters");
     return train::Weights<Session>::parameters(session_);
@@ -405,18 +407,19 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
     train::Weights<Session>::take(session_);
   }
 
-  /// Writes the whole state into one safetensors file: weights, optimizer state, and everything else for exact resumption.
-  /// The write is atomic: a kill at any moment leaves the previous file whole. With several ranks each rank writes its
-  /// slices to a part next to `path`; `path` becomes the index of the parts. Any number of ranks, under any Shard, may load
-  /// it. Move index and parts together. Removes the parts of older saves to `path`. Only one run at a time may save to a
-  /// path.
+  /// Writes the whole state into one safetensors file: weights, optimizer state, and everything else for exact
+  /// resumption. The write is atomic: a kill at any moment leaves the previous file whole. With several ranks each rank
+  /// writes its slices to a part next to `path`; `path` becomes the index of the parts. Any number of ranks, under any
+  /// Shard, may load it. Move index and parts together. Removes the parts of older saves to `path`. Only one run at a
+  /// time may save to a path.
   void save(const std::string& path) {
     const auto inside = session_.enter("Trainer::save");
     State::save(session_, path);
   }
   /// Copies the state to host memory outside the plan, returns, and saves the copy on another thread. If the process is
-  /// killed before the save ends, the older state stays. Ranks do not wait for each other; rank 0 puts the state in place
-  /// when all parts exist, at most `limit` from now. First finishes an earlier background save, and throws its errors.
+  /// killed before the save ends, the older state stays. Ranks do not wait for each other; rank 0 puts the state in
+  /// place when all parts exist, at most `limit` from now. First finishes an earlier background save, and throws its
+  /// errors.
   void save_in_background(const std::string& path, std::chrono::seconds limit = std::chrono::seconds(300)) {
     const auto inside = session_.enter("Trainer::save_in_background");
     State::save_in_background(session_, path, limit);
@@ -431,33 +434,34 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
     const auto inside = session_.enter("Trainer::save_whole");
     State::save_whole(session_, path);
   }
-  /// Calls f() while the averages of an Averaged<...> rule replace the weights: for evaluate, predict, generate, parameters.
-  /// Then restores the weights, bit for bit, also after an exception; values that f wrote to them are lost. Needs host
-  /// memory, outside the plan, for the weights that this rank keeps and kernels read. Parameters without an average, and
-  /// buffers, keep their values. All ranks call it. Refuses to train or save inside, and refuses before the first step that
-  /// counts.
+  /// Calls f() while the averages of an Averaged<...> rule replace the weights: for evaluate, predict, generate,
+  /// parameters. Then restores the weights, bit for bit, also after an exception; values that f wrote to them are lost.
+  /// Needs host memory, outside the plan, for the weights that this rank keeps and kernels read. Parameters without an
+  /// average, and buffers, keep their values. All ranks call it. Refuses to train or save inside, and refuses before
+  /// the first step that counts.
   template <class F, class TheRule = UpdateRule>
   void with_average(F&& f) {
     static_assert(sizeof(typename rule::averages_are_kept<TheRule, train::keeps_averages<TheRule>>::must_hold));
     const auto inside = session_.enter("Trainer::with_average");
     train::Average<Session>::with(session_, "Trainer::with_average", f);
   }
-  /// Writes only the averages, as weights, into one file for Inference, load_weights and other programs. All ranks call it.
+  /// Writes only the averages, as weights, into one file for Inference, load_weights and other programs. All ranks call
+  /// it.
   template <class TheRule = UpdateRule>
   void save_average(const std::string& path) {
     static_assert(sizeof(typename rule::averages_are_kept<TheRule, train::keeps_averages<TheRule>>::must_hold));
     const auto inside = session_.enter("Trainer::save_average");
     train::Average<Session>::save(session_, path);
   }
-  /// Reads a file of save, from this or another run of the same model, or a file of weights alone. Training then continues
-  /// exactly as without the interruption, except where policies differ: the file does not change a static loss scale. Drops
-  /// a step that has begun by hand. Not in a callback of fit.
+  /// Reads a file of save, from this or another run of the same model, or a file of weights alone. Training then
+  /// continues exactly as without the interruption, except where policies differ: the file does not change a static
+  /// loss scale. Drops a step that has begun by hand. Not in a callback of fit.
   void load(const std::string& path) {
     const auto inside = session_.enter("Trainer::load");
     Loading::load(session_, path);
   }
-  /// Reads only the weights of such a file, and starts at step 0 without optimizer state; seed and loss scale stay. The file
-  /// may come from other policies; each value is rounded once to the master type.
+  /// Reads only the weights of such a file, and starts at step 0 without optimizer state; seed and loss scale stay. The
+  /// file may come from other policies; each value is rounded once to the master type.
   void load_weights(const std::string& path) {
     const auto inside = session_.enter("Trainer::load_weights");
     Loading::load_weights(session_, path);
