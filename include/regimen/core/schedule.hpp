@@ -1,4 +1,4 @@
-// regimen/core/schedule.hpp — how the learning rate changes from step to step.
+// regimen/core/schedule.hpp — the learning rate of each step.
 #pragma once
 
 #include <regimen/core/hd.hpp>
@@ -16,7 +16,8 @@ namespace regimen {
 ///   Schedule::warmup_stable_decay(warmup, decay_from, steps, floor)     linear decay from decay_from to steps
 ///   Schedule::steps(every, factor)                    multiplied by factor after every `every` steps
 ///
-/// `steps` are those of the optimizer. For a run of epochs: Accumulate (policy/accumulate.hpp) says how many they have.
+/// `steps` counts optimizer steps. The comment of Accumulate (policy/accumulate.hpp) has the number for a run of
+/// epochs.
 ///
 /// Ranges, which a Trainer checks: warmup and decay_from <= steps; floor and factor >= 0; every >= 1.
 ///

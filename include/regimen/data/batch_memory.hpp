@@ -1,19 +1,19 @@
-// regimen/data/batch_memory.hpp — where a Loader's batches lie, if not in memory of its own.
+// regimen/data/batch_memory.hpp — memory for a Loader's batches, in place of its own.
 #pragma once
 
 #include <cstddef>
 
 namespace regimen::data {
 
-/// Memory from which something reads a batch after the Loader was asked for the next one: an asynchronous copy to a
-/// device. The Loader lets one batch be on its way while the next one is in use, and fills its place again only when
-/// `wait` has returned for it. The thread that uses the Loader calls these members, and no other thread.
+/// Memory from which a device may still copy a batch after the program has asked the Loader for the next one. One batch
+/// is on its way while the next one is in use; the Loader fills its place again only after `wait` has returned. Only
+/// the thread that uses the Loader calls these members.
 ///
-///   take(input, target)   a place for a batch with so many bytes, aligned for any type; nothing else uses it
-///   wait(place)           until nothing reads the batch there any more
-///   give_back(place)      of a Loader that ends. Something may still read it
+///   take(input, target)   a place for a batch of these numbers of bytes, aligned for any type, for one Loader alone
+///   wait(place)           until the device has read the batch there
+///   give_back(place)      from a Loader that ends; the device may still read the batch
 ///
-/// lifetime  longer than that of the Loader
+/// lifetime  longer than the Loader's
 struct BatchMemory {
   struct Place {
     std::byte *input = nullptr, *target = nullptr;

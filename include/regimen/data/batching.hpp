@@ -1,4 +1,4 @@
-// regimen/data/batching.hpp — cuts epochs into batches: which samples batch n has, as a pure function.
+// regimen/data/batching.hpp — cuts epochs into batches: the samples of batch n, as a pure function.
 #pragma once
 
 #include <regimen/data/dataset.hpp>
@@ -10,25 +10,25 @@
 
 namespace regimen {
 
-/// How an epoch ends whose last samples do not fill a batch.
+/// The end of an epoch whose last samples do not fill a batch.
 ///
 ///   Short   a shorter last batch                   the default: each sample once an epoch
 ///   Drop    leaves the samples out                 ⌊size / batch⌋ full batches an epoch
-///   Wrap    fills the batch from the next epoch    every batch full but the very last, each sample once an epoch
+///   Wrap    fills the batch from the next epoch    every batch full except the very last, each sample once an epoch
 ///
 /// Order::Random has no remainder: an epoch has ⌈size / batch⌉ full batches, with Drop ⌊size / batch⌋. With Order::Runs
 /// and Wrap a batch may hold the end of one run and the beginning of another. A batch here is a micro-batch: steps of
-/// several (Accumulate<N>) go on from one epoch to the next.
+/// several (Accumulate<N>) continue from one epoch to the next.
 enum class Remainder { Short, Drop, Wrap };
 
 namespace data {
-/// Workers as many as it takes: a Loader begins with one, and adds one while whoever asks for batches waits for them more
-/// than a twentieth of the time, up to the number of processors (at least 2). Batches do not depend on it.
+/// As many workers as needed: a Loader begins with one, and adds workers while next() waits for more than a twentieth
+/// of the time, up to the number of processors (at least 2). Batches do not depend on the number.
 inline constexpr std::size_t automatic = (std::numeric_limits<std::size_t>::max)();
 }  // namespace data
 
-/// The position of a training run in its data: how many samples of an epoch all ranks together have used. A run that
-/// resumes there, with any batch and any number of ranks, reads the rest of the epoch, each sample once.
+/// The position of a training run in its data: the number of samples of an epoch that all ranks together have used. A
+/// run that resumes there, with any batch and any number of ranks, reads the rest of the epoch, each sample once.
 struct DataPlace final {
   std::uint64_t epoch = 0, samples = 0;
   std::uint64_t run = 0;      // Order::Runs: samples of a run in this epoch, fixed when the epoch begins; 0: not yet
@@ -43,7 +43,7 @@ struct DataPlace final {
   bool operator==(const DataPlace&) const = default;
 };
 
-/// Of a batch of all ranks with that many samples those of one rank: each takes `batch` of them, in the order of ranks.
+/// The number of samples that a rank has of a batch of all ranks: each rank takes up to `batch`, in the order of ranks.
 constexpr std::uint64_t samples_of_rank(std::uint64_t samples, std::uint64_t batch, std::uint64_t rank) {
   const std::uint64_t before = rank * batch;
   return samples < before ? 0 : samples - before < batch ? samples - before : batch;

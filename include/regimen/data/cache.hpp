@@ -108,11 +108,12 @@ class Cache final {
   std::shared_ptr<Kept> kept_;
 };
 
-/// Computes each value when it is first asked for, once, and keeps it as long as a copy of this dataset exists. Behind it
-/// come the stages that draw.
+/// Computes each value once, when it is first read, and keeps it as long as a copy of this dataset exists. Put stages
+/// that draw behind it.
 ///
-///   memory    data::bytes(dataset): the values by now, and a pointer for each. If all do not fit memory, leave it out
-///   failure   what the stages before it throw; the value is computed anew when it is asked for again
+///   memory    data::bytes(dataset): the present values, and a pointer for each. If memory cannot hold all, use no
+///             cache
+///   failure   the exceptions of the stages before; the next read computes the value again
 inline auto cache() {
   return detail::Pipe{[]<class D>(D dataset) {
     static_assert(sizeof(typename rule::cache_stands_before_random<D, !varies<D>>::must_hold));

@@ -21,18 +21,18 @@
 
 namespace regimen::data {
 
-/// A source of classes, with the weight of each sample's class, for Loss<SampleWeighted<CrossEntropy>>, as PyTorch's
-/// CrossEntropyLoss(weight=...) and Keras' class_weight:
+/// A source of classes that gives each sample the weight of its class, for Loss<SampleWeighted<CrossEntropy>>:
+/// PyTorch's CrossEntropyLoss(weight=...), Keras' class_weight.
 ///
 ///   using Train = Trainer<Net, Loss<SampleWeighted<CrossEntropy>>>;
 ///   const data::ClassWeights weighted(data, {1, 5, 5});
 ///   trainer.fit(weighted, {.epochs = 3});
 ///
 ///   source    writes one class for each sample, or ignore_index
-///   weights   of the classes, in their order; an evaluation may have others, all 1, say
+///   weights   of the classes, in their order; an evaluation may have others, for example all 1
 ///
-/// failure  Error for a weight that is negative or not finite; from size() for a model of more or fewer classes than
-///          weights; for a class without a weight, when its sample is read
+/// failure  Error for a weight that is negative or not finite; from size() for a model with another number of classes;
+///          for a class without a weight, when its sample is read
 template <class Source>
 class ClassWeights final {
   using Class = Value<std::int32_t, Shape<1>>;

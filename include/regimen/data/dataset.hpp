@@ -1,4 +1,4 @@
-// regimen/data/dataset.hpp — the concept of a dataset: values by index, of which stages and sources are made.
+// regimen/data/dataset.hpp — the concept of a dataset: values by index, for stages and sources.
 #pragma once
 
 #include <regimen/core/philox.hpp>
@@ -12,14 +12,14 @@
 
 namespace regimen::data {
 
-/// Which value of which epoch. A stage that draws random numbers draws them from its key alone, so that a value does not
-/// depend on the thread, the rank or the run that computes it, and each epoch has others.
+/// The index of a value, and its epoch. A stage draws random numbers from its key alone: a value does not depend on the
+/// thread, the rank or the run that computes it, and each epoch has other numbers.
 struct Key final {
   std::size_t index = 0;  // below the dataset's size()
   std::uint64_t epoch = 0;
   std::uint64_t seed = 0;  // the run's
 
-  /// Random bits of this key; `stage` tells apart those who draw from the same key.
+  /// Random bits of this key; different `stage`s draw different bits from the same key.
   constexpr std::uint64_t bits(std::uint64_t stage) const { return mix(mix(mix(seed, stage), epoch), index); }
 };
 
@@ -28,12 +28,12 @@ struct Key final {
 ///   size()    the number of values; does not change
 ///   at(key)   the value, a pure function of the key with key.index < size(); called from several threads. A value may
 ///             point into the dataset (a std::span of a mapped file). Throws Error that names the file and the place
-///   name()    in errors: the file, or the stage with what it stands on
+///   name()    for errors: the file, or the stage and its dataset
 ///
-/// It may have place(key) const -> std::string, which says in errors where the value lies: "houses.csv, line 17".
+/// It may have place(key) const -> std::string, the place of a value for errors: "houses.csv, line 17".
 ///
-/// Since a value can be asked for in any order, an order is a function of an index (data/order.hpp), a pipeline resumes
-/// anywhere without reading what came before, and a rank reads its own share alone.
+/// Values can be read in any order. So an order is a function of an index (data/order.hpp), a pipeline resumes anywhere
+/// without reading earlier values, and a rank reads only its own share.
 ///
 /// valid    struct Squares {
 ///            std::size_t size() const { return 100; }
@@ -48,14 +48,14 @@ concept Dataset = requires(const D& dataset, const Key& key) {
   { dataset.name() } -> std::convertible_to<std::string>;
 };
 
-/// Where a value of a dataset lies, in the words of its reader; the name and the index, if it has none.
+/// The place of a value by its reader's place(key); without one the name and the index.
 template <Dataset D>
 [[gnu::cold]] std::string place_of(const D& dataset, const Key& key) {
   if constexpr (requires { std::string(dataset.place(key)); }) return dataset.place(key);
   else return std::string(dataset.name()) + ", value " + std::to_string(key.index);
 }
 
-/// What a dataset gives, without references.
+/// The type of a dataset's values, without references.
 template <Dataset D>
 using value_of = std::remove_cvref_t<decltype(std::declval<const D&>().at(std::declval<const Key&>()))>;
 

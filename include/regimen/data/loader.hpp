@@ -25,7 +25,8 @@ namespace regimen {
 
 namespace detail {
 
-/// What a Loader does whatever the types of its samples are: a ring of batches, and the threads that fill it.
+/// The part of a Loader that does not depend on the types of its samples: a ring of batches, and the threads that fill
+/// it.
 class BatchRing {
  public:
   BatchRing(const BatchRing&) = delete;
@@ -33,7 +34,7 @@ class BatchRing {
 
   /// Samples of an epoch.
   std::size_t size() const { return size_; }
-  /// Where the batch of the following next() begins: the `first` of a loader that continues here.
+  /// The place of the batch of the following next(): the `first` of a loader that continues here.
   DataPlace place() const { return batching_.place(next_); }
   /// Number of the batch of the following next().
   std::uint64_t step() const { return next_; }
@@ -41,16 +42,16 @@ class BatchRing {
   std::uint64_t steps() const { return batching_.batches(); }
   /// Batches of a whole epoch; rounded up under Remainder::Wrap.
   std::uint64_t steps_per_epoch() const { return batching_.per_epoch(); }
-  /// Whether batch `step` has as many samples as batches have, on every rank.
+  /// Whether batch `step` is full on every rank.
   bool is_full(std::uint64_t step) const { return batching_.samples(step) == global_batch_; }
-  /// Which samples each batch holds.
+  /// The samples of each batch.
   const Batching& batching() const { return batching_; }
-  /// Seconds that next() has waited for data, or has read them itself.
+  /// Seconds in which next() has waited for data, or has read them itself.
   double waited() const { return std::chrono::duration<double>(waited_).count(); }
-  /// Threads that read, and batches that they keep ready; they change if workers are automatic.
+  /// The numbers of reading threads, and of batches that they keep ready; both change if workers are automatic.
   std::size_t workers() const { return threads_.size(); }
   std::size_t ahead() const { return options_.workers == 0 ? 0 : slots_.size() - 1 - on_their_way(); }
-  /// Allocated bytes, without the source and the threads' stacks; of batches in a BatchMemory without these.
+  /// Allocated bytes, without the source, the threads' stacks and batches in a BatchMemory.
   std::size_t bytes() const;
 
  protected:
@@ -94,7 +95,7 @@ class BatchRing {
 
  private:
   std::unique_ptr<Slot> make_slot() const;
-  /// Batches besides the one in use that something else may still read.
+  /// The number of batches, in addition to the one in use, that a device may still read.
   std::size_t on_their_way() const { return memory_ == nullptr ? 0 : 1; }
   std::size_t first_workers() const { return options_.workers == data::automatic ? 1 : options_.workers; }
 
@@ -103,7 +104,7 @@ class BatchRing {
   /// A worker: claims the lowest unread step when its slot in the ring is free.
   void work();
 
-  /// Gives the batches before number `end` back to the workers, each once nothing reads it any more.
+  /// Gives the batches before number `end` back to the workers, each when its last reader has ended.
   void give_back(std::uint64_t end);
 
   /// Automatic workers: adds one, if next() has waited for much of the last batches.
@@ -140,16 +141,15 @@ class BatchRing {
 ///   target    (samples, shape.target)   Label
 ///   samples   options.batch; fewer, possibly 0, in a short batch; 0 after the last epoch
 ///
-/// Batch n, counted from options.first, is a pure function of (source, shape, options without workers and
-/// ahead, n). Nothing is allocated after construction, but by automatic workers, and the keys of a batch for sources that
-/// read several samples at once. next() belongs to one thread. The
-/// destructor waits only for reads that have begun.
+/// Batch n, counted from options.first, is a pure function of (source, shape, options without workers and ahead, n).
+/// After construction only automatic workers allocate, and the keys of a batch for sources that read several samples at
+/// once. next() belongs to one thread. The destructor waits only for reads that have begun.
 ///
 /// failure  the constructor throws Error if the source cannot serve the shape, or an epoch has no batch. next()
 ///          rethrows the source's exceptions, and throws Error for an integer input outside [0, bound), or an integer
-///          target that is neither in range nor ignore_index: at the batch concerned, and at every call after it
-/// cost     (ahead + 1) batches of memory, 1 with workers = 0: data::staged_bytes; bytes() has all of it exactly. With a
-///          BatchMemory the batches lie there, and are one more: the one on its way
+///          target that is neither in range nor ignore_index: at this batch, and at every later call
+/// cost     (ahead + 1) batches of memory, 1 with workers = 0: data::staged_bytes; bytes() has the exact sum. With a
+///          BatchMemory the batches are there, and one more: the one on its way
 template <class In, class Label, class S>
 class Loader final : public detail::BatchRing {
   static_assert(sizeof(typename rule::source_writes_samples<S, In, Label>::must_hold));

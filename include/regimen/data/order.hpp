@@ -9,13 +9,13 @@
 namespace regimen {
 
 /// Shuffled     every sample once an epoch, in another order each epoch
-/// Random       draws from all samples, with replacement, as nanoGPT draws its windows
+/// Random       draws from all samples, with replacement, like nanoGPT's windows
 /// Sequential   0, 1, 2, ... in every epoch
 /// Runs         every sample once an epoch; a batch of all ranks is a run of neighbouring samples, and the runs come in
 ///              another order each epoch. For sorted sources, such as Documents by length. The last, shorter run is
 ///              shuffled with the others. The runs depend on the batch of all ranks: another number of ranks, or
-///              SimulateWorld, changes them. An epoch that is resumed with another batch keeps its runs; then a batch
-///              may hold neighbours of two runs
+///              SimulateWorld, changes them. If an epoch resumes with another batch, it keeps its runs; a batch may
+///              then hold neighbours of two runs
 enum class Order { Shuffled, Random, Sequential, Runs };
 
 namespace detail {
@@ -47,8 +47,8 @@ constexpr std::uint64_t permute(std::uint64_t key, std::uint64_t index, std::uin
 
 }  // namespace detail
 
-/// The sample at place `index` of `epoch`. There is no state, so a resumed run, any number of loader threads and all
-/// ranks agree on it (for Runs, if they use the same `run`).
+/// The sample at place `index` of `epoch`. A pure function: a resumed run, any number of loader threads and all ranks
+/// get the same sample (for Runs, with the same `run`).
 ///
 ///   index   in [0, size) for Shuffled and Runs, which are permutations of [0, size); any for Random;
 ///           taken modulo size for Sequential

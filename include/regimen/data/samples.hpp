@@ -64,9 +64,9 @@ class Samples final {
 
 /// A dataset as a source for fit, evaluate and Loader: `write` puts each value into a sample of the model.
 ///
-///   write   write(value, sample), or write(value, sample, const Key&) if it draws: const, and called from several threads.
-///           `sample` is a Sample<Trainer::Input, Trainer::Label>, whose spans have the model's extents; write all of it
-///           (put() checks extents). With check(name, shape) const it refuses a model that it cannot serve
+///   write   write(value, sample), or write(value, sample, const Key&) to draw random numbers: const, and called from
+///           several threads. `sample` is a Sample<Trainer::Input, Trainer::Label>, whose spans have the model's
+///           extents; write all of it (put() checks extents). It may have check(name, shape) const, to refuse a model
 ///
 ///   trainer.fit(records | data::map(decode) | data::samples([](const Image& image, Sample<float, std::int32_t> sample) {
 ///     data::put(sample.input, image.pixels);
@@ -85,7 +85,7 @@ auto samples(D dataset, Write write) {
 
 namespace detail {
 
-/// A number of a value as a T; whole numbers must be that number.
+/// A number of a value as a T; a whole number must be exact.
 template <class T, class Value>
 T put_number(const Value& value) {
   if constexpr (std::is_integral_v<T> && std::is_arithmetic_v<Value>) {
@@ -104,9 +104,9 @@ T put_number(const Value& value) {
 
 }  // namespace detail
 
-/// Writes numbers, converted to the type of `to`, to a span or an array of as many: a sample's input or target, or a value
-/// of a Bundle. Or one number, where one is expected.
-///   failure   Error for another number of them, and for one that a whole number of that type cannot be
+/// Writes numbers, converted to the type of `to`, to a span or an array of the same size: a sample's input or target,
+/// or a value of a Bundle. Or writes one number to a single one.
+///   failure   Error for another size, and for a number that the whole numbers of this type do not have
 template <class To, class Values>
 void put(To&& to, const Values& values) {
   const std::span out(to);
@@ -136,13 +136,13 @@ decltype(auto) pixels_of(const Value& value) {
 
 }  // namespace detail
 
-/// Pixels of bytes, (H,W,C) with the channel last, as a model reads them, and their class. Pixels stay bytes until
-/// here, as they take a quarter of the memory.
+/// Writes pixels of bytes, (H,W,C) with the channel last, as a model's numbers, and their class. Keep pixels as bytes
+/// until here: they take a quarter of the memory.
 ///
 ///   input[i] = (pixels[i] / 255 − mean[c]) / deviation[c], c = i mod C; C = mean.size()
 ///   target[0] = label
 ///
-/// A value has .pixels or .pixels() (bytes), or an .image that has, and .label (an integer).
+/// A value has .pixels or .pixels() (bytes), or an .image with one of these, and .label (an integer).
 ///
 ///   mean, deviation   of each channel, of pixels / 255; over ImageNet {0.485, 0.456, 0.406} and {0.229, 0.224, 0.225}
 ///   failure           Error for a deviation of 0, other numbers of mean and deviation, or of pixels and inputs. Height and

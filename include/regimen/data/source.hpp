@@ -11,20 +11,20 @@
 
 namespace regimen {
 
-/// One sample, which a source writes: `input` and `target` have exactly the model's extents.
+/// The place of one sample, for a source to write: `input` and `target` have exactly the model's extents.
 ///
 ///   tokens            Sample<std::int32_t, std::int32_t>    input (T), target (T)
 ///   vectors, images   Sample<float, std::int32_t>           input (N) or (H,W,C), target (1), a class
 ///   regression        Sample<float, float>                  input (N), target (M)
-///   several values    Sample<Bundled<...>, Bundled<...>>    input (1), target (1): Trainer::Input, Trainer::Label, each
-///                     of which may also be one of the above
+///   several values    Sample<Bundled<...>, Bundled<...>>    input (1), target (1): Trainer::Input, Trainer::Label; one
+///                     of the two may also be as above
 template <class In, class Label>
 struct Sample {
   std::span<In> input;
   std::span<Label> target;
 };
 
-/// Extents of one sample, as the model requires them.
+/// The extents of one sample of a model.
 struct SampleShape {
   std::size_t input = 0, target = 0;      // elements
   std::size_t vocabulary_or_classes = 0;  // exclusive upper bound of integer inputs and targets; 0: none
@@ -33,13 +33,14 @@ struct SampleShape {
 
 /// A source gives its number of samples of a shape, and writes the sample of a given index.
 ///
-///   size(shape)          the number of samples; throws Error if it cannot serve the shape, naming the extents of the
+///   size(shape)          the number of samples; throws Error if it cannot serve the shape, with the extents of the
 ///                        data and of the model
 ///   read(index, sample)  writes all of `sample`; a pure function of index < size(shape), called from several threads
-///   read(key, sample)    in its place, for samples that change with the epoch: a pure function of a data::Key, whose
-///                        index is the sample's; data::samples gives a pipeline of stages this form
-///   read(keys, samples)  optional, std::span<const data::Key>: several samples at once, whose inputs lie one behind the
-///                        other, as do their targets. A loader then asks for a whole batch: for sources that are far away
+///   read(key, sample)    instead of read(index, sample), for samples that change with the epoch: a pure function of a
+///                        data::Key, whose index is the sample's; data::samples gives a pipeline of stages this form
+///   read(keys, samples)  optional, std::span<const data::Key>: several samples at once, inputs one after the other,
+///                        and targets one after the other. A loader then asks for a whole batch: for sources on other
+///                        machines
 ///   name()               optional: the file's name, for a loader's errors about a sample
 ///
 /// Element types must be equal: a source of doubles is no source for a model in float; convert in read().
@@ -95,7 +96,7 @@ std::string name_of_source(const S& source) {
 
 void expect_extents(const std::string& name, const SampleShape& shape, std::size_t input, std::size_t target);
 
-/// `classes`: as many as the source may give, even if these data lack some; `why` says so.
+/// `classes`: the number of classes of the source, even if these data lack some; `why` is for the error.
 void expect_classes(const std::string& name, std::size_t bound, std::size_t classes, const char* why = "",
                     const char* other = "other data");
 

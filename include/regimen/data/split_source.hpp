@@ -58,8 +58,8 @@ class PartOfSource final {
   const char* name_;
 };
 
-/// The first ⌊fraction · size⌋ samples of any source, and the rest: the last share, as validation_split of Keras is. For
-/// files and arrays; a pipeline of datasets has the stage `| data::split(0.9)`, and can shuffle before it.
+/// The first ⌊fraction · size⌋ samples of any source, and the rest. The rest is the last share, like Keras'
+/// validation_split. For files and arrays; for a pipeline write `| data::split(0.9)`, after a shuffle if you like.
 ///
 ///   auto [train, held_out] = data::split(Rows(pixels, labels, 784), 0.9, Train::sample_shape());
 ///   trainer.fit(train, held_out, {.epochs = 5});

@@ -1,4 +1,4 @@
-// regimen/data/stage.hpp — what all stages share: pipe notation, names, time and memory; and map, the commonest stage.
+// regimen/data/stage.hpp — the common parts of stages (pipe notation, names, time, memory), and the stage map.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -22,8 +22,8 @@
 
 namespace regimen::data {
 
-/// Whether the value of an index changes with the epoch: a stage draws, or a mixture goes on where it was. A dataset of
-/// your own that draws says so: `static constexpr bool varies = true;`
+/// Whether the value of an index changes with the epoch: a stage draws, or a mixture continues its datasets. Your own
+/// dataset that draws has `static constexpr bool varies = true;`
 template <class D>
 inline constexpr bool varies = [] {
   if constexpr (requires { D::varies; }) return bool(D::varies);
@@ -178,11 +178,11 @@ class Map final {
   std::shared_ptr<detail::Meter> meter_;
 };
 
-/// f of each value. A stage that draws takes the value's key, too, and nothing but its bits: then a value is the same
-/// whichever thread, rank or resumed run computes it, and another in each epoch.
+/// f of each value. A function that draws random numbers also takes the value's key, and uses only the key's bits: a
+/// value is then the same in every thread, rank or resumed run, and another in each epoch.
 ///
-///   f       f(value), or f(value, const Key&): const, and called from several threads. What it returns owns its memory,
-///           or points to what outlives the value (a mapped file)
+///   f       f(value), or f(value, const Key&): const, and called from several threads. Its result owns its memory, or
+///           points to memory that outlives the value (a mapped file)
 ///   label   the stage's name in errors and timings
 ///
 ///   files | data::map(decode, "decode")
@@ -190,8 +190,8 @@ class Map final {
 ///
 /// Two stages of one pipeline draw different numbers from the same key.bits(n).
 ///
-/// failure   an exception of f becomes an Error that names the stage, what it stands on, the value, and its place in the
-///           file, if the reader knows: "houses.csv | filter | map, value 5 (houses.csv, line 17)"
+/// failure   an exception of f becomes an Error that names the stage, its dataset, the value, and the place in the
+///           file, if the reader knows it: "houses.csv | filter | map, value 5 (houses.csv, line 17)"
 template <class F>
   requires(!Dataset<F>)
 auto map(F f, std::string label = "map") {
@@ -213,8 +213,8 @@ void repeat(const Arguments&...) {
   static_assert(sizeof(typename rule::pipeline_has_an_end<(sizeof...(Arguments) > 99)>::must_hold));
 }
 
-/// Bytes that the stages keep: indices of filters and of values in order of length, values in caches. Without what
-/// readers keep, unless they have bytes() themselves.
+/// Bytes that the stages keep: indices of filters and of values in order of length, values in caches. Memory of readers
+/// counts only if they have bytes().
 template <class D>
 std::size_t bytes(const D& dataset) {
   if constexpr (requires { dataset.bytes(); }) return dataset.bytes();

@@ -29,7 +29,7 @@ namespace regimen {
 /// A token is a byte, also in UTF-8: a character outside ASCII is two to four tokens.
 ///
 /// failure  Error for a missing or empty file, a model with fewer than vocabulary() ids, a text or split of fewer than
-///          T + 1 tokens; from encode() for a character that the text lacks, from
+///          T + 1 tokens; from encode() for a character that is not in the text, from
 ///          decode() for an id beyond vocabulary()
 /// cost     one byte of memory per token, shared by all copies, splits and blocks
 class Text final {
@@ -39,7 +39,7 @@ class Text final {
 
   explicit Text(const std::string& path, Units units = Bytes) : Text(path, MappedFile(path).bytes(), units) {}
 
-  /// The same from memory; errors show `name` in place of the path.
+  /// A text in memory; errors show `name` in place of the path.
   static Text from_string(std::string_view text, Units units = Bytes, const std::string& name = "text");
 
   const std::string& name() const { return content_->name; }

@@ -165,9 +165,10 @@ struct BatchNorm final {
 ///
 ///   x, y (B,H,W,C), (B,T,C) or (B,C)   weight (C) one   bias (C) zero   mean, rstd (C) at least fp32, saved
 ///   running_mean (C) zero, running_var (C) one   state that does not train: evaluate, predict and Inference normalise
-///       by it. It has the type of the master weights, and these names in saved files. It moves once for every micro-batch
-///       that trains, also under recomputation: running += momentum · (batch − running), with the batch's variance in
-///       Bessel's form. A batch of one row does not move the variance; values that are not finite move neither.
+///       by it. It has the type of the master weights, and these names in saved files. It moves once for every
+///       micro-batch that trains, also under recomputation: running += momentum · (batch − running), with the batch's
+///       variance in Bessel's form. A batch of one row does not move the variance; values that are not finite move
+///       neither.
 ///   options   Epsilon<Ratio<1, 100'000>>; Momentum<Ratio<1, 10>>; PerMicroBatch; OverRanks; AfterBias; in
 ///             any order
 ///

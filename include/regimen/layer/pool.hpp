@@ -201,7 +201,7 @@ struct Bilinear final {};
 ///                         the four pixels around; outside of the outer pixels their values (PyTorch's
 ///                         align_corners=False)
 ///
-///   x (B,H,W,C)   y (B,H·N,W·N,C)   the nearest pixel is exact; others, and gradients: sums in at least fp32, one rounding
+///   x (B,H,W,C)   y (B,H·N,W·N,C)   the nearest is exact; Bilinear and gradients: sums in at least fp32, one rounding
 ///
 /// cost     saves nothing
 template <std::size_t Size, class... Mode>

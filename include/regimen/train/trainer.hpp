@@ -108,8 +108,8 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
     return Recipe::make_plan(batch_size, ranks);
   }
 
-  /// A single rank. Throws Error if the environment names other ranks. A recipe with a Communicator needs the constructor
-  /// below that takes one.
+  /// A single rank. Throws Error if the environment names other ranks. A recipe with a Communicator needs the
+  /// constructor below that takes one.
   template <class Given = typename Configuration::communicator>
   explicit Trainer() : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
     static_assert(sizeof(typename rule::communicator_is_given<Given, is_alone>::must_hold));

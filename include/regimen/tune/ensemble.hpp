@@ -1,4 +1,4 @@
-// regimen/tune/ensemble.hpp — several trained files as one predictor: the mean of what they predict.
+// regimen/tune/ensemble.hpp — several trained files as one predictor: the mean of their predictions.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -74,10 +74,12 @@ inline void softmax_rows(std::span<double> values, std::size_t columns) {
 ///                 softmax of mean logits, which is a geometric mean
 /// evaluate        for classifiers, of a source of classes: the mean of −log(mean probability of the target) over valid
 ///                 targets, as CrossEntropy, and accuracy by the largest mean probability
-/// evaluate_numbers   for models that predict numbers, of a source of them: the mean of the squared errors of the mean
-///                 output, as MeanSquaredError. Other losses: predict, and your own loop
-/// memory          that of all Inferences at once
-/// failure         Error for no file, other than a file for each of several models, and as Inference
+/// evaluate_numbers   for models that predict numbers, of a source of numbers: the mean of the squared errors of the
+///                    mean
+///                 output, as MeanSquaredError. For other losses write a loop over predict
+/// memory          of all Inferences at once
+/// failure         Error without a file, or with a number of files other than the number of models; the Errors of
+///                 Inference
 template <class First, class... Others>
 class Ensemble final {
   static constexpr bool may_stand = detail::members_agree<First, First>();

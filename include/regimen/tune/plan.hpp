@@ -1,4 +1,4 @@
-// regimen/tune/plan.hpp — which trials a search makes, and how many steps each gets: a grid, random values, halving.
+// regimen/tune/plan.hpp — the trials of a search, and the steps of each: a grid, random values, halving.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -19,8 +19,8 @@ namespace regimen::tune {
 /// Every combination of the choices of all axes, for every recipe: the last axis changes first, the recipe last.
 struct Grid final {};
 
-/// `trials` draws from all axes. Trial t is of recipe t modulo the number of recipes, so each has as many (one more or
-/// less). What a trial draws depends on seed, trial and axis alone: more trials begin with the same ones.
+/// `trials` draws from all axes. Trial t has recipe t modulo the number of recipes, so recipes have equally many trials
+/// (one more or less). A draw depends on seed, trial and axis alone: a search of more trials begins with the same ones.
 ///
 /// source   Bergstra, Bengio 2012, "Random search for hyper-parameter optimization": with few axes that matter, random
 ///          values find more than a grid of as many trials
@@ -32,7 +32,7 @@ struct Random final {
 /// Successive halving: all trials of `of` train a few steps, the best 1 in eta of them train eta times as many, and so
 /// on; the last rung trains all steps of a trial. With s the largest number of halvings for which steps / eta^s is at
 /// least least_steps and trials / eta^s at least 1, rung i = 0 ... s has trials / eta^i trials of steps / eta^(s−i)
-/// steps in all, each rounded down. A promoted trial goes on from where it was.
+/// steps in all, each rounded down. A promoted trial continues from its state.
 ///
 ///   tune::Halving{.of = tune::Random{.trials = 27}, .eta = 3, .least_steps = 30}
 ///

@@ -1,4 +1,4 @@
-// regimen/tune/search.hpp — a search over options and recipes, by validation data; test data are looked at once, apart.
+// regimen/tune/search.hpp — a search over options and recipes, by validation data; a separate call evaluates test data.
 #pragma once
 
 #include <regimen/core/atomic_file.hpp>  // exists
@@ -25,7 +25,7 @@
 
 namespace regimen::tune {
 
-/// The recipes among which a search chooses: Trainers of one rank each.
+/// The recipes of a search: Trainers of one rank each.
 ///
 ///   tune::Recipes<Trainer<Net, Optimizer<AdamW>>, Trainer<Net, Optimizer<Muon>>>
 template <class... Trainers>
@@ -34,14 +34,14 @@ struct Recipes final {
   static constexpr std::size_t count = sizeof...(Trainers);
 };
 
-/// How the trials of a Search run.
+/// The way the trials of a Search run.
 ///
-///   run          as for fit, with steps, those of a whole trial. The search evaluates: validation once, with the weights
-///                after the last step (validate_average: their averages, if the rules of all recipes keep some). Not
-///                epochs, validate_every, patience
+///   run          the options of fit; `steps` is the number of a whole trial. The search evaluates validation data
+///                once, with the weights after the last step (validate_average: with their averages, if the rules of
+///                all recipes keep averages). Refuses epochs, validate_every, patience
 ///   at_once, limit, keep, stops   as in tune::Running; run.progress is for the search, trials show none
-///   save_every   steps between the states of a trial, from which it goes on if the search is killed; 0: none, then it
-///                begins again with its rung. What it finds is the same
+///   save_every   steps between the states of a trial, from which it continues after a kill of the search; 0: none,
+///                then it begins its rung again. The results are the same
 struct Settings final {
   FitOptions run{};
   std::size_t at_once = 1;
@@ -150,18 +150,18 @@ class Recipe final {
 ///   std::puts(found.table().c_str());
 ///   const tune::Tested tested = search.test(test);     // once, at the very end
 ///
-/// A trial is a Trainer with the options that `set` makes of its values, trained by fit: what it finds depends on them
-/// and on the data alone, not on at_once, threads or kills. `set` is called for each recipe, and is a pure function.
+/// A trial is a Trainer with the options that `set` makes of its values, trained by fit. Its result depends only on the
+/// options and the data, not on at_once, threads or kills. `set` is called for each recipe, and is a pure function.
 ///
-/// test     The search sees training and validation data, and no others. Whoever chooses the best of many trials by
-///          validation data has fitted them to these data: the least of many noisy losses is too small (Keras' guide
-///          to tuning warns of it). Only data that decided nothing say how good the choice is. test() evaluates the
-///          chosen trial and records it; a look after which somebody chooses anew is one at validation data, so a second
-///          one is counted and said
-/// files    as those of Trials; trial-3/state.safetensors is the state of a kept trial, which Trainer::load, Inference
-///          and Ensemble read; test.jsonl has a line for each look
-/// failure  as for Trials. Error, too, for an axis that `set` never reads, options outside their ranges, validation data
-///          that are the training data, and test data that are either
+/// test     The search sees only training and validation data. The choice of the best of many trials fits the
+///          validation data: the least of many noisy losses is too small (Keras' guide to tuning warns of this). Only
+///          data without a part in the choice show how good it is. test() evaluates the chosen trial and records the
+///          result. If you choose again after it, the test data have become validation data; so a second test is
+///          counted, and reported
+/// files    as of Trials; trial-3/state.safetensors is the state of a kept trial, for Trainer::load, Inference and
+///          Ensemble; test.jsonl has a line for each test
+/// failure  as of Trials; also Error for an axis that `set` never reads, options outside their ranges, validation data
+///          that equal the training data, and test data that equal either
 template <class List>
 class Search;
 
@@ -323,7 +323,7 @@ class Search<Recipes<Trainers...>> final {
   std::uint64_t options_ = 0;  // a hash of those of all trials
 };
 
-/// One of the recipes is refused, which is all there is to say.
+/// One of the recipes is refused; there is no other error.
 template <class... Trainers>
   requires(regimen::detail::Refused<Trainers> || ...)
 class Search<Recipes<Trainers...>> final {

@@ -1,4 +1,4 @@
-// regimen/tune/trials.hpp — runs the trials of a search, each in a process of its own, and keeps what they found.
+// regimen/tune/trials.hpp — runs the trials of a search, each in its own process, and keeps their results.
 #pragma once
 
 #include <regimen/core/atomic_file.hpp>
@@ -31,11 +31,11 @@
 
 namespace regimen::tune {
 
-/// What a trial's body is given: in a process of its own.
+/// The argument of a trial's body, which runs in its own process.
 ///
-///   steps    train up to so many in all. Under Halving the first rung's, then more for a promoted trial
-///   folder   exists, and is the trial's own: what an earlier rung, or a killed search, has left there is there. The
-///            search removes it when the trial has failed, or is no longer among those that are kept
+///   steps    the number of steps to train up to. Under Halving the first rung's, then more for a promoted trial
+///   folder   an existing folder of this trial alone, with the files of its earlier rungs, or of a killed search. The
+///            search removes it if the trial has failed, or is no longer among the kept ones
 struct Trial final {
   std::size_t number = 0, recipe = 0;
   Values values;
@@ -43,13 +43,14 @@ struct Trial final {
   std::string folder;
 };
 
-/// How the trials run; nothing here changes what they find, but for a limit that ends one.
+/// The way trials run. No option changes their results, except a limit that ends one.
 ///
-///   at_once    trials that run side by side. Each has its share of the processors, or OMP_NUM_THREADS threads
+///   at_once    the number of trials that run at a time. Each has its share of the processors, or OMP_NUM_THREADS
+///              threads
 ///   limit      seconds after which a trial (of one rung) is killed, and has failed; 0: none
-///   keep       of so many trials, the best ones, the folder stays: `<folder>/trial-3`
-///   stops      asked some 100 times a second; true: running trials are killed, and run() returns what there is. The
-///              next run() goes on
+///   keep       the number of best trials whose folder stays: `<folder>/trial-3`
+///   stops      asked some 100 times a second; true: running trials are killed, and run() returns the results so far.
+///              The next run() continues
 ///   progress   a line on standard error for each trial that ends
 struct Running final {
   std::size_t at_once = 1;
@@ -64,11 +65,10 @@ struct Running final {
 ///   tune::Trials trials("run", tune::Random{.trials = 40}, {tune::uniform("x", -1, 1)}, 0);
 ///   const tune::Found found = trials.run([](const tune::Trial& trial) { return f(trial.values["x"]); });
 ///
-/// files    in the folder, each replaced as a whole: search.txt says what is searched; trials.jsonl has a line for each
-///          trial that has ended; trial-3.txt what trial 3 has printed
-/// killed   with the search all trials end. Run again, it goes on: trials in trials.jsonl are not run again, others
-///          begin again, and find in their folder what they had saved. Remove a trial's line and its folder to run it
-///          again
+/// files    in the folder, each replaced as a whole: search.txt describes the search; trials.jsonl has a line for each
+///          trial that has ended; trial-3.txt has the output of trial 3
+/// killed   all trials end with the search. Run again, it continues: trials in trials.jsonl do not run again, others
+///          begin again, with the files in their folder. To run a trial again, remove its line and its folder
 /// failure  a trial that throws, is killed, hangs beyond the limit, has no memory left or a loss that is not finite has
 ///          failed: it is recorded with the reason, and the search goes on. Error for impossible values, a folder that
 ///          cannot be written, that of another search, or one that another process searches in

@@ -32,21 +32,20 @@ struct CheckpointsOptions final {
 ///   trainer.fit(data, held_out, {.steps = 5000, .validate_every = 500, .patience = 4}, checkpoints);
 ///
 ///   every   steps between states: step-<N>.safetensors; and one when the run ends. 0: none
-///   keep    how many of these stay, the last ones; an older one is removed when a newer one is in place
-///   best    also best.safetensors: the state of the evaluation with the least loss, which it holds itself
-///           ("regimen.evaluated" in its metadata); best.txt says that loss and its step, for people
-///   note    a line for run.txt, to which every run that begins or resumes here adds its part: for the version of your
-///           program, say
+///   keep    the number of these that stay, the last ones; an older one is removed when a newer one is in place
+///   best    also best.safetensors: the state of the evaluation with the least loss. The file has the loss
+///           ("regimen.evaluated" in its metadata); best.txt has the loss and its step, for people
+///   note    a line for run.txt, for example the version of your program; every run that begins or resumes here adds
+///           its part to run.txt
 ///
-/// Under Steps<K> a state that is due inside a launch is saved after it. A run that continues from one of its states
-/// counts those that are there, and the best loss so far. Where it continues from an older one, the states of later
-/// steps are of a future that it does not have: they are moved to the sub-folder abandoned-<k>, so that `newest` never
-/// leads back to them. best.safetensors stays: it is the best of all that ran here. Folders: one run each; one that has
-/// states of later steps than a run that begins anew is refused. All ranks have one, with the same folder, on one file
-/// system.
+/// Under Steps<K> a state that is due inside a launch is saved after the launch. A run that continues from one of its
+/// states counts the states in the folder, and knows the best loss so far. If it continues from an older state, the
+/// states of later steps are moved to the sub-folder abandoned-<k>, so that `newest` never finds them. best.safetensors
+/// stays: it is the best of all runs in the folder. Use one folder for each run: a new run refuses a folder with states
+/// of later steps. All ranks have a Checkpoints, with the same folder, on one file system.
 ///
 /// memory   while it saves, a copy of this rank's state, outside the plan
-/// failure  as save_in_background: an error in writing is thrown at the next state, or at the end of fit
+/// failure  an error in writing is thrown at the next state, or at the end of fit, as by save_in_background
 class Checkpoints final {
  public:
   explicit Checkpoints(std::string folder, const CheckpointsOptions& options);
@@ -83,7 +82,7 @@ class Checkpoints final {
   /// The file of the state with the highest step in a folder; empty if there is none.
   static std::string newest(const std::string& folder);
   std::string best_file() const { return folder_ + "/best.safetensors"; }
-  /// The least loss so far, of earlier runs to this folder, too; infinite if there is none.
+  /// The least loss so far, also of earlier runs in this folder; infinite if there is none.
   double best_loss() const { return best_; }
 
  private:

@@ -20,20 +20,19 @@
 
 namespace regimen {
 
-/// What find_rate has seen: one entry for each step.
+/// The result of find_rate: one entry for each step.
 struct RateSweep final {
   std::vector<double> rates, losses;
 
-  /// The losses, each averaged with those before it: weights 1 - share, falling by share from step to step. A loss that is
-  /// not finite (NaN: of a step without valid targets) stands as it is, and is in no average.
+  /// The losses, each averaged with the losses before: weights 1 - share, falling by share from step to step. A loss
+  /// that is not finite (NaN: a step without valid targets) stays as it is, and enters no average.
   std::vector<double> smoothed(double share = 0.8) const;
   /// The rate at which the smoothed loss falls fastest by the logarithm of the rate; NaN if it never falls.
   double steepest() const;
 };
 
 ///   from, to   the learning rate grows from step to step by the same factor, in place of
-///              options.optimizer.learning_rate and the schedule; for a Split this is what multiplies the rates of its
-///              groups
+///              options.optimizer.learning_rate and the schedule; for a Split it multiplies the rates of the groups
 ///   steps      of the sweep; it ends earlier when the loss is not finite, or above `stop` times the least one
 ///   run        order, remainder and workers of the data; its steps and epochs are not read
 struct RateOptions final {
@@ -97,15 +96,15 @@ class Untouched final {
 
 }  // namespace train
 
-/// A range test of the learning rate: trains for some steps with a rate that grows exponentially, then puts the Trainer
-/// back, bit for bit: weights, optimizer state, place in the data, step, loss scale. All ranks call it.
+/// A range test of the learning rate: trains for some steps with a rate that grows exponentially, then restores the
+/// Trainer bit for bit: weights, optimizer state, place in the data, step, loss scale. All ranks call it.
 ///
 ///   const RateSweep sweep = find_rate(trainer, data);
 ///   std::printf("%g\n", sweep.steepest());     // a good learning rate is there, or up to ten times below
 ///
 /// memory   a copy of the persistent part of the arena, on the host, outside the plan
-/// failure  Error for a rate or a number of steps outside its range, or a group with a schedule of its own; Error of a
-///          step, with the Trainer put back. Not in a callback of fit
+/// failure  Error for a rate or a number of steps outside its range, or a group with its own schedule; after an Error
+///          of a step the Trainer is restored. Not in a callback of fit
 /// source   Smith 2017 (arXiv 1506.01186), section 3.3
 template <class Trainer, class Source>
 RateSweep find_rate(Trainer& trainer, const Source& source, const RateOptions& options = {}) {

@@ -1,4 +1,4 @@
-// regimen/watch/history.hpp — what happened in a run, as a value and as CSV.
+// regimen/watch/history.hpp — the events of a run, as a value and as CSV.
 #pragma once
 
 #include <regimen/train/result.hpp>
@@ -11,7 +11,7 @@
 
 namespace regimen {
 
-/// A callback of fit that collects what it hears:
+/// A callback of fit that collects its events:
 ///
 ///   History history;
 ///   trainer.fit(data, held_out, {.epochs = 3, .validate_every = 100}, history);
@@ -19,10 +19,10 @@ namespace regimen {
 ///
 /// Further calls of fit add to it. Every rank may have one; steps, losses and evaluations are the same on all.
 ///
-///   steps         the results of steps, of every one
-///   epochs        those that ended
+///   steps         the results of all steps
+///   epochs        the ends of epochs
 ///   evaluations   each with the number of the step before it
-///   metrics       what the metrics that fit was given have found, in training and in evaluations
+///   metrics       the results of fit's metrics, in training and in evaluations
 ///
 /// memory   88 bytes a step, up to twice as much while it grows
 struct History final {
@@ -58,10 +58,10 @@ struct History final {
   /// The metrics that have been heard of, in that order.
   std::vector<std::string> names_of_metrics() const;
 
-  /// One table of all events: steps, then epochs, then evaluations, then what metrics have found in training and in
-  /// validation; what an event does not have is empty. Metrics have columns of their own behind the others, but for
-  /// `accuracy`, which has one anyway; their names stand in quotation marks where they must (RFC 4180). Numbers have as
-  /// many digits as give them again; nan and inf are written so.
+  /// One table of all events: steps, then epochs, then evaluations, then results of metrics in training and in
+  /// validation. Fields that an event lacks are empty. Each metric has a column after the others, except `accuracy`,
+  /// which has a column anyway; names are in quotation marks if RFC 4180 requires it. Numbers have enough digits to be
+  /// read back exactly; nan and inf are written as these words.
   std::string csv() const;
   /// Replaces the file as a whole.
   void save_csv(const std::string& path) const;

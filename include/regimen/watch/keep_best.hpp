@@ -12,20 +12,21 @@
 
 namespace regimen {
 
-/// A callback of fit that keeps the weights of the evaluation with the least loss, and puts them back when the run
-/// ends, also when patience or another callback ends it:
+/// A callback of fit that keeps the weights of the evaluation with the least loss, and restores them at the end of the
+/// run, also if patience or another callback ends it:
 ///
 ///   KeepBest<Train> best;
 ///   trainer.fit(data, held_out, {.steps = 5000, .validate_every = 100, .patience = 5}, best);
 ///
-/// The last evaluation of a run counts, too. Weights and buffers come back, bit for bit; optimizer state, step and
-/// place in the data stay those of the end, so train on from a saved state, not from here: Checkpoints saves the whole
-/// state of the best evaluation. The weights are kept, not the averages of Averaged<...>. Callbacks that stand before
-/// it hear the end of the run with the last weights, those behind it with the best. A further fit goes on with the best
-/// loss; a resumed run begins anew: the best state of all its parts is Checkpoints' best.safetensors. All ranks have one.
+/// The last evaluation of a run counts, too. Weights and buffers are restored bit for bit; optimizer state, step and
+/// place in the data stay as at the end. So continue training from a saved state, not from here: Checkpoints saves the
+/// whole state of the best evaluation. KeepBest keeps the weights, not the averages of Averaged<...>. Callbacks before
+/// it hear the end of the run with the last weights, callbacks after it with the best. A further fit continues with the
+/// best loss; a resumed run begins without one: Checkpoints' best.safetensors is the best state of all its parts. All
+/// ranks have a KeepBest.
 ///
 /// memory   a copy of all weights, on the host of every rank, outside the plan
-/// failure  after an exception in fit the weights are the last ones; restore(trainer) puts the best ones back
+/// failure  after an exception in fit the weights are the last ones; restore(trainer) restores the best ones
 template <class Trainer>
 class KeepBest final {
  public:
@@ -47,7 +48,7 @@ class KeepBest final {
       for (auto& value : parameter.values) value = *from++;
     trainer.parameters_changed();
   }
-  /// The least loss, infinite before there is one, and the step of its evaluation.
+  /// The least loss, infinite before the first evaluation, and the step of its evaluation.
   double loss() const { return loss_; }
   std::uint64_t step() const { return step_; }
 

@@ -1,4 +1,4 @@
-// regimen/watch/metric.hpp — what a metric is, and what it sees of a batch.
+// regimen/watch/metric.hpp — the concept of a metric, and its view of a batch.
 #pragma once
 
 #include <regimen/core/operation/step.hpp>
@@ -11,14 +11,14 @@
 
 namespace regimen {
 
-/// The samples of a batch, on the host, as the model answers them; of this rank.
+/// The samples of a batch of this rank, with the model's outputs, on the host.
 ///
 ///   outputs   (rows, columns)   the model's output: logits, or predictions
-///   targets   as the source writes them: one for each row of classes or tokens; else (samples, target size)
+///   targets   from the source: one for each row of classes or tokens; else (samples, target size)
 ///   rows      of all samples: T for each text, 1 for each vector. For a model of several outputs one row for each
 ///             sample, with one output behind the other
-///   weights   of SampleWeighted<...>, whose targets then stand in targets as without it; else empty. weight(i) is how much target i
-///             counts: |weights[i]|, or 1
+///   weights   of SampleWeighted<...>; else empty. `targets` has the targets without weights. Target i counts with
+///             weight(i): |weights[i]|, or 1
 template <class Output, class Label>
 struct MetricBatch final {
   std::span<const Output> outputs;
@@ -31,15 +31,15 @@ struct MetricBatch final {
 };
 
 /// A metric is a sum: it adds up numbers of every sample, and its result is a function of the sums. So the result is
-/// that of all samples, whatever the batches, the ranks and the end of the data: exact for counts, other sums within
-/// rounding (the sums of ranks are added in the order of ranks, the same on each).
+/// the same for all batches and ranks: exactly for counts, within rounding for other sums (each rank adds the sums of
+/// all ranks in the order of ranks).
 ///
-///   sums            std::vector<double>; an evaluation, or fit, sets them to 0, and adds those of all ranks
-///   begin(columns)  optional: called before the first batch, in place of setting them to 0; sets their number
-///   add(batch)      adds to sums what a MetricBatch<Output, Label> has
-///   name(), value() optional: what fit, which may be given metrics, calls the result, and the result; or in their place
-///                   values(): a std::vector<MetricValue>. Without them the object alone has the result. fit refuses
-///                   a name twice, and those of numbers that History and TensorBoard have anyway (loss, samples)
+///   sums            std::vector<double>; an evaluation, or fit, sets them to 0, and adds the sums of all ranks
+///   begin(columns)  optional: called before the first batch, instead of setting sums to 0; sets their number
+///   add(batch)      adds the numbers of a MetricBatch<Output, Label> to sums
+///   name(), value() optional: the name of the result for fit, and the result; or values(), a std::vector<MetricValue>.
+///                   Without them only the object has the result. fit refuses a name twice, and names of numbers of
+///                   History and TensorBoard (loss, samples)
 ///
 ///   struct AbsoluteError {
 ///     std::vector<double> sums = std::vector<double>(2);

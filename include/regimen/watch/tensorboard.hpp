@@ -1,4 +1,4 @@
-// regimen/watch/tensorboard.hpp — writes a run for TensorBoard while it goes on.
+// regimen/watch/tensorboard.hpp — writes a running training for TensorBoard.
 #pragma once
 
 #include <regimen/core/finite.hpp>
@@ -17,8 +17,8 @@
 namespace regimen {
 
 ///   every        steps between scalars of the training
-///   histograms   steps between histograms of the weights, and, of a single rank, of the gradients that the step has
-///                used, divided as gradient_divisor says; 0: none. Costs a copy of all weights on the host
+///   histograms   steps between histograms of the weights, and, with a single rank, of the step's gradients, divided by
+///                gradient_divisor; 0: none. Costs a copy of all weights on the host
 ///   file         the name of the file in the folder; empty: events.out.tfevents.<seconds>.<host>.<process>
 ///   clock        gives the time of an event, in seconds since 1970; empty: the system's
 struct TensorBoardOptions final {
@@ -27,14 +27,15 @@ struct TensorBoardOptions final {
   std::function<double()> clock{};
 };
 
-/// A callback of fit that writes what it hears for `tensorboard --logdir FOLDER`:
+/// A callback of fit that writes its events for `tensorboard --logdir FOLDER`:
 ///
 ///   TensorBoard board("runs/1", {.histograms = 100});
 ///   trainer.fit(data, held_out, {.epochs = 3, .validate_every = 100}, board);
 ///
 /// Scalars train/loss, train/learning_rate, train/gradient_norm, train/loss_scale if there is one, train/step_ms,
-/// validation/loss, validation/accuracy, epoch/loss; of metrics that fit was given train/NAME and validation/NAME; the
-/// recipe and the plan as a text. Rank 0 writes; all ranks have one. Under Steps<K> histograms are of the end of a launch.
+/// validation/loss, validation/accuracy, epoch/loss; for fit's metrics train/NAME and validation/NAME; the recipe and
+/// the plan as a text. All ranks have a TensorBoard; rank 0 writes. Under Steps<K> histograms are of the end of a
+/// launch.
 ///
 /// failure  Error if the file cannot be made or written
 /// source   TensorBoard's own reader accepts the files: tests/recorded/make_events.py
