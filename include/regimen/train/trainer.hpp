@@ -204,10 +204,9 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   ///   (trainer, EpochEvent)     before the first step of an epoch, and after its last step
   ///   (trainer, Evaluation)     after every evaluation
   ///   (trainer, Fitted)         at the end
-  ///   (trainer, std::span<const StepResult>)    under Steps<K> with K > 1, in place of StepResult: after every launch,
-  ///                                             with
-  ///                             the results of K steps, or of one; if a callback hears epochs, a launch has steps of
-  ///                             one epoch only
+  ///   (trainer, std::span<const StepResult>)   under Steps<K> with K > 1, in place of StepResult: after every launch, with
+  ///                                            the results of K steps, or of one. If a callback hears epochs, a launch has
+  ///                                            steps of one epoch only
   ///
   /// At one moment callbacks hear first the step, then the end of its epoch, then an evaluation. If a callback returns
   /// false, the run ends on all ranks. If a callback throws, fit throws its exception, and on all other ranks an error

@@ -75,8 +75,7 @@ inline void softmax_rows(std::span<double> values, std::size_t columns) {
 /// evaluate        for classifiers, of a source of classes: the mean of −log(mean probability of the target) over valid
 ///                 targets, as CrossEntropy, and accuracy by the largest mean probability
 /// evaluate_numbers   for models that predict numbers, of a source of numbers: the mean of the squared errors of the
-///                    mean
-///                 output, as MeanSquaredError. For other losses write a loop over predict
+///                 mean output, as MeanSquaredError. For other losses write a loop over predict
 /// memory          of all Inferences at once
 /// failure         Error without a file, or with a number of files other than the number of models; the Errors of
 ///                 Inference
