@@ -142,12 +142,14 @@ struct last_of<KeepLast<K>, Others...> : last_of<> {};
 /// Decides which tensors are saved for backward and which are recomputed (activation checkpointing). Results have the
 /// same bits under every choice: recomputation has no side effects, and random numbers depend on their position alone.
 ///
-///   choices   Checkpoint<None>, Checkpoint<Every<N>>, Checkpoint<Selective<Layers...>>, Checkpoint<If<Predicate>>;
+///   choices   Checkpoint<None>, Checkpoint<Every<N>>, Checkpoint<Selective<Layers...>>, Checkpoint<If<Predicate>>
 ///             Checkpoint<Every<N>, Selective<Layers...>>, Checkpoint<Every<N>, If<Predicate>>: a recomputed segment
-///             does not keep the outputs of these layers, and recomputes them once more; any of these with KeepLast<K>
-///             or KeepLast<K, Schedules...>: the last K blocks keep all tensors, or follow these schedules;
-///             Checkpoint<Budget<Bytes>>: the compiler chooses the schedule; Checkpoint<Offload>: blocks go to the
-///             host's memory; with Selective<...> or If<Predicate> the outputs of these layers are recomputed instead
+///               does not keep the outputs of these layers, and recomputes them once more
+///             any of these with KeepLast<K> or KeepLast<K, Schedules...>: the last K blocks keep all tensors, or
+///               follow these schedules
+///             Checkpoint<Budget<Bytes>>: the compiler chooses the schedule
+///             Checkpoint<Offload>: blocks go to the host's memory; with Selective<...> or If<Predicate> the outputs of
+///               these layers are recomputed instead
 ///   default   Checkpoint<None>
 ///   refuses   Every<0>; an N above the depth of the model; a K of 0, or not below the depth; Selective<>; layers that
 ///             the model does not have; a predicate that chooses no layer; schedules that contradict each other; a
