@@ -23,8 +23,8 @@ struct ReduceEach final {
 ///
 ///   epochs    a step at the end of an epoch continues with micro-batches of the next epoch; only the last step of a
 ///             run may have fewer than N. E epochs of S samples are ⌈E · ⌈S / (B · R)⌉ / N⌉ steps, with Batch<B> and R
-///             ranks (with Remainder::Drop round down, twice). Give a Schedule for E epochs this number; E · ⌈S / (B ·
-///             R · N)⌉ is another
+///             ranks (with Remainder::Drop round down, twice). Give a Schedule for E epochs this number, not
+///             E · ⌈S / (B · R · N)⌉
 ///   choices   Accumulate<N> with N ≥ 1; among ranks Accumulate<N, ReduceOnce>, Accumulate<N, ReduceEach>;
 ///             SimulateWorld<N>
 ///   default   Accumulate<1>; ReduceOnce under Replicated and ZeRO1, ReduceEach under ZeRO2 and ZeRO3

@@ -31,8 +31,8 @@ struct Emulated final {
 ///             compiler, regimen/engine/cuda/plan.hpp
 ///   effect    engine/plan/devices.hpp (device), engine/engine.hpp (Of)
 ///
-/// There is no policy Deterministic: on the CPU equal recipes always give equal bits, because work is split by shape
-/// alone and random numbers depend on their position alone.
+/// There is no policy Deterministic: on the CPU a program always repeats its bits, because work is split by shape alone
+/// and random numbers depend on their position alone.
 template <class Where>
 struct Device final {
   using axis = regimen::axis::device;

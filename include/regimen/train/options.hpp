@@ -75,9 +75,8 @@ void check_rate(double rate, std::uint64_t step) {
 ///   patience         stops after this many evaluations without a better loss; 0: never. Refused without a source. With
 ///                    validate_every an extra evaluation at the end of a call does not count
 ///   validate_average evaluates the averages of Averaged<...> in place of the weights, as with_average does, from the
-///   first
-///                    step that counts on; patience then uses their loss. Refused without a source, and for a rule
-///                    without averages
+///                    first step that counts on; patience then uses their loss. Refused without a source, and for a
+///                    rule without averages
 ///   order            of the samples; Shuffled: every sample once an epoch
 ///   remainder        the samples that do not fill the last batch of an epoch. Short: a shorter batch; Drop: leaves
 ///                    them out, so every step is full; Wrap: the next epoch fills the batch

@@ -119,6 +119,7 @@ struct Measured {
 ///   peak      bytes of the arena
 ///   library   on the CPU: the other growth of the process until the end of the first step, as the system reports it,
 ///             mostly memory of product libraries; on a GPU: its other memory in use, without CUDA's context
+///   operations   the number of operations that have run
 ///   host      pinned memory of the host, under Checkpoint<Offload>
 struct Used {
   std::size_t peak = 0, library = 0, operations = 0, host = 0;
