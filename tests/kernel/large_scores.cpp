@@ -161,14 +161,31 @@ double error_of(const Values& found, const Values& right) {
     if (!(difference <= most)) most = difference;  // a NaN stays
     largest = std::fmax(largest, std::fabs(right[i]));
   }
-  return most / largest;
+  return most == 0 ? 0 : most / largest;  // all may be 0, if all that counts is dropped
 }
-double share_of(Values all, std::size_t percent) {
-  for (const double x : all)
-    if (std::isnan(x)) return x;
-  std::sort(all.begin(), all.end());
-  return all[all.size() * percent / 100];
-}
+
+/// Whether what `percent` of a form's errors do not exceed is at most 1.5 times that of the yardstick, but for chance: how
+/// many seeds are beyond that limit by the form alone, and beyond the percentile by the yardstick alone. Were the form as
+/// right, either would be as likely: the difference of both numbers has the mean 0 and the deviation √(their sum), and two
+/// deviations are chance. What is counted is seeds, since errors jump: those of rows with two scores nearly alike are
+/// 1e4 times those of others. Of 40 queries and 70 keys at 6e4 a tenth of the seeds have such rows, so that the 90th
+/// percentile lies in the jump: of 20000 seeds it is 1.02 times the yardstick's, of 200 of them 0.5 to 3.8 times.
+struct Comparison final {
+  double limit = 0;
+  std::size_t more = 0, fewer = 0;
+
+  Comparison(const Values& own, const Values& saved, std::size_t percent) {
+    Values sorted = saved;
+    std::sort(sorted.begin(), sorted.end());
+    limit = std::fmax(sorted[sorted.size() * percent / 100], 0x1p-30);  // of a rounding the 64th part is no error
+    for (std::size_t seed = 0; seed < own.size(); ++seed) {
+      const bool own_is_beyond = !(own[seed] <= 1.5 * limit), saved_is_beyond = saved[seed] > limit;  // as a NaN is
+      more += own_is_beyond && !saved_is_beyond ? 1 : 0;
+      fewer += saved_is_beyond && !own_is_beyond ? 1 : 0;
+    }
+  }
+  bool holds() const { return double(more) <= double(fewer) + 2 * std::sqrt(double(more + fewer)); }
+};
 
 /// q, k and v grow alike, as weights do, until a score is about `largest`; the bias is a quarter of that.
 Case with_scores(Case c, Values& qkv, Values& d_y, double largest, std::uint32_t seed) {
@@ -193,18 +210,17 @@ Case with_scores(Case c, Values& qkv, Values& d_y, double largest, std::uint32_t
   return c;
 }
 
-/// Of each form, over 200 seeds: the median of the errors, and what a tenth of them exceeds.
+/// Each form at each magnitude. At 6e3 most rows have a probability that is nearly 1, but not 1.
 template <class... Form>
-void is_as_right_at(const Sizes& of_scores, const Case& shape, const Form&... forms) {
+void is_as_right(std::uint32_t seeds, const Case& shape, const Form&... forms) {
   const op::AttentionShape& s = shape.shape;
   CAPTURE(s.batch, s.length, s.key_length, s.heads, s.key_heads, s.width, s.causal, s.window, shape.bias.size(),
           shape.lengths, shape.threshold);
   const int threads = regimen::threads();
   set_threads(1);
-  for (const std::size_t of_largest : of_scores) {
-    const auto largest = static_cast<double>(of_largest);
+  for (const double largest : {3e3, 6e3, 6e4, 6e5, 6e6, 6e7}) {
     Values saved, own[sizeof...(Form)];
-    for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    for (std::uint32_t seed = 0; seed < seeds; ++seed) {
       Values qkv, d_y;
       const Case c = with_scores(shape, qkv, d_y, largest, seed);
       const Values right = with_saved_probabilities<double>(c, qkv, d_y);
@@ -213,16 +229,13 @@ void is_as_right_at(const Sizes& of_scores, const Case& shape, const Form&... fo
       (own[form++].push_back(error_of(by_operations(c, qkv, d_y, forms), right)), ...);
     }
     for (std::size_t form = 0; form < sizeof...(Form); ++form)
-      for (const std::size_t percent : Sizes{50, 90}) {
-        CAPTURE(largest, form, percent);
-        CHECK(share_of(own[form], percent) <= 1.5 * share_of(saved, percent));
+      for (const std::size_t percent : Sizes{50, 75, 90}) {
+        const Comparison found(own[form], saved, percent);
+        CAPTURE(largest, form, percent, found.limit, found.more, found.fewer);
+        CHECK(found.holds());
       }
   }
   set_threads(threads);
-}
-template <class... Form>
-void is_as_right(const Case& shape, const Form&... forms) {
-  is_as_right_at({3'000, 60'000, 600'000, 6'000'000, 60'000'000}, shape, forms...);
 }
 Case biased(Case c) {
   c.bias.assign(c.shape.heads * c.shape.distances(), 0.0);
@@ -236,10 +249,9 @@ Case ended(Case c, std::vector<std::int32_t> lengths) {
 }  // namespace
 
 /// batch, length, heads, width, causal, key heads, keys of another text, window. Composed is the third form. 1 / √3 is
-/// rounded, so that a score with its scale is. Of rows with two scores that are nearly alike errors are a hundred times
-/// those of others; the numbers of rows are such that neither statistic lies between the two kinds.
+/// rounded, so that a score with its scale is.
 TEST_CASE("gradients of attention are as right as with saved probabilities, whatever the scores") {
-  const auto is_in_all = [](const Case& c) { is_as_right(c, on_the_cpu, by_blocks, composed); };
+  const auto is_in_all = [](const Case& c) { is_as_right(200, c, on_the_cpu, by_blocks, composed); };
   is_in_all({{2, 9, 2, 3, false}});
   is_in_all({{2, 9, 2, 3, true}});
   is_in_all({{2, 9, 2, 3, true, 0, 0, 4}});
@@ -253,19 +265,50 @@ TEST_CASE("gradients of attention are as right as with saved probabilities, what
   is_in_all({{2, 9, 2, 3, true}, 6554});
 }
 TEST_CASE("so are those of heads that share keys") {
-  is_as_right({{1, 9, 4, 3, true, 2}}, on_the_cpu, by_blocks);
-  is_as_right(biased({{2, 9, 4, 3, true, 2}}), on_the_cpu, by_blocks);
-  is_as_right({{1, 5, 4, 3, false, 1, 11}}, on_the_cpu, by_blocks);
+  is_as_right(200, {{1, 9, 4, 3, true, 2}}, on_the_cpu, by_blocks);
+  is_as_right(200, biased({{1, 9, 4, 3, true, 2}}), on_the_cpu, by_blocks);
+  is_as_right(200, {{1, 5, 4, 3, false, 1, 11}}, on_the_cpu, by_blocks);
 }
-/// Rows of two tiles, of 64 keys or of 128, whose mean of d_p is taken from y: but where one probability is nearly 1, as
-/// that has a rounding of y for each channel, and nothing else is left. (Without the exception the errors are up to 2.2
-/// times those with saved probabilities.)
+/// Rows of tiles of 64 keys or of 128, whose mean of d_p is taken from y: but where one probability is nearly 1, as that
+/// has a rounding of y for each channel, and nothing else is left. (Without the exception 140 keys have up to 2.3 times the
+/// median of saved probabilities.)
 TEST_CASE("so are those of rows in several tiles, and of wide heads") {
-  is_as_right({{1, 66, 1, 2, true}}, on_the_cpu);
-  is_as_right({{1, 3, 1, 3, false, 0, 70}}, on_the_cpu);
-  is_as_right({{1, 3, 1, 3, false, 0, 131}, 6554}, on_the_cpu, by_blocks);
-  is_as_right_at({1'000, 3'000, 6'000}, {{1, 40, 1, 16, false, 0, 70}}, on_the_cpu);
-  is_as_right_at({1'000, 3'000, 6'000}, {{1, 7, 1, 32, false, 0, 131}}, on_the_cpu, by_blocks);
-  is_as_right({{1, 3, 1, 260, true}}, on_the_cpu);
+  is_as_right(200, {{1, 66, 1, 2, true}}, on_the_cpu);
+  is_as_right(200, {{1, 3, 1, 3, false, 0, 70}}, on_the_cpu);
+  is_as_right(200, {{1, 3, 1, 3, false, 0, 131}, 6554}, on_the_cpu, by_blocks);
+  is_as_right(500, {{1, 40, 1, 16, false, 0, 70}}, on_the_cpu);
+  is_as_right(500, {{1, 7, 1, 32, false, 0, 131}}, on_the_cpu, by_blocks);
+  is_as_right(500, {{1, 20, 1, 64, false, 0, 140}}, on_the_cpu);
+  is_as_right(200, {{1, 3, 1, 260, true}}, on_the_cpu);
+}
+/// One key has a probability of 1 − 3e-8, which is 1 in fp32, and the value 0; another one has 3e-8 and the value 1e4: δ is
+/// 3e-4, and so is what the first key's score gets. Two keys, and some in two tiles, of which the others have no weight.
+/// Scores are exact, so p has the roundings of exp (at most 2 ulp, 4 units of 2⁻²⁴) and of the factor (1): δ, the difference,
+/// its three products and 1 / √D add 6, at most 2 sums and the definition's own e^−100 the rest of 16.
+TEST_CASE("a probability counts beside one that is 1") {
+  for (const std::size_t keys : Sizes{2, 70, 131}) {
+    const Case c{{1, 1, 1, 4, false, 0, keys}};
+    Values qkv(c.qkv(), 0.0), d_y{1, 0, 0, 0};
+    const std::size_t first = keys - 1, second = 0;
+    qkv[c.at(0, 0, 0, 0)] = 3;
+    for (std::size_t u = 0; u < keys; ++u) {
+      qkv[c.at(0, 0, u, 1)] = u == first ? 11.5 : u == second ? 0 : -100;
+      qkv[c.at(0, 0, u, 2)] = u == first ? 0 : u == second ? 1e4 : 1;
+    }
+    qkv[c.at(0, 0, second, 1) + 1] = 1;
+    const Values right = with_saved_probabilities<double>(c, qkv, d_y);
+    const auto is_right = [&](const Values& found) {
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < right.size(); ++i)
+        if (!(std::fabs(found[i] - right[i]) <= 0x1p-20 * std::fabs(right[i]) + 1e-30) && wrong++ == 0)
+          UNSCOPED_INFO("gradient " << i << ": " << found[i] << " instead of " << right[i]);
+      return wrong == 0;
+    };
+    CAPTURE(keys);
+    CHECK(is_right(with_saved_probabilities<float>(c, qkv, d_y)));
+    CHECK(is_right(by_operations(c, qkv, d_y, on_the_cpu)));
+    CHECK(is_right(by_operations(c, qkv, d_y, by_blocks)));
+    CHECK(is_right(by_operations(c, qkv, d_y, composed)));
+  }
 }
 // SPDX-License-Identifier: Apache-2.0

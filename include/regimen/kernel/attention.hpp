@@ -53,6 +53,13 @@ REGIMEN_HD S exp_or_zero(S x) {
   return x <= S(-80) ? S(0) : std::exp(x);
 }
 
+/// a · b, rounded before anything is added to it, whatever a compiler contracts: what is compared with a sum of such
+/// products must have their roundings.
+template <class S>
+REGIMEN_HD S rounded_product(S a, S b) {
+  return std::fma(a, b, S(0));
+}
+
 /// Σ_d a[d] · b[d], in the order of d.
 template <class S, class T>
 REGIMEN_HD S dot(const T* a, const T* b, std::size_t width) {

@@ -59,10 +59,9 @@ struct AttentionPair final {
     const S score = bias.score(detail::dot<S>(query, key, width), scale);
     p = detail::exp_or_zero((score - softmax.largest) * Bias::rest(scale)) * softmax.factor;
     kept = p * factor;
-    d_p = detail::dot<S>(d_y, value, width) * factor;
+    d_p = detail::rounded_product(detail::dot<S>(d_y, value, width), factor);
   }
-  /// d_s. Where p is 1 the difference of d_p to their mean is smaller than the roundings of which it would consist.
-  REGIMEN_HD static S d_score(S p, S d_p, S row_dot, S scale) { return p == S(1) ? S(0) : p * (d_p - row_dot) * scale; }
+  REGIMEN_HD static S d_score(S p, S d_p, S row_dot, S scale) { return p * (d_p - row_dot) * scale; }
 };
 
 /// Whose keys there are: a head's own, those of several heads, those within a window, those of another text, or those

@@ -239,7 +239,8 @@ struct Kernel<AttentionWeightsBackward<T, more>> final {
         Run<n> run{detail::read<n>(scores + u), detail::read<n>(d_weights + u), drop.template kept<n>(at_row.query, u)};
         for (unsigned k = 0; k < n; ++k) {
           run.p.at[k] = at_row.score(run.p.at[k], scale, u + k);
-          run.d.at[k] = at_row.sees(u + k) ? drop.factor(run.kept >> k & 1u) * run.d.at[k] : S(0);
+          run.d.at[k] =
+              at_row.sees(u + k) ? detail::rounded_product(drop.factor(run.kept >> k & 1u), run.d.at[k]) : S(0);
         }
         return run;
       });

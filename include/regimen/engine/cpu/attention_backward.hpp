@@ -249,7 +249,7 @@ struct AttentionGradient final {
     alignas(64) S factor[Tile::keys] = {};
     if (drops) drop.fill(factor, (std::uint64_t{h} * shape.length + t) * shape.keys() + first_key, valid);
     const Vector<S> largest = softmax[t].largest, share = softmax[t].factor, scales = scale,
-                    score_scale = bias == nullptr ? scale : S(1), zero = S(0), whole = S(1);
+                    score_scale = bias == nullptr ? scale : S(1), zero = S(0);
     const auto rest = [&](std::size_t j) {
       store<S>(zero, p_row + j);
       store<S>(zero, d_row + j);
@@ -257,15 +257,13 @@ struct AttentionGradient final {
     const auto probability_at = [&](std::size_t j, auto keep) {
       return keep(exp_or_zero<S>((load<S>(p_row + j) - largest) * score_scale) * share, zero);
     };
-    const auto d_probability_at = [&](std::size_t j) {
+    const auto d_probability_at = [&](std::size_t j) {  // rounded as in δ, whatever a compiler contracts
       const Vector<S> d = load<S>(d_row + j);
-      return drops ? d * load<S>(factor + j) : d;
+      return drops ? multiply_add(d, load<S>(factor + j), zero) : d;
     };
     const auto write = [&](std::size_t j, auto keep, Vector<S> probability, Vector<S> d_probability, Vector<S> dot) {
-      // Where p is 1 the difference is smaller than the roundings of which it would consist.
-      const Vector<S> d_score = select(probability == whole, zero, probability * (d_probability - dot) * scales);
       store<S>(keep(drops ? probability * load<S>(factor + j) : probability, zero), p_row + j);
-      store<S>(keep(d_score, zero), d_row + j);
+      store<S>(keep(probability * (d_probability - dot) * scales, zero), d_row + j);
     };
     if (!sums_rows && !holds_row(t, first_key, keys)) {
       const Vector<S> dot = row_dot[t];
