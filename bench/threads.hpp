@@ -1,0 +1,160 @@
+// bench/threads.hpp — an Inference in threads: what refusing a second thread costs a call, and what two threads serve.
+#pragma once
+
+#include <regimen/core/one_thread.hpp>
+#include <regimen/regimen.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include <sys/resource.h>
+
+namespace bench {
+
+struct Controller : regimen::Model<regimen::Input<regimen::Vector<24>>, regimen::Linear<256>, regimen::Relu,
+                                   regimen::Linear<256>, regimen::Relu, regimen::Linear<6>> {};
+using Model = regimen::Inference<Controller, regimen::Batch<1>>;
+
+inline Model controller() {
+  Model model(1);
+  std::uint64_t index = 0;
+  for (const regimen::HeldParameter& parameter : model.parameters())
+    for (float& value : parameter.values<float>()) value = float(regimen::mix(7, index++) % 2001) / 2000 - 0.5f;
+  model.parameters_changed();
+  return model;
+}
+
+inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// Seconds of this thread on a processor: what else the machine does matters little to them.
+template <class Work>
+double processor_seconds(const Work& work) {
+  const auto now = [] {
+    std::timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+  };
+  const double began = now();
+  work();
+  return now() - began;
+}
+
+/// To enter a OneThread and to leave it, as every call does once, and a call.   Seconds on a processor, in turns.
+struct Check final {
+  std::vector<double> check{}, call{};
+
+  double share() const { return median(check) / median(call); }
+
+  explicit Check(std::size_t rounds) {
+    Model model = controller();
+    const std::vector<float> input(24, 0.5f);
+    regimen::OneThread one;
+    for (std::size_t round = 0; round <= rounds; ++round) {
+      constexpr std::size_t calls = 100, checks = 20'000;
+      const double of_calls = processor_seconds([&] {
+                                for (std::size_t i = 0; i < calls; ++i) model.predict(input);
+                              }) /
+                              calls,
+                   of_checks = processor_seconds([&] {
+                                 for (std::size_t i = 0; i < checks; ++i) {
+                                   const regimen::OneThread::Scope scope(one, [](regimen::OneThread::Admission) {});
+                                   std::atomic_signal_fence(std::memory_order_seq_cst);
+                                 }
+                               }) /
+                               checks;
+      if (round == 0) continue;  // touches all memory
+      call.push_back(of_calls);
+      check.push_back(of_checks);
+    }
+  }
+};
+
+/// Two threads beside one alone, with Inferences that share weights, and with additions, which share nothing and so say what
+/// of two processors there was. A round has all four, one after the other.
+///   calls, additions   how many times as much two do in a second
+///   …by_processor      how much each of two does in a second on a processor, in parts of what one alone does
+///   waits              how often one of two threads gave up its processor: for a lock, if there were one
+struct Pair final {
+  std::vector<double> calls{}, additions{}, by_processor{}, additions_by_processor{};
+  std::size_t waits = 0, served = 0;
+
+  explicit Pair(std::size_t rounds) {
+    Model first = controller(), second = first.share(1);
+    const auto serve = [](Model& model, const std::atomic<bool>& stop) {
+      const std::vector<float> input(24, 0.5f);
+      std::uint64_t done = 0;
+      for (; !stop.load(std::memory_order_relaxed); ++done) model.predict(input);
+      return done;
+    };
+    const auto add = [](const std::atomic<bool>& stop) {
+      std::uint64_t done = 0;
+      for (std::uint64_t key = 1; !stop.load(std::memory_order_relaxed); ++done)
+        for (int i = 0; i < 1000; ++i) key = regimen::mix(key, done);
+      return done;
+    };
+    for (std::size_t round = 0; round < rounds; ++round) {
+      const Done alone = done_by([&](const auto& stop) { return serve(first, stop); }),
+                 both = done_by([&](const auto& stop) { return serve(first, stop); },
+                                [&](const auto& stop) { return serve(second, stop); }),
+                 added = done_by(add), both_added = done_by(add, add);
+      calls.push_back(both.a_second / alone.a_second);
+      additions.push_back(both_added.a_second / added.a_second);
+      by_processor.push_back(both.a_processor_second / alone.a_processor_second);
+      additions_by_processor.push_back(both_added.a_processor_second / added.a_processor_second);
+      waits += both.waits;
+      served += both.count;
+    }
+  }
+
+ private:
+  struct Done {
+    double a_second, a_processor_second;
+    std::size_t waits, count;
+  };
+  /// What all works do in a tenth of a second.
+  template <class... Work>
+  static Done done_by(const Work&... work) {
+    std::atomic<bool> stop{false};
+    std::mutex mutex;
+    Done all{0, 0, 0, 0};
+    double processor = 0;
+    std::vector<std::thread> threads;
+    const auto began = std::chrono::steady_clock::now();
+    const auto count = [&](const auto& one) {
+      const auto waits = [] {
+        ::rusage usage{};
+        ::getrusage(RUSAGE_THREAD, &usage);
+        return static_cast<std::size_t>(usage.ru_nvcsw);
+      };
+      const std::size_t before = waits();
+      std::uint64_t done = 0;
+      const double seconds = processor_seconds([&] { done = one(stop); });
+      const std::size_t waited = waits() - before;
+      const std::lock_guard lock(mutex);
+      processor += seconds;
+      all.waits += waited;
+      all.count += done;
+    };
+    (threads.emplace_back([&] { count(work); }), ...);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    stop = true;
+    for (std::thread& thread : threads) thread.join();
+    all.a_second = double(all.count) / std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    all.a_processor_second = double(all.count) / processor;
+    return all;
+  }
+};
+
+}  // namespace bench
+// SPDX-License-Identifier: Apache-2.0
