@@ -163,7 +163,7 @@ bool program() { return sizeof(Train) == 0; }
 
 // ---- if_chooses_a_layer ---------------------------------------------------------------------------------------------
 // A predicate that is true of nothing that the model has.
-// expect: Checkpoint<If<P>>: P<Layer>::value is true of no layer of this model; choose one
+// expect: Checkpoint<If<P>>: P<Layer>::value is true of no layer or block of this model; choose one
 // names: is_norm
 namespace if_chooses_a_layer {
 template <class Layer>
@@ -181,19 +181,21 @@ bool program() { return sizeof(Train) == 0; }
 }  // namespace if_chooses_a_layer
 
 // ---- if_chooses_a_layer_block ---------------------------------------------------------------------------------------
-// A predicate of a recomputation that is true of a block, and of no layer: If is asked about single layers, as WrapIf is about
-// the blocks of a Repeat.
-// expect: Checkpoint<If<P>>: P is asked of single layers, not of blocks; write Every<1>, or Checkpointed<\.\.\.>
+// A predicate of a recomputation that is true of a Sequential among other layers, which is no block: its layers are written out
+// there, and one may be computed as one with a neighbour. (Of a Residual, a Fork, and what a Repeat repeats If is asked.)
+// expect: Checkpoint<If<P>>: P is true only of layers written out in a list; write Checkpointed<\.\.\.> there
 // names: regimen::If<is_block>
 namespace if_chooses_a_layer_block {
-using Block = Residual<LayerNorm, Linear<16>, Gelu, Linear<8>>;
-struct Deep : Model<Input<Vector<8>>, Repeat<4, Block>, Linear<4>> {};
+template <template <class...> class Around>
+using Block = Around<Linear<16>, Gelu, Linear<8>>;
 template <class Layer>
-struct is_block : std::is_same<Layer, Block> {};
+struct is_block : std::is_same<Layer, Block<Sequential>> {};
 
 #ifndef REGIMEN_MISUSE
-using Train = Trainer<Deep, Checkpoint<Every<1>>>;
+struct Deep : Model<Input<Vector<8>>, Block<Checkpointed>, Linear<4>> {};
+using Train = Trainer<Deep>;
 #else
+struct Deep : Model<Input<Vector<8>>, Block<Sequential>, Linear<4>> {};
 using Train = Trainer<Deep, Checkpoint<If<is_block>>>;
 #endif
 

@@ -681,14 +681,22 @@ struct SayEvery {
                                                   Kept<Model, (Model::depth > n ? Model::depth - n : 0)>>,
                                     Every<n>>>>;
 };
-/// Layers that are named, and of the others those that are cheap for the bytes of their output.
-template <std::size_t number, class Named>
+/// Layers that are named, and of the others those that are cheap for the bytes of their output; of blocks none, every other
+/// one, or all.
+template <std::size_t number, class Named, std::size_t of_blocks>
 struct NamedOrCheap {
+  template <class... Layers>
+  static constexpr bool has_even_list(boost::mp11::mp_list<Layers...>) {
+    return sizeof...(Layers) % 2 == 0;
+  }
   template <class Layer>
   struct of : FlopsPerByteBelow<number>::template of<Layer> {};
   template <class Layer>
     requires(mp::mp_contains<Named, Layer>::value)
   struct of<Layer> : std::true_type {};
+  template <Combinator Layer>
+    requires(of_blocks > 0)
+  struct of<Layer> : std::bool_constant<of_blocks == 2 || has_even_list(typename children<Layer>::type{})> {};
 };
 /// One layer of the model, two, or all; sometimes what is cheap besides; sometimes other schedules in the last blocks: none,
 /// Every<1>, another layer, or two of these, one within the other. Sometimes the last blocks alone have schedules.
@@ -704,10 +712,10 @@ struct SaySelective {
                                     mp::mp_unique<mp::mp_list<mp::mp_at_c<typename Model::leaves, layer<Model>(3)>,
                                                               mp::mp_at_c<typename Model::leaves, layer<Model>(4)>>>>;
   template <class Model>
-  using Main = std::conditional_t<
-      Model::Source::below(of_policy, 65, 3) == 0,
-      regimen::If<NamedOrCheap<1 + Model::Source::below(of_policy, 66, 6), Layers<Model>>::template of>,
-      mp::mp_apply<Selective, Layers<Model>>>;
+  using Main = std::conditional_t<Model::Source::below(of_policy, 65, 3) == 0,
+                                  regimen::If<NamedOrCheap<1 + Model::Source::below(of_policy, 66, 6), Layers<Model>,
+                                                           Model::Source::below(of_policy, 67, 3)>::template of>,
+                                  mp::mp_apply<Selective, Layers<Model>>>;
   template <class Model>
   using Other = Selective<mp::mp_at_c<typename Model::leaves, layer<Model>(60)>>;
   template <class Model, std::size_t last, std::size_t which>

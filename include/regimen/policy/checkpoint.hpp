@@ -43,15 +43,19 @@ struct Selective final {
   static constexpr bool recomputes = detail::is_any_of<Layer, Layers...>;
 };
 
-/// Recomputes the outputs of all layers of the model for which Predicate is true.
+/// Recomputes the outputs of all layers of the model for which Predicate is true, and whole blocks for which it is true,
+/// as Checkpointed<...> does.
 ///
 ///   layers    the predicate sees each layer of the model, also inside blocks, branches and composites (Sequential, As,
-///             SelfAttention). It does not see blocks and composites themselves: write Every<1> to recompute blocks,
-///             and Checkpointed<Layers...>, inside the model, to recompute any part. (WrapIf<Predicate> does see
-///             blocks)
-///   by type   Predicate<Layer>::value is true: `If<is_activation>`
+///             SelfAttention)
+///   blocks    it sees Residual, Fork, Shared, a combinator of the program's own, and what a Repeat repeats, as that of
+///             WrapIf<Predicate> does. The input of a chosen block is saved, and its layers are computed again together; a
+///             chosen block or layer inside it again by itself. It does not see what stands in a list with other layers
+///             (Sequential, As, SelfAttention), where a layer may be computed as one with a neighbour: write
+///             Checkpointed<Layers...>, inside the model, to recompute any part
+///   by type   Predicate<Layer>::value is true: `If<is_activation>`, `If<is_residual>`
 ///   by cost   Predicate<Layer>::holds(flops, bytes) is true at every place of Layer in the model:
-///             `If<FlopsPerByteBelow<8>::of>`. The predicate does not see layers that cannot be recomputed
+///             `If<FlopsPerByteBelow<8>::of>`. The predicate does not see layers that cannot be recomputed, nor blocks
 ///
 ///   flops   floating-point operations of the layer's forward for one sample, as the plan counts them: the mean of a
 ///           batch of 64. A fused operation, such as a product that applies its activation, counts as one layer
@@ -149,15 +153,16 @@ struct last_of<KeepLast<K>, Others...> : last_of<> {};
 ///               follow these schedules
 ///             Checkpoint<Budget<Bytes>>: the compiler chooses the schedule
 ///             Checkpoint<Offload>: blocks go to the host's memory; with Selective<...> or If<Predicate> the outputs of
-///               these layers are recomputed instead
+///               these layers, and the tensors of these blocks, are recomputed instead
 ///   default   Checkpoint<None>
 ///   refuses   Every<0>; an N above the depth of the model; a K of 0, or not below the depth; Selective<>; layers that
-///             the model does not have; a predicate that chooses no layer; schedules that contradict each other; a
-///             Budget that no schedule fits; Offload on the CPU, whose memory is the host's; Offload for a model
-///             without a Repeat of three blocks that trains
+///             the model does not have; a predicate that chooses no layer and no block; schedules that contradict each
+///             other; a Budget that no schedule fits; Offload on the CPU, whose memory is the host's; Offload for a
+///             model without a Repeat of three blocks that trains
 ///   cost      Every<N>: one more forward pass; saves depth / N inputs, and the tensors of one segment at a time.
 ///             KeepLast<K>: saves the tensors of K blocks instead of recomputing them.
-///             Selective: one more forward of the named layers; saves their inputs in place of their outputs
+///             Selective: one more forward of the named layers; saves their inputs in place of their outputs.
+///             If, for a block: one more forward of the block; saves its input in place of its tensors
 ///   effect    walk/repeat.hpp (segment, whole, offloads), walk/node.hpp (recomputes),
 ///             program/budget.hpp (BudgetChoice)
 ///

@@ -1,15 +1,17 @@
-// regimen/rule/if_chooses_a_layer.hpp — the predicate of Checkpoint<If<...>> is true of a layer.
+// regimen/rule/if_chooses_a_layer.hpp — the predicate of Checkpoint<If<...>> is true of a layer or block.
 #pragma once
 
 namespace regimen::rule {
 
 /// Otherwise nothing would be recomputed.   Chooses: whether it is true of a layer; by_cost: whether it asks what layers
-/// cost; of_block: whether it is true of what is made of layers   docs/errors/checkpointing.md#if_chooses_a_layer
-template <class Schedule, bool Chooses, bool by_cost = false, bool of_block = false>
+/// cost; of_list: whether it is true of
+/// what is written out in a list of layers   docs/errors/checkpointing.md#if_chooses_a_layer
+template <class Schedule, bool Chooses, bool by_cost = false, bool of_list = false>
 struct if_chooses_a_layer {
   static constexpr bool holds = Chooses;
   struct must_hold {
-    static_assert(holds, "regimen: Checkpoint<If<P>>: P<Layer>::value is true of no layer of this model; choose one");
+    static_assert(holds,
+                  "regimen: Checkpoint<If<P>>: P<Layer>::value is true of no layer or block of this model; choose one");
   };
 };
 
@@ -19,7 +21,7 @@ struct if_chooses_a_layer<Schedule, Chooses, false, true> {
   struct must_hold {
     static_assert(
         holds,
-        "regimen: Checkpoint<If<P>>: P is asked of single layers, not of blocks; write Every<1>, or Checkpointed<...>");
+        "regimen: Checkpoint<If<P>>: P is true only of layers written out in a list; write Checkpointed<...> there");
   };
 };
 

@@ -111,9 +111,13 @@ template <template <class> class Predicate, class All, class Layers>
 struct schedule_rules<If<Predicate>, All, Layers> {
   using Named = named_schedule<If<Predicate>, Layers, UnknownCosts>;
   static constexpr bool chooses = Named::asks_cost || !std::is_same_v<typename Named::type, Selective<>>;
-  using type =
-      mp::mp_push_front<typename schedule_rules<typename Named::type, All, Layers>::type,
-                        rule::if_chooses_a_layer<If<Predicate>, chooses, false, !chooses && Named::chooses_block>>;
+  template <class Layer>
+  using replays = rule::recomputed_layer_is_replayable<Layer, is_replayable<Layer>()>;
+  using InBlocks = mp::mp_unique<detail::layers_in<typename Named::ChosenBlocks>>;
+  using type = mp::mp_append<
+      mp::mp_list<rule::if_chooses_a_layer<If<Predicate>, chooses, false, !chooses && Named::chooses_any_whole>>,
+      typename schedule_rules<mp::mp_apply<Selective, typename Named::ChosenLayers>, All, Layers>::type,
+      mp::mp_transform<replays, InBlocks>>;
 };
 template <std::size_t K, class... Schedules, class All, class Layers>
 struct schedule_rules<KeepLast<K, Schedules...>, All, Layers> {

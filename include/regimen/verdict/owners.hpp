@@ -3,6 +3,7 @@
 
 #include <regimen/core/path.hpp>
 #include <regimen/walk/node.hpp>
+#include <regimen/walk/walked_again.hpp>
 
 #include <boost/mp11.hpp>
 
@@ -36,8 +37,9 @@ struct node_parts<walk::Node<Layer, X, Context, flows>> {
 };
 
 /// Of the chains that a walker is made of, that which has the child at a place.
-template <std::size_t place, class Chain, class... Others>
-constexpr auto chain_with(mp::mp_list<Chain, Others...>) {
+template <std::size_t place, class First, class... Others>
+constexpr auto chain_with(mp::mp_list<First, Others...>) {
+  using Chain = walk::without_choice_t<First>;
   if constexpr (requires { Chain::places; }) {
     if constexpr (place < Chain::places[0] + Chain::length || sizeof...(Others) == 0) return mp::mp_identity<Chain>{};
     else return chain_with<place>(mp::mp_list<Others...>{});
@@ -59,7 +61,7 @@ constexpr auto layer_at() {
     return value;
   }();
   constexpr std::size_t index = Chain::index_of(static_cast<std::size_t>(digits / power) - 1);
-  using N = typename Chain::template At<index>;
+  using N = walk::without_choice_t<typename Chain::template At<index>>;
   if constexpr (requires { typename N::Inside; }) return layer_at<typename N::Inside, digits>();
   else if constexpr (level > 0 && requires { typename N::Walkers; }) {
     constexpr std::size_t place = static_cast<std::size_t>(digits % power / (power / 256)) - 1;

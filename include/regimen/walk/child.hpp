@@ -1,7 +1,7 @@
 // regimen/walk/child.hpp — the children of a chain of layers: the node of each, and groups of them.
 #pragma once
 
-#include <regimen/walk/node.hpp>
+#include <regimen/walk/walked_again.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -56,8 +56,8 @@ struct Child {
   using Entry = mp::mp_at_c<Entries, index>;
 
  public:
-  using type = Node<typename Entry::Layer, typename Before::type::Output, context_of_child<Entry, Context>,
-                    Before::type::active>;
+  using type = WalkerOfChild<typename Entry::Layer, typename Before::type::Output, context_of_child<Entry, Context>,
+                             Before::type::active>;
 };
 template <class Entries, class X, class Context, bool flows>
 struct Child<0, Entries, X, Context, flows> {
@@ -65,7 +65,7 @@ struct Child<0, Entries, X, Context, flows> {
   using Entry = mp::mp_at_c<Entries, 0>;
 
  public:
-  using type = Node<typename Entry::Layer, X, context_of_child<Entry, Context>, flows>;
+  using type = WalkerOfChild<typename Entry::Layer, X, context_of_child<Entry, Context>, flows>;
 };
 
 }  // namespace regimen::walk

@@ -11,14 +11,24 @@
 namespace regimen::walk {
 
 /// A block as Repeat names it.
-template <class Layers, class X, class Context, bool flows>
+template <class Layers, class X, class Context, bool flows, bool chosen>
 struct block_of;
 template <class... Layers, class X, class Context, bool flows>
-struct block_of<mp::mp_list<Layers...>, X, Context, flows> {
+struct block_of<mp::mp_list<Layers...>, X, Context, flows, false> {
   using type = Inner<X, Context, flows, Layers...>;
 };
+template <class... Layers, class X, class Context, bool flows>
+struct block_of<mp::mp_list<Layers...>, X, Context, flows, true> {
+  using type = ChosenAgain<Inner<X, context_again<Context>, flows, Layers...>>;
+};
+/// Whether a schedule chooses a block that is no child of a list, but a list.
+template <class Block, class Context>
+inline constexpr bool is_chosen_list = false;
+template <Combinator Block, class Context>
+  requires(children<Block>::levels == 0)
+inline constexpr bool is_chosen_list<Block, Context> = is_chosen<Block, Context>;
 template <class Block, class X, class Context, bool flows>
-using BlockOf = block_of<typename listed_layers<Block>::type, X, Context, flows>;
+using BlockOf = block_of<typename listed_layers<Block>::type, X, Context, flows, is_chosen_list<Block, Context>>;
 
 /// The same for the last blocks of a Repeat, which have schedules of their own.
 template <class Context>
