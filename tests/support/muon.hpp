@@ -71,7 +71,7 @@ struct MuonOnSpans final {
         }
       std::swap(x, next);
     }
-    const double keep = 1 - coefficients.rate * (t.decays ? o.weight_decay : 0);
+    const double keep = 1 - coefficients.rate * (t.decays ? double(o.weight_decay) : 0);
     for (std::size_t i = 0; i < n * m; ++i) t.weight[i] = M(keep * t.weight[i] - factor * x[i]);
   }
 };

@@ -3,6 +3,7 @@
 
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/optimizer/averaged.hpp>
+#include <regimen/optimizer/lamb.hpp>
 #include <regimen/optimizer/muon.hpp>
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/optimizer/split.hpp>
@@ -102,7 +103,25 @@ TEST_CASE("a decay that reaches no parameter is refused when the Trainer is made
           Trainer<Tables, Optimizer<Split<OfLayer<LayerNorm, Sgd>, Rest<AdamW>>>>{
               {.optimizer = {.first = {.weight_decay = 1e-4}}}};
         }).starts_with("options.optimizer.first.weight_decay: "));
+  // The number that the rule has by default is written, too: at once, or later.
+  CHECK(said([] { Trainer<Tables, Optimizer<Two>>{{.optimizer = {.rest = {.weight_decay = 0.01}}}}; }) ==
+        "options.optimizer.rest.weight_decay: expected 0, as no parameter that it would reach decays, found 0.01" +
+            cure);
+  CHECK(said([] {
+          AdamW::Options own;
+          CHECK(own.weight_decay == 0.01);
+          own.weight_decay += 0;
+          Trainer<Tables, Freeze<Linear<7>>>{{.optimizer = own}};
+        }).starts_with("options.optimizer.weight_decay: "));
+  CHECK(said([] {
+          Trainer<Tables, Freeze<Linear<7>>, Optimizer<Averaged<Lamb>>>{{.optimizer = {.weight_decay = 0.01}}};
+        }).starts_with("options.optimizer.weight_decay: "));
+  CHECK(said([] {
+          Trainer<Tables, Freeze<Linear<7>>, Optimizer<Muon>>{{.optimizer = {.weight_decay = 0.1}}};
+        }).starts_with("options.optimizer.weight_decay: "));
   // What nobody wrote is no mistake; and what reaches something is none.
+  CHECK(said([] { Trainer<Tables, Freeze<Linear<7>>, Optimizer<Muon>>{}; }).empty());
+  CHECK(said([] { Trainer<Tables, Optimizer<Two>>{{.optimizer = {.rest = {.learning_rate = 1e-3}}}}; }).empty());
   CHECK(said([] { Trainer<Tables, Optimizer<Two>>{}; }).empty());
   CHECK(said([] { Trainer<Tables, Freeze<Linear<7>>>{}; }).empty());
   CHECK(said([] { Trainer<Tables, Optimizer<Two>>{{.optimizer = {.rest = {.weight_decay = 0}}}}; }).empty());

@@ -4,6 +4,7 @@
 #include <regimen/core/hd.hpp>
 #include <regimen/core/misnamed.hpp>
 #include <regimen/optimizer/moments.hpp>
+#include <regimen/optimizer/weight_decay.hpp>
 
 namespace regimen {
 
@@ -25,7 +26,7 @@ struct AdamW final : detail::Moments {
     [[no_unique_address]] detail::Misnamed<misnamed::moments, 1> beta_1{};
     [[no_unique_address]] detail::Misnamed<misnamed::moments, 2> beta_2{};
     [[no_unique_address]] detail::Misnamed<misnamed::moments, 3> eps{};
-    double weight_decay = 0.01;
+    detail::WeightDecay weight_decay = detail::WeightDecay::by_default(0.01);
   };
 
   template <class S>

@@ -36,13 +36,18 @@ struct DecayAll final {
 
 namespace detail {
 
-/// Throws Error for a weight decay that reaches no parameter. The decay that a rule has by default is nobody's word.
+/// Throws Error for a weight decay that reaches no parameter. The decay that a rule has by default is nobody's word, and
+/// passes; the same number that a program writes does not. Of a rule of a program's own, whose option is a double that is not
+/// 0 by default, the two cannot be told apart, and pass.
 template <class UpdateRule>
 [[gnu::cold]] void expect_decay_reaches(bool reaches, const std::string& prefix,
                                         const typename UpdateRule::Options& options) {
   if constexpr (requires { double(options.weight_decay); }) {
-    if (reaches || options.weight_decay == 0 || options.weight_decay == typename UpdateRule::Options{}.weight_decay)
-      return;
+    const bool is_written = [&] {
+      if constexpr (requires { options.weight_decay.is_written(); }) return options.weight_decay.is_written();
+      else return options.weight_decay != typename UpdateRule::Options{}.weight_decay;
+    }();
+    if (reaches || options.weight_decay == 0 || !is_written) return;
     throw Error("options." + prefix + "weight_decay", "0, as no parameter that it would reach decays",
                 digits_of(options.weight_decay),
                 "leave it out, or say what decays: Optimizer<..., DecayAll> or DecayProductsAndTables");

@@ -5,6 +5,7 @@
 #include <regimen/core/misnamed.hpp>
 #include <regimen/core/whole_tensor.hpp>
 #include <regimen/optimizer/moments.hpp>
+#include <regimen/optimizer/weight_decay.hpp>
 
 #include <array>
 #include <cmath>
@@ -45,7 +46,7 @@ struct Lamb final : detail::Moments {
     [[no_unique_address]] detail::Misnamed<misnamed::moments, 1> beta_1{};
     [[no_unique_address]] detail::Misnamed<misnamed::moments, 2> beta_2{};
     [[no_unique_address]] detail::Misnamed<misnamed::moments, 3> eps{};
-    double weight_decay = 0.01;
+    detail::WeightDecay weight_decay = detail::WeightDecay::by_default(0.01);
   };
   static constexpr bool sees_whole_tensors = true;
   static constexpr std::size_t numbers = 2;

@@ -29,7 +29,7 @@ struct Moments {
   /// f(name, value) of each option but the rate, as run.txt names them.
   static void list(const auto& options, const auto& f) {
     f("beta1", options.beta1), f("beta2", options.beta2);
-    f("epsilon", options.epsilon), f("weight_decay", options.weight_decay);
+    f("epsilon", options.epsilon), f("weight_decay", double(options.weight_decay));
   }
 
   /// The bias corrections of update t = 1, 2, ...: factors of the moments.

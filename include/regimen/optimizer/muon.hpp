@@ -5,6 +5,7 @@
 #include <regimen/core/misnamed.hpp>
 #include <regimen/core/whole_tensor.hpp>
 #include <regimen/optimizer/range.hpp>
+#include <regimen/optimizer/weight_decay.hpp>
 
 #include <array>
 #include <cmath>
@@ -50,7 +51,9 @@ struct Muon final {
   struct Options {
     double learning_rate = 1e-3;
     [[no_unique_address]] detail::Misnamed<misnamed::learning_rate> lr{};
-    double momentum = 0.95, weight_decay = 0.1, epsilon = 1e-7;
+    double momentum = 0.95;
+    detail::WeightDecay weight_decay = detail::WeightDecay::by_default(0.1);
+    double epsilon = 1e-7;
     bool nesterov = true;
   };
   static constexpr double a = 3.4445, b = -4.7750, c = 2.0315;
@@ -67,7 +70,7 @@ struct Muon final {
     detail::above_zero<Master>("optimizer.epsilon", options.epsilon);
   }
   static void list(const Options& options, const auto& f) {
-    f("momentum", options.momentum), f("weight_decay", options.weight_decay), f("epsilon", options.epsilon),
+    f("momentum", options.momentum), f("weight_decay", double(options.weight_decay)), f("epsilon", options.epsilon),
         f("nesterov", options.nesterov);
   }
 
@@ -99,7 +102,8 @@ struct Muon final {
         .x = t.state[0], .y = u, .count = count, .a = {o.nesterov ? o.momentum : 1}, .b = {o.nesterov ? 1.0 : 0.0}});
     engine.run(op::Zero<double>{t.numbers, 1});
     engine.run(op::SumOfSquares<M>{u, t.numbers, count});
-    engine.run(op::Calculate<Factors>{t.numbers, t.scalars, numbers, {o.epsilon, t.decays ? o.weight_decay : 0}});
+    engine.run(
+        op::Calculate<Factors>{t.numbers, t.scalars, numbers, {o.epsilon, t.decays ? double(o.weight_decay) : 0}});
     engine.run(Sum{.x = u, .y = u, .count = count, .a = {.number = t.numbers}});
     const View<M> x = orthogonal<M>(engine, t);
     engine.run(Sum{.x = x,

@@ -25,8 +25,8 @@ namespace regimen::train {
 /// A number's bits, the same on every rank.
 template <class T>
 std::uint64_t bits_of_number(T value) {
-  if constexpr (std::is_floating_point_v<T>) return std::bit_cast<std::uint64_t>(static_cast<double>(value));
-  else return static_cast<std::uint64_t>(value);
+  if constexpr (std::is_integral_v<T>) return static_cast<std::uint64_t>(value);
+  else return std::bit_cast<std::uint64_t>(static_cast<double>(value));
 }
 /// A hash of all numbers of a bundle.
 template <class... Values>
