@@ -1,6 +1,10 @@
 // Options of a run and of a Trainer: their names.
 #include <regimen/regimen.hpp>
 
+#ifdef __clang__
+#pragma clang diagnostic error "-Wreorder-init-list"  // as in a build whose warnings are errors
+#endif
+
 using namespace regimen;
 
 // ---- option_has_name ------------------------------------------------------------------------------------------------
@@ -173,6 +177,24 @@ void program() { Train trainer{{.optimizer = {.learning_rate = 1e-3}}}; }
 void program() { Train trainer(1e-3); }
 #endif
 }  // namespace options_have_names
+
+// ---- options_in_order -----------------------------------------------------------------------------------------------
+// Options in another order than that of FitOptions, which C++ wants. Of {.batch_size = 32, .epochs = 3} g++ says this, too, before
+// the sentence about batch_size: names of other libraries have a place among the options, and only one each. clang warns alone, and
+// gives the sentence.
+// compiler: (designator order .* does not match declaration order|ISO C\+\+ requires field designators to be specified in declaration order|out-of-order initializers are nonstandard)
+namespace options_in_order {
+struct Mlp : Model<Input<Vector<4>>, Linear<8>, Relu, Linear<3>> {};
+
+void program() {
+  Trainer<Mlp> trainer;
+#ifndef REGIMEN_MISUSE
+  trainer.fit(Fake(), Fake(), {.steps = 1000, .validate_every = 100});
+#else
+  trainer.fit(Fake(), Fake(), {.validate_every = 100, .steps = 1000});
+#endif
+}
+}  // namespace options_in_order
 
 // ---- rule_options_stand_inside --------------------------------------------------------------------------------------
 // A learning rate among the Trainer's own options.
