@@ -18,7 +18,7 @@ set(kernel     core)
 set(engine     core comm kernel policy)   # policy: an engine's header names the Device that selects it
 set(program    core engine layer loss optimizer policy rule walk)
 set(verdict    core engine layer loss policy program rule walk)
-set(state      comm core data layer)
+set(state      comm core data layer rule)
 set(train      core comm data engine loss optimizer policy program rule state verdict)
 set(models     core layer rule state)
 set(watch      comm core program rule state train)

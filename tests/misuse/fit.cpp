@@ -2,6 +2,7 @@
 #include <regimen/regimen.hpp>
 
 #include <regimen/data/samples.hpp>
+#include <regimen/state/safetensors.hpp>
 
 #ifndef REGIMEN_MISUSE  // a mistake below is to leave it out
 #include <regimen/watch/metrics.hpp>
@@ -190,6 +191,23 @@ void program() {
   for (auto next = batches.next(); next; next = batches.next()) trainer.step(next.input, next.target);
 }
 }  // namespace borrows_no_temporary
+
+// ---- borrows_no_temporary_file --------------------------------------------------------------------------------------
+// Tensors of a file that is closed at the end of the line: they lie in it. What owns itself a temporary gives as a value, as
+// read_image(path).pixels() and ImageFolder(path).classes() do.
+// expect: what is returned refers to a temporary; give that a name, so that it lives as long
+// names: regimen::safetensors::File
+namespace borrows_no_temporary_file {
+void program() {
+#ifndef REGIMEN_MISUSE
+  const safetensors::File file("gpt2.safetensors");
+  for (const safetensors::Tensor& tensor : file.tensors()) std::printf("%s\n", tensor.name.c_str());
+#else
+  for (const safetensors::Tensor& tensor : safetensors::File("gpt2.safetensors").tensors())
+    std::printf("%s\n", tensor.name.c_str());
+#endif
+}
+}  // namespace borrows_no_temporary_file
 
 // ---- callback_hears_launches ----------------------------------------------------------------------------------------
 // A callback of one result, where a launch has several steps.

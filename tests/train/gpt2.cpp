@@ -188,7 +188,8 @@ TEST_CASE("16-bit files are widened exactly; wider ones only an Inference narrow
     CHECK(half.predict(tokens) == narrowed.predict(tokens));
     CHECK(distance(half.predict(tokens)) <= tolerance * epsilon_of<T> / epsilon_of<fp32>);
     hugging_face::save(half, directory / "half");
-    CHECK(safetensors::File(directory / "half").tensor("transformer.wte.weight").dtype == safetensors::dtype_of<T>);
+    const safetensors::File saved(directory / "half");
+    CHECK(saved.tensor("transformer.wte.weight").dtype == safetensors::dtype_of<T>);
   };
   check(fp16{});
   check(bf16{});

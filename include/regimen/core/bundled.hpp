@@ -23,13 +23,17 @@ struct Bundled<Only> final {
   std::array<typename Only::Element, Only::size> first;
 
   template <std::size_t I>
-  constexpr auto& get() {
+  constexpr auto& get() & {
     static_assert(I == 0, "regimen: get<I>() begins to count at 0 and this bundle has fewer values; write a smaller I");
     return first;
   }
   template <std::size_t I>
-  constexpr const auto& get() const {
+  constexpr const auto& get() const& {
     return const_cast<Bundled*>(this)->template get<I>();
+  }
+  template <std::size_t I>
+  constexpr auto get() const&& {
+    return get<I>();
   }
   template <std::size_t>
   static constexpr std::size_t offset() {
@@ -43,13 +47,17 @@ struct Bundled<First, Others...> final {
   Bundled<Others...> others;
 
   template <std::size_t I>
-  constexpr auto& get() {
+  constexpr auto& get() & {
     if constexpr (I == 0) return first;
     else return others.template get<I - 1>();
   }
   template <std::size_t I>
-  constexpr const auto& get() const {
+  constexpr const auto& get() const& {
     return const_cast<Bundled*>(this)->template get<I>();
+  }
+  template <std::size_t I>
+  constexpr auto get() const&& {
+    return get<I>();
   }
   /// Where value I lies, in bytes.
   template <std::size_t I>

@@ -76,7 +76,7 @@ class Cache final {
   explicit Cache(D dataset) : below_(std::move(dataset)), kept_(std::make_shared<Kept>(below_.size())) {}
   std::size_t size() const { return below_.size(); }
   std::string name() const { return below_.name() + " | cache"; }
-  const Value& at(const Key& key) const {
+  const Value& at(const Key& key) const& {
     std::atomic<const Value*>& place = kept_->values[key.index];
     if (const Value* const found = place.load(std::memory_order_acquire)) return *found;
     const std::lock_guard lock(kept_->locks[key.index % kept_->locks.size()]);
@@ -86,6 +86,7 @@ class Cache final {
     place.store(value.get(), std::memory_order_release);
     return *value.release();
   }
+  Value at(const Key& key) const&& { return at(key); }
   std::string place(const Key& key) const { return below_.place(key); }
   void timings(std::vector<Timing>& all) const { below_.timings(all); }
   /// Of what is kept by now.

@@ -73,7 +73,8 @@ class Cifar final {
   std::size_t size() const { return size_; }
   std::size_t classes() const { return kind_ == Ten ? 10 : 100; }
   std::string name() const { return files_->name(); }
-  const Skipped& skipped() const { return files_->skipped; }
+  const Skipped& skipped() const& { return files_->skipped; }
+  Skipped skipped() const&& { return skipped(); }
 
   CifarImage at(const Key& key) const {
     if (key.index >= size())

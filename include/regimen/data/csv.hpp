@@ -72,7 +72,8 @@ class Csv final {
 
   std::size_t size() const { return content_->files.size(); }
   std::string name() const { return content_->files.name(); }
-  const Skipped& skipped() const { return content_->files.skipped; }
+  const Skipped& skipped() const& { return content_->files.skipped; }
+  Skipped skipped() const&& { return skipped(); }
 
   Row at(const Key& key) const {
     const auto [file, offset] = content_->files.find(key.index);

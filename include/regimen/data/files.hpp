@@ -65,7 +65,8 @@ class Paths final {
     if (files_.empty()) throw Error("a dataset", "one file or more", "an empty list");
   }
 
-  const std::vector<std::string>& files() const { return files_; }
+  const std::vector<std::string>& files() const& { return files_; }
+  std::vector<std::string> files() const&& { return files(); }
 
  private:
   /// Whether it is a pattern.
@@ -156,7 +157,8 @@ class FileWriter final {
  public:
   explicit FileWriter(const std::string& path) : path_(path), file_(path) {}
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const& { return path_; }
+  std::string path() const&& { return path(); }
   std::size_t written() const { return written_; }
 
   void put(std::span<const std::byte> bytes) {

@@ -70,11 +70,16 @@ class Idx final {
  public:
   Idx(const std::string& images, const std::string& labels);
 
-  const std::string& name() const { return content_->images.name; }
+  const std::string& name() const& { return content_->images.name; }
+  std::string name() const&& { return name(); }
   /// Images in this set or range.
   std::size_t length() const { return end_ - begin_; }
   /// Extents of one image.
-  std::span<const std::size_t> extents() const { return std::span(content_->images.extents).subspan(1); }
+  std::span<const std::size_t> extents() const& { return std::span(content_->images.extents).subspan(1); }
+  std::vector<std::size_t> extents() const&& {
+    const auto own = extents();
+    return {own.begin(), own.end()};
+  }
   /// Largest label of the whole file, plus one.
   std::size_t classes() const { return content_->classes; }
   std::int32_t label(std::size_t index) const { return content_->labels.data[begin_ + index]; }

@@ -81,14 +81,23 @@ class IdxArray final {
 
   std::size_t size() const { return extents().front(); }
   /// Of the whole array.
-  std::span<const std::size_t> extents() const { return content_->extents; }
-  const std::string& name() const { return content_->path; }
+  std::span<const std::size_t> extents() const& { return content_->extents; }
+  std::vector<std::size_t> extents() const&& {
+    const auto own = extents();
+    return {own.begin(), own.end()};
+  }
+  const std::string& name() const& { return content_->path; }
+  std::string name() const&& { return name(); }
 
   std::string place(const Key& key) const { return name() + ", row " + std::to_string(key.index); }
-  std::span<const T> at(const Key& key) const {
+  std::span<const T> at(const Key& key) const& {
     if (key.index >= size())
       throw Error(name(), "a row below " + std::to_string(size()), "row " + std::to_string(key.index));
     return std::span(content_->values).subspan(key.index * row_, row_);
+  }
+  std::vector<T> at(const Key& key) const&& {
+    const auto own = at(key);
+    return {own.begin(), own.end()};
   }
 
  private:

@@ -22,7 +22,8 @@ struct Box final {
   bool operator==(const Box&) const = default;
 };
 
-/// An image: pixels row by row, channels innermost, one byte each. A value that owns its pixels.
+/// An image: pixels row by row, channels innermost, one byte each. A value that owns its pixels, and of a temporary gives
+/// them away: `read_image(path).pixels()` is a vector.
 ///
 ///   channels   1: gray, 2: gray and alpha, 3: red, green, blue, 4: these and alpha
 ///
@@ -42,10 +43,13 @@ class Image final {
   std::size_t height() const { return height_; }
   std::size_t width() const { return width_; }
   std::size_t channels() const { return channels_; }
-  std::span<const std::uint8_t> pixels() const { return pixels_; }
-  std::span<std::uint8_t> pixels() { return pixels_; }
-  const std::uint8_t* row(std::size_t y) const { return pixels_.data() + y * width_ * channels_; }
-  std::uint8_t* row(std::size_t y) { return pixels_.data() + y * width_ * channels_; }
+  std::span<const std::uint8_t> pixels() const& { return pixels_; }
+  std::span<std::uint8_t> pixels() & { return pixels_; }
+  std::vector<std::uint8_t> pixels() && { return std::move(pixels_); }
+  std::vector<std::uint8_t> pixels() const&& { return pixels_; }
+  const std::uint8_t* row(std::size_t y) const& { return pixels_.data() + y * width_ * channels_; }
+  std::uint8_t* row(std::size_t y) & { return pixels_.data() + y * width_ * channels_; }
+  std::vector<std::uint8_t> row(std::size_t y) const&& { return {row(y), row(y) + width_ * channels_}; }
   bool operator==(const Image&) const = default;
   /// That it owns, besides sizeof: for data::Cache.
   std::size_t bytes() const { return pixels_.capacity(); }

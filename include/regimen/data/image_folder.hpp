@@ -218,17 +218,22 @@ class ImageFolder final {
     return {detail::read_whole(file.path), file.label, file.path};
   }
   std::string place(const Key& key) const { return path(key.index); }
-  const std::string& name() const { return content_->path; }
+  const std::string& name() const& { return content_->path; }
+  std::string name() const&& { return name(); }
 
-  const std::vector<std::string>& classes() const { return content_->classes; }
-  const std::string& path(std::size_t index) const { return content_->files[indices_[index]].path; }
+  const std::vector<std::string>& classes() const& { return content_->classes; }
+  std::vector<std::string> classes() const&& { return classes(); }
+  const std::string& path(std::size_t index) const& { return content_->files[indices_[index]].path; }
+  std::string path(std::size_t index) const&& { return path(index); }
   std::int32_t label(std::size_t index) const { return content_->files[indices_[index]].label; }
   /// Files in the folder that are no images.
   std::size_t others() const { return content_->others; }
   /// What Corrupt::Skip left out of the folder.
-  const Skipped& skipped() const { return content_->skipped; }
+  const Skipped& skipped() const& { return content_->skipped; }
+  Skipped skipped() const&& { return skipped(); }
   /// The same, file by file: its path, and what is wrong with it.
-  const std::vector<std::string>& damaged() const { return content_->damaged; }
+  const std::vector<std::string>& damaged() const& { return content_->damaged; }
+  std::vector<std::string> damaged() const&& { return damaged(); }
 
   /// Two parts that share no image, of which the second has `share` of each class, rounded, and at least one image of a
   /// class of two or more. Which images these are depends on their names in the folder and the seed: a folder at

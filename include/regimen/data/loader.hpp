@@ -45,7 +45,8 @@ class BatchRing {
   /// Whether batch `step` is full on every rank.
   bool is_full(std::uint64_t step) const { return batching_.samples(step) == global_batch_; }
   /// The samples of each batch.
-  const Batching& batching() const { return batching_; }
+  const Batching& batching() const& { return batching_; }
+  Batching batching() const&& { return batching(); }
   /// Seconds in which next() has waited for data, or has read them itself.
   double waited() const { return std::chrono::duration<double>(waited_).count(); }
   /// The numbers of reading threads, and of batches that they keep ready; both change if workers are automatic.

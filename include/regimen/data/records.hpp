@@ -60,7 +60,8 @@ class Records final {
 
   std::size_t size() const { return content_->size(); }
   std::string name() const { return content_->name(); }
-  const Skipped& skipped() const { return content_->skipped; }
+  const Skipped& skipped() const& { return content_->skipped; }
+  Skipped skipped() const&& { return skipped(); }
 
   Record at(const Key& key) const {
     const auto [file, offset] = content_->find(key.index);

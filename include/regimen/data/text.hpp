@@ -42,10 +42,12 @@ class Text final {
   /// A text in memory; errors show `name` in place of the path.
   static Text from_string(std::string_view text, Units units = Bytes, const std::string& name = "text");
 
-  const std::string& name() const { return content_->name; }
+  const std::string& name() const& { return content_->name; }
+  std::string name() const&& { return name(); }
   std::size_t vocabulary() const { return content_->alphabet.size(); }
   /// The characters in the order of their ids.
-  const std::string& alphabet() const { return content_->alphabet; }
+  const std::string& alphabet() const& { return content_->alphabet; }
+  std::string alphabet() const&& { return alphabet(); }
   /// Tokens in this text or split.
   std::size_t length() const { return windows_.length(); }
   std::int32_t operator[](std::size_t index) const { return content_->tokens[windows_.begin + index]; }

@@ -37,7 +37,8 @@ class TokenFile final {
 
   explicit TokenFile(const std::string& path, Layout layout = Detect);
 
-  const std::string& name() const { return content_->name; }
+  const std::string& name() const& { return content_->name; }
+  std::string name() const&& { return name(); }
   /// Tokens in this file or split.
   std::size_t length() const { return windows_.length(); }
   std::int32_t operator[](std::size_t index) const { return content_->token(windows_.begin + index); }

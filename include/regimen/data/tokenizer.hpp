@@ -99,11 +99,13 @@ class Tokenizer final {
   }
   explicit Tokenizer(bpe::Parts parts) : state_(std::make_shared<State>(std::move(parts))) {}
 
-  const std::string& name() const { return parts().name; }
+  const std::string& name() const& { return parts().name; }
+  std::string name() const&& { return name(); }
   /// One more than the largest id.
   std::size_t vocabulary() const { return parts().tokens.size(); }
   /// The bytes of a token; for special ones their text.
-  std::string_view token(std::int32_t id) const { return known(id).bytes; }
+  std::string_view token(std::int32_t id) const& { return known(id).bytes; }
+  std::string token(std::int32_t id) const&& { return std::string(token(id)); }
   bool is_special(std::int32_t id) const { return known(id).special; }
   /// The id of a special or other added token by its text, or of a token by its bytes.
   std::optional<std::int32_t> find(std::string_view token) const {
@@ -113,8 +115,10 @@ class Tokenizer final {
     return id < 0 ? std::nullopt : std::optional(id);
   }
   /// What `frame` puts before and behind a text.
-  std::span<const std::int32_t> before() const { return parts().before; }
-  std::span<const std::int32_t> behind() const { return parts().after; }
+  std::span<const std::int32_t> before() const& { return parts().before; }
+  std::vector<std::int32_t> before() const&& { return parts().before; }
+  std::span<const std::int32_t> behind() const& { return parts().after; }
+  std::vector<std::int32_t> behind() const&& { return parts().after; }
 
   std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const {
     std::vector<std::int32_t> all;

@@ -39,7 +39,8 @@ class TokenFiles final {
     content_ = std::move(content);
   }
 
-  const std::string& name() const { return content_->name; }
+  const std::string& name() const& { return content_->name; }
+  std::string name() const&& { return name(); }
   /// Tokens in these files or this split.
   std::size_t length() const { return windows_.length(); }
   std::int32_t operator[](std::size_t index) const { return Reader{content_.get()}(windows_.begin + index); }
@@ -127,7 +128,8 @@ class TokenDocuments final {
   }
 
   std::size_t size() const { return borders_->size() - 1; }
-  const std::string& name() const { return tokens_.name(); }
+  const std::string& name() const& { return tokens_.name(); }
+  std::string name() const&& { return name(); }
 
   std::string place(const Key& key) const { return name() + ", document " + std::to_string(key.index); }
   std::vector<std::int32_t> at(const Key& key) const {

@@ -52,7 +52,8 @@ class SavedState final {
   SavedState(const SavedState&) = delete;
   SavedState& operator=(const SavedState&) = delete;
 
-  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  const std::map<std::string, std::string>& metadata() const& { return metadata_; }
+  std::map<std::string, std::string> metadata() const&& { return metadata(); }
   bool in_parts() const { return files_.size() > 1; }
   [[gnu::cold]] std::vector<std::string> names() const;
   [[gnu::cold]] bool contains(const std::string& name) const;

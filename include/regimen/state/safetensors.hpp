@@ -4,6 +4,7 @@
 
 #include <regimen/core/mapped_file.hpp>
 #include <regimen/data/report.hpp>
+#include <regimen/rule/borrows_no_temporary.hpp>
 #include <regimen/state/detail/safetensors_header.hpp>
 
 #include <cstddef>
@@ -33,24 +34,46 @@ class File final {
  public:
   [[gnu::cold]] explicit File(const std::string& path, const data::Report& report = {});
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const& { return path_; }
+  std::string path() const&& { return path(); }
   /// In the order of their data.
-  std::span<const Tensor> tensors() const;
+  std::span<const Tensor> tensors() const&;
+  template <class Temporary = File>
+  std::span<const Tensor> tensors() const&& {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Temporary>::must_hold));
+    return tensors();
+  }
   /// The writer's metadata, without the checksums.
-  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  const std::map<std::string, std::string>& metadata() const& { return metadata_; }
+  std::map<std::string, std::string> metadata() const&& { return metadata(); }
 
   /// The tensor of that name, or null.
-  [[gnu::cold]] const Tensor* find(std::string_view name) const;
+  [[gnu::cold]] const Tensor* find(std::string_view name) const&;
+  template <class Temporary = File>
+  const Tensor* find(std::string_view name) const&& {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Temporary>::must_hold));
+    return find(name);
+  }
 
   /// The tensor of that name; throws Error if there is none.
-  [[gnu::cold]] const Tensor& tensor(std::string_view name) const;
+  [[gnu::cold]] const Tensor& tensor(std::string_view name) const&;
+  template <class Temporary = File>
+  const Tensor& tensor(std::string_view name) const&& {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Temporary>::must_hold));
+    return tensor(name);
+  }
 
   /// The tensor of that name; throws Error unless it has this element type and shape.
   template <class T>
-  const Tensor& expect(std::string_view name, std::span<const std::size_t> shape) const {
+  const Tensor& expect(std::string_view name, std::span<const std::size_t> shape) const& {
     return expect(name, dtype_of<T>, shape);
   }
-  [[gnu::cold]] const Tensor& expect(std::string_view name, Dtype dtype, std::span<const std::size_t> shape) const;
+  [[gnu::cold]] const Tensor& expect(std::string_view name, Dtype dtype, std::span<const std::size_t> shape) const&;
+  template <class T, class Temporary = File>
+  const Tensor& expect(std::string_view name, std::span<const std::size_t> shape) const&& {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Temporary>::must_hold));
+    return expect<T>(name, shape);
+  }
 
   /// Copies a tensor, which must have this element type and shape; without conversion.
   template <class T>
@@ -59,7 +82,8 @@ class File final {
   }
 
   /// The metadata of that key; throws Error if there is none.
-  [[gnu::cold]] const std::string& value(const std::string& key) const;
+  [[gnu::cold]] const std::string& value(const std::string& key) const&;
+  std::string value(const std::string& key) const&& { return value(key); }
 
   /// Throws Error: its elements are no floating-point numbers.
   [[noreturn, gnu::cold]] void refuse_dtype(const Tensor& tensor) const;

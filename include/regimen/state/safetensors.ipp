@@ -25,15 +25,15 @@ REGIMEN_INLINE File::File(const std::string& path, const data::Report& report) :
   check_sums(report);
 }
 
-REGIMEN_INLINE std::span<const Tensor> File::tensors() const { return tensors_; }
+REGIMEN_INLINE std::span<const Tensor> File::tensors() const& { return tensors_; }
 
-REGIMEN_INLINE const Tensor* File::find(std::string_view name) const {
+REGIMEN_INLINE const Tensor* File::find(std::string_view name) const& {
   const auto place = std::lower_bound(by_name_.begin(), by_name_.end(), name,
                                       [](const Tensor* tensor, std::string_view of) { return tensor->name < of; });
   return place == by_name_.end() || (*place)->name != name ? nullptr : *place;
 }
 
-REGIMEN_INLINE const Tensor& File::tensor(std::string_view name) const {
+REGIMEN_INLINE const Tensor& File::tensor(std::string_view name) const& {
   if (const Tensor* found = find(name)) return *found;
   std::string names;
   for (std::size_t i = 0; i < tensors_.size() && i < 8; ++i) names += (i == 0 ? "" : ", ") + tensors_[i].name;
@@ -43,7 +43,7 @@ REGIMEN_INLINE const Tensor& File::tensor(std::string_view name) const {
 }
 
 REGIMEN_INLINE const Tensor& File::expect(std::string_view name, Dtype dtype,
-                                          std::span<const std::size_t> shape) const {
+                                          std::span<const std::size_t> shape) const& {
   const Tensor& found = tensor(name);
   if (found.dtype != dtype) {
     throw Error(path_ + ", tensor \"" + found.name + "\"", std::string("elements of type ") + name_of_dtype(dtype),
@@ -64,7 +64,7 @@ REGIMEN_INLINE void File::copy(const Tensor& from, std::span<std::byte> to) cons
   if (!to.empty()) std::memcpy(to.data(), from.bytes.data(), from.bytes.size());
 }
 
-REGIMEN_INLINE const std::string& File::value(const std::string& key) const {
+REGIMEN_INLINE const std::string& File::value(const std::string& key) const& {
   const auto place = metadata_.find(key);
   if (place == metadata_.end())
     throw Error(path_, "metadata \"" + key + "\"", "none", "was the file written by another program?");

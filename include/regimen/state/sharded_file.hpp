@@ -36,8 +36,14 @@ class ShardedFile final {
   explicit ShardedFile(const std::string& path);
 
   /// Of the file, or of its index.
-  const std::string& path() const { return path_; }
-  const std::vector<Found>& tensors() const { return tensors_; }
+  const std::string& path() const& { return path_; }
+  std::string path() const&& { return path(); }
+  const std::vector<Found>& tensors() const& { return tensors_; }
+  template <class Temporary = ShardedFile>
+  const std::vector<Found>& tensors() const&& {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Temporary>::must_hold));
+    return tensors_;
+  }
 
  private:
   void add(const std::string& path);

@@ -44,14 +44,22 @@ class TensorRows final {
 
   std::size_t size() const { return tensor_->shape.front(); }
   /// Of the whole tensor.
-  std::span<const std::size_t> extents() const { return tensor_->shape; }
+  std::span<const std::size_t> extents() const& { return tensor_->shape; }
+  std::vector<std::size_t> extents() const&& {
+    const auto own = extents();
+    return {own.begin(), own.end()};
+  }
   std::string name() const { return file_->path() + ", tensor \"" + tensor_->name + "\""; }
 
   std::string place(const Key& key) const { return name() + ", row " + std::to_string(key.index); }
-  std::span<const T> at(const Key& key) const {
+  std::span<const T> at(const Key& key) const& {
     if (key.index >= size())
       throw Error(name(), "a row below " + std::to_string(size()), "row " + std::to_string(key.index));
     return {reinterpret_cast<const T*>(tensor_->bytes.data()) + key.index * row_, row_};
+  }
+  std::vector<T> at(const Key& key) const&& {
+    const auto own = at(key);
+    return {own.begin(), own.end()};
   }
 
  private:

@@ -159,7 +159,8 @@ class Inference {
   /// The plan of an Inference from share(): plan() without parameters.
   static constexpr const MemoryPlan& shared_plan() { return Recipe::shared_plan; }
   /// The plan of this Inference: shared_plan() if it is from share(), else plan().
-  const MemoryPlan& planned() const { return *inside("Inference::planned").plan; }
+  const MemoryPlan& planned() const& { return *inside("Inference::planned").plan; }
+  MemoryPlan planned() const&& { return planned(); }
 
   /// Without weights, until load is called or parameters() are written.   threads   as Options::threads
   explicit Inference(int threads = 0) : inside_(std::make_unique<Inside>(threads)) {

@@ -166,7 +166,8 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
   std::size_t rank() const { return session_.rank(); }
   std::size_t ranks() const { return session_.ranks(); }
   /// The plan for this number of ranks.
-  const MemoryPlan& planned() const { return session_.plan; }
+  const MemoryPlan& planned() const& { return session_.plan; }
+  MemoryPlan planned() const&& { return planned(); }
   /// Whether `own` is true on every rank. All ranks call this. For conditions that only some ranks see (Ctrl-C, a full
   /// disk).
   bool on_all_ranks(bool own) {
@@ -474,15 +475,21 @@ class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies
 
   /// With Debug<Profile>: the time of every operation, also in evaluation and prediction; see engine/timed.hpp.
   template <class Debug = typename Configuration::debug>
-  OperationTimes& profile() {
+  OperationTimes& profile() & {
     static_assert(sizeof(typename rule::profile_needs_debug<Debug>::must_hold));
     if constexpr (rule::profile_needs_debug<Debug>::holds) return session_.walk.engine.times;
     else std::abort();
   }
+  template <class Self = Trainer>
+  OperationTimes& profile() && {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Self>::must_hold));
+    std::abort();
+  }
 
   std::uint64_t steps_done() const { return session_.steps_done; }
   std::uint64_t seed() const { return session_.seed; }
-  const Options& options() const { return session_.options; }
+  const Options& options() const& { return session_.options; }
+  Options options() const&& { return options(); }
 
   /// The extents of this model's samples, for a data source.
   static constexpr SampleShape sample_shape() {

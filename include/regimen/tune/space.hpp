@@ -105,7 +105,8 @@ class Values final {
   }
   /// Whether the value of an axis has been asked for.
   bool has_read(std::size_t axis) const { return read_[axis]; }
-  const std::vector<double>& all() const { return values_; }
+  const std::vector<double>& all() const& { return values_; }
+  std::vector<double> all() const&& { return all(); }
 
  private:
   std::vector<std::string> names_;

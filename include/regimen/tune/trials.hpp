@@ -98,10 +98,14 @@ class Trials final {
     for (const Axis& axis : axes_) found_.axes.push_back(axis.name);
   }
 
-  const std::string& folder() const { return folder_; }
-  const std::vector<Axis>& axes() const { return axes_; }
-  const std::vector<Candidate>& candidates() const { return candidates_; }
-  const std::vector<Rung>& rungs() const { return rungs_; }
+  const std::string& folder() const& { return folder_; }
+  std::string folder() const&& { return folder(); }
+  const std::vector<Axis>& axes() const& { return axes_; }
+  std::vector<Axis> axes() const&& { return axes(); }
+  const std::vector<Candidate>& candidates() const& { return candidates_; }
+  std::vector<Candidate> candidates() const&& { return candidates(); }
+  const std::vector<Rung>& rungs() const& { return rungs_; }
+  std::vector<Rung> rungs() const&& { return rungs(); }
   std::string folder_of(std::size_t trial) const { return folder_ + "/trial-" + std::to_string(trial); }
 
   /// Runs all trials that are not recorded. body(const Trial&) gives a loss, or a Score. `about`: more lines of

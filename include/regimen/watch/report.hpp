@@ -96,7 +96,8 @@ class HtmlReport final {
   void operator()(Trainer& trainer, const Measured& found) {
     history_(trainer, found);
   }
-  const History& history() const { return history_; }
+  const History& history() const& { return history_; }
+  History history() const&& { return history(); }
 
  private:
   std::string path_, title_;
