@@ -25,7 +25,7 @@ struct Mlp64 : Model<Input<Vector<784>>, Linear<64>, Relu, Linear<64>, Relu, Lin
 /// K22: what is measured is not debugged.
 template <class... Policies>
 inline constexpr bool measurable =
-    sizeof(typename rule::measured_run_has_no_debug<typename Configured<Policies...>::debug>::must_hold) > 0;
+    sizeof(typename rule::measured_run_has_no_debug<typename ConfigurationOf<Policies...>::debug>::must_hold) > 0;
 
 template <class Model, class... Policies>
 int measure_gpt(int argc, char** argv) {

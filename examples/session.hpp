@@ -167,7 +167,7 @@ class Session {
 
 /// Trainer<Model, ...> with the policies Given, and those of the list Own for the other axes.
 template <class Model, class Own, class... Given>
-using Recipe = boost::mp11::mp_apply<regimen::Trainer, boost::mp11::mp_push_front<regimen::Merged<Own, Given...>, Model>>;
+using Recipe = boost::mp11::mp_apply<regimen::Trainer, boost::mp11::mp_push_front<regimen::MergedPolicies<Own, Given...>, Model>>;
 
 }  // namespace program
 // SPDX-License-Identifier: Apache-2.0

@@ -118,7 +118,7 @@ struct regimen::engine::Of<regimen::Emulated> {
   struct with {
     using type = regimen::cuda::Engine<bench::Runtime, Choices>;
     using Traits = typename type::Traits;
-    using profiled = regimen::Timed<type>;
+    using profiled = regimen::TimedEngine<type>;
   };
   using type = with<DefaultChoices>::type;
   using Traits = type::Traits;

@@ -207,10 +207,11 @@ TEST_CASE(
   const auto words = each(milliseconds(20000), [&](Threads& world) {
     std::vector<float> sum(1), all(ranks, 1.0f);
     regimen::comm::Background<Threads> behind(world);
-    const regimen::Pending good = behind.reduce_scatter(static_cast<const float*>(all.data()), sum.data(), 1, nullptr);
+    const regimen::PendingCollective good =
+        behind.reduce_scatter(static_cast<const float*>(all.data()), sum.data(), 1, nullptr);
     good.wait();
     if (world.rank() == 1) throw std::runtime_error("it broke");
-    const regimen::Pending bad = behind.barrier();
+    const regimen::PendingCollective bad = behind.barrier();
     require_peer_error([&] { bad.wait(); });
     require_peer_error([&] { behind.barrier(); });
     require_peer_error([&] { behind.wait_for_all(); });

@@ -45,7 +45,7 @@ TEST_CASE("a collective in the background runs while its rank computes, and the 
     const double values[2] = {1, 1};
     double value = 0;
     const Clock::time_point begin = Clock::now();
-    const regimen::Pending sum = behind.reduce_scatter(values, &value, 1, nullptr);
+    const regimen::PendingCollective sum = behind.reduce_scatter(values, &value, 1, nullptr);
     // "Computes" until the trace has it; only a worker can have put it there.
     while (traced.seen() == 0 && Clock::now() - begin < std::chrono::seconds(20)) std::this_thread::yield();
     const Clock::time_point end = Clock::now();

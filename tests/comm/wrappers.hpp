@@ -14,13 +14,13 @@ namespace conformance {
 /// Many reductions and gathers are under way at once, and end as if each had been waited for.
 template <class C>
 void in_background(C& ranks) {
-  using regimen::Pending;
+  using regimen::PendingCollective;
   constexpr std::size_t units = 300, count = 65;  // more than fit its queue
   const std::size_t n = ranks.size(), me = ranks.rank();
   std::vector<std::vector<float>> gradients(units), values(units);
   const std::size_t lane = C::staging_bytes(n, count * sizeof(float));
   Staging staging(lane);
-  std::vector<Pending> sums, wholes;
+  std::vector<PendingCollective> sums, wholes;
   {
     regimen::comm::Background<C> behind(ranks);
     check(behind.rank() == me && behind.size() == n, "Background is the rank that it stands for");
@@ -44,7 +44,7 @@ void in_background(C& ranks) {
     }
     const std::byte message{static_cast<unsigned char>(me)};
     std::vector<std::byte> all(n);
-    const Pending small = behind.all_gather_small(&message, all.data(), 1);
+    const PendingCollective small = behind.all_gather_small(&message, all.data(), 1);
     behind.barrier().wait();
     small.wait();
     for (std::size_t r = 0; r < n; ++r)

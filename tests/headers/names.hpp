@@ -84,12 +84,24 @@ struct Train {};
 struct Weights {};
 struct Word {};
 struct Worker {};
+struct Configuration {};
+struct Configured {};
+struct Fixed {};
+struct Histogram {};
+struct Merged {};
+struct Offsets {};
+struct Pending {};
+struct Recomputation {};
+struct Timed {};
+struct Transients {};
 
 // Taken, for a reason. Layers, losses, policies, metrics and sources have the field's own names, which is what a program writes:
 // Linear, Repeat, Batch, Accuracy, Text. What a program's own layer, loss, update rule or metric is written with: Value, Shape, View,
 // Parameter, Reads, Roles, Cost, Number, Scalars. What a program gets: Gradients, Evaluation, Used, Error. Concepts that it may ask:
-// Policy, Source, Composable. Part is the layer that takes one of several inputs. What a program says to a Trainer and to fit:
-// Options, Order, Remainder, Default. What its own source is written with: Sample, Batching; its own layer: Tensors, Fixed, Offsets.
+// Policy, Source, Composable, and Compatible, of policies without a model. Part is the layer that takes one of several inputs. What a
+// program says to a Trainer and to fit: Options, Order, Remainder, Default. Rows is the source of a program's own arrays. What its own
+// source is written with, and has in its signatures: Sample, Batching; its own layer: Tensors, in which it lists what it saves.
+// Tower, of models/two_towers.hpp alone, is a half of what is written with it.
 using namespace regimen;
 
 template <class... Own>
@@ -100,4 +112,5 @@ static_assert(
           Encoder, Entry, Environment, Episode, Event, Experiment, Factory, Filter, Frame, Game, Gamma, Grid, Handler,
           Index, Item, Job, Line, Log, Logger, Matrix, Mesh, Message, Network, Node, Other, Owner, Page, Path, Player,
           Point, Position, Price, Queue, Range, Record, Report, Result, Row, Server, Session, Settings, Signal, State,
-          Status, Table, Task, Tensor, Test, Timer, Train, Weights, Word, Worker> == 82);
+          Status, Table, Task, Tensor, Test, Timer, Train, Weights, Word, Worker, Configuration, Configured, Fixed,
+          Histogram, Merged, Offsets, Pending, Recomputation, Timed, Transients> == 92);

@@ -21,7 +21,7 @@ constexpr std::size_t batch = 16, width = 64, tensor = batch * width * sizeof(fl
 /// Bytes on the saved stack at the end of forward, the output and its gradient among them.
 template <class Network, class... Policies>
 constexpr std::size_t saved = [] {
-  using Recipe = train::Recipe<Network, Configured<Loss<MeanSquaredError>, Batch<batch>, Policies...>>;
+  using Recipe = train::Recipe<Network, ConfigurationOf<Loss<MeanSquaredError>, Batch<batch>, Policies...>>;
   return Recipe::Bound::Body::footprint(typename Recipe::Planned(batch, 1, 0), walk::Place::saved);
 }();
 template <class... Layers>

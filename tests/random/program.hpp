@@ -223,7 +223,7 @@ template <class Network, class Policies>
 struct budgeted {
   template <class Schedule>
   static constexpr std::size_t peak =
-      train::Recipe<Network, mp::mp_apply<Configured, changed<Policies, Checkpoint<Schedule>>>>::plan.peak;
+      train::Recipe<Network, mp::mp_apply<ConfigurationOf, changed<Policies, Checkpoint<Schedule>>>>::plan.peak;
   using type = changed<Policies, Checkpoint<Budget<(peak<None> + peak<Every<1>>) / 2>>>;
 };
 

@@ -250,7 +250,7 @@ template <>
 struct regimen::engine::Of<regimen::test::Deferred> {
   using Traits = regimen::test::DeferredEngine::Traits;
   using type = regimen::test::DeferredEngine;
-  using profiled = regimen::Timed<regimen::test::DeferredEngine>;
+  using profiled = regimen::TimedEngine<regimen::test::DeferredEngine>;
 };
 static_assert(regimen::engine::Engine<regimen::test::DeferredEngine> && regimen::engine::Engine<regimen::cpu::Engine>);
 // SPDX-License-Identifier: Apache-2.0

@@ -18,7 +18,7 @@ struct regimen::engine::Of<regimen::test::OnRuntime<R>> {
   struct with {
     using type = regimen::cuda::Engine<R, Choices>;
     using Traits = typename type::Traits;
-    using profiled = regimen::Timed<type>;
+    using profiled = regimen::TimedEngine<type>;
   };
   using type = typename with<DefaultChoices>::type;
   using Traits = typename type::Traits;

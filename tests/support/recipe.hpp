@@ -22,7 +22,7 @@ struct RecipeRun {
 template <class Model, class... Policies>
 class Trainer {
  public:
-  using Configuration = Configured<Policies...>;
+  using Configuration = ConfigurationOf<Policies...>;
   using Options = RecipeOptions<typename Configuration::optimizer::rule>;
   explicit Trainer(const Options& = {}) {}
 };

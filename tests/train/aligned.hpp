@@ -22,7 +22,7 @@ struct regimen::engine::Of<regimen::test::Packed> {
     struct Traits : type::Traits {
       static constexpr std::size_t parameter_alignment = 1;
     };
-    using profiled = Timed<type>;
+    using profiled = TimedEngine<type>;
   };
   using type = with<DefaultChoices>::type;
   using Traits = with<DefaultChoices>::Traits;

@@ -30,7 +30,7 @@ struct Albert final : Model<Input<Vector<16>>,
                             Repeat<4, Shared<OneSet, Residual<LayerNorm, Linear<64>, Gelu, Linear<16>>>>, Linear<7>> {};
 
 template <class Network, class Checkpoint_>
-using recipe = train::Recipe<Network, Configured<Batch<4>, Checkpoint_>>;
+using recipe = train::Recipe<Network, ConfigurationOf<Batch<4>, Checkpoint_>>;
 template <class Network, class Checkpoint_>
 constexpr std::size_t peak =
     std::max(recipe<Network, Checkpoint_>::step_walked.peak, recipe<Network, Checkpoint_>::evaluation_walked.peak);
@@ -79,7 +79,7 @@ std::vector<Planned> plans_of(list<Checkpoints...>) {
 }
 
 template <class Network, std::size_t Bytes>
-using search = train::BudgetSearch<train::Recipe, Network, Configured<Batch<4>, Checkpoint<Budget<Bytes>>>>;
+using search = train::BudgetSearch<train::Recipe, Network, ConfigurationOf<Batch<4>, Checkpoint<Budget<Bytes>>>>;
 /// Of all mixtures of two schedules the cheapest that may fit: nothing that fits costs less.
 template <class Network, std::size_t Bytes>
 double least_by_outlines(std::size_t budget) {

@@ -149,7 +149,7 @@ struct model_of<Seed, 11> {  // no Repeat, random numbers, and what is computed 
 // ---- what a budget takes
 
 template <std::uint64_t Seed, class Checkpoint_>
-using configured = mp::mp_apply<Configured, mp::mp_push_back<typename Draw<Seed>::Policies, Checkpoint_>>;
+using configured = mp::mp_apply<ConfigurationOf, mp::mp_push_back<typename Draw<Seed>::Policies, Checkpoint_>>;
 template <std::uint64_t Seed, class Checkpoint_>
 using recipe = train::Recipe<model<Seed>, configured<Seed, Checkpoint_>>;
 template <class Recipe>

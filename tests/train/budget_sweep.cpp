@@ -21,7 +21,7 @@ namespace {
 
 using OnH200 = mp::mp_list<Batch<64>, Precision<bf16, fp32>, Device<Cuda>, Attention<Tiled>, Target<targets::h200>>;
 template <std::size_t Bytes>
-using gpt2 = mp::mp_apply<Configured, mp::mp_push_back<OnH200, Checkpoint<Budget<Bytes>>>>;
+using gpt2 = mp::mp_apply<ConfigurationOf, mp::mp_push_back<OnH200, Checkpoint<Budget<Bytes>>>>;
 
 /// The least operations of recomputation with which saved tensors of all blocks take at most some bytes: a dynamic
 /// program, where each block may keep all, recompute layers of its own choice, or be recomputed in a segment of any
@@ -111,7 +111,7 @@ double relative_to_dynamic_program() {
   using Recipe = train::Recipe<Gpt2Xl, gpt2<Bytes>>;
   CHECK(Recipe::plan.peak <= Bytes);
   const double found = Recipe::step_walked.cost[1].flops -
-                       train::Recipe<Gpt2Xl, mp::mp_apply<Configured, OnH200>>::step_walked.cost[1].flops;
+                       train::Recipe<Gpt2Xl, mp::mp_apply<ConfigurationOf, OnH200>>::step_walked.cost[1].flops;
   return found / relaxed().answer(double(Bytes));
 }
 
@@ -146,7 +146,7 @@ struct Nested final
 ///   most   how much more than the cheapest of all mixtures of two schedules that may cost
 template <class Network, std::size_t Samples>
 void finds_the_first(double most) {
-  using Small = train::BudgetSearch<train::Recipe, Network, Configured<Batch<Samples>, Checkpoint<Budget<1_GiB>>>>;
+  using Small = train::BudgetSearch<train::Recipe, Network, ConfigurationOf<Batch<Samples>, Checkpoint<Budget<1_GiB>>>>;
   using Mixed = typename Small::Mixed;
   std::vector<train::RankedSchedule> all(Small::uniforms.begin(), Small::uniforms.end()), pairs = all;
   const auto add = [](std::vector<train::RankedSchedule>& to, const train::Mixture& mixture, std::size_t index) {

@@ -112,7 +112,7 @@ static_assert(Trainer<OddBlocks, Device<Cuda>, Batch<4>>::plan().unaligned_share
 }  // namespace
 
 TEST_CASE("what a plan says of rows is the same where it skips iterations of a block, and is in its table") {
-  using Recipe = train::Recipe<OddBlocks, Configured<Device<Cuda>, Batch<4>>>;
+  using Recipe = train::Recipe<OddBlocks, ConfigurationOf<Device<Cuda>, Batch<4>>>;
   const auto skipping = Recipe::walk_step(4), whole = Recipe::walk_step(4, true);
   for (std::size_t phase = 0; phase < 3; ++phase) {
     CHECK(skipping.engine.cost[phase].products == whole.engine.cost[phase].products);

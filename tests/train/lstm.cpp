@@ -29,7 +29,7 @@ struct Whole final : TiedLstmModel<words, window, 8, 2> {};
 
 static_assert(Trainer<Untied, Batch<4>>::plan().parameters == Untied::parameter_count);
 static_assert(Trainer<Tied, Batch<4>>::plan().parameters == Tied::parameter_count);
-static_assert(train::InferenceRecipe<LstmLarge, Configured<Precision<bf16>, Batch<1>>>::plan.parameters ==
+static_assert(train::InferenceRecipe<LstmLarge, ConfigurationOf<Precision<bf16>, Batch<1>>>::plan.parameters ==
               LstmLarge::parameter_count);
 
 std::vector<double> numbers(auto& trainer) {

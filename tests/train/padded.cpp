@@ -40,7 +40,7 @@ struct regimen::engine::Of<Dense> {
     struct Traits : type::Traits {
       static constexpr std::size_t row_alignment = 1;
     };
-    using profiled = Timed<type>;
+    using profiled = TimedEngine<type>;
   };
   using type = with<DefaultChoices>::type;
   using Traits = with<DefaultChoices>::Traits;

@@ -48,7 +48,7 @@ std::vector<double> on_two() {
 /// What a plan says of iterations that it skips is what it finds in all of them.
 template <class... Policies>
 void skips_what_repeats() {
-  using Recipe = train::Recipe<Net, Configured<Policies...>>;
+  using Recipe = train::Recipe<Net, ConfigurationOf<Policies...>>;
   for (const std::size_t batch : {std::size_t{1}, std::size_t{3}}) {
     const auto found = Recipe::walk_step(batch), all = Recipe::walk_step(batch, true);
     CHECK(found.arena.peak == all.arena.peak);

@@ -27,7 +27,7 @@ struct Tied : Model<Input<Tokens<256>>, Embedding<Vocabulary<Words>, Width>, Pos
                     Repeat<Depth, Block<Width>>, LayerNorm, TiedLinear<Embedding<Vocabulary<Words>, Width>>> {};
 
 template <class Network, class Stage, class... Policies>
-using Sharded = train::Recipe<Network, Configured<Communicator<Threads>, Shard<Stage>, Policies...>>;
+using Sharded = train::Recipe<Network, ConfigurationOf<Communicator<Threads>, Shard<Stage>, Policies...>>;
 
 std::size_t plans = 0;
 

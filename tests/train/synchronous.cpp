@@ -58,7 +58,7 @@ using namespace regimen;
 using namespace regimen::test;
 
 TEST_CASE("an engine that waits names the operation and the layer of an error") {
-  using Engine = engine::OfConfiguration<Configured<Device<Emulated>>>::type;
+  using Engine = engine::OfConfiguration<ConfigurationOf<Device<Emulated>>>::type;
   const auto error = [](bool waits) {
     Engine engine({.bytes = 100, .captures = false, .waits = waits});
     engine.name_layer(LayerPath::outside(1, "input"));
@@ -78,7 +78,7 @@ TEST_CASE("an engine that waits names the operation and the layer of an error") 
 }
 
 TEST_CASE("an engine that waits names the copy of an error") {
-  using Engine = engine::OfConfiguration<Configured<Device<OnRuntime<Loses>>>>::type;
+  using Engine = engine::OfConfiguration<ConfigurationOf<Device<OnRuntime<Loses>>>>::type;
   std::array<std::byte, Loses::unlucky> here{};
   const auto error = [&](bool waits, auto&& copy) {
     Engine engine({.bytes = 256, .captures = false, .waits = waits, .host_bytes = 128});

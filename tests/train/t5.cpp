@@ -36,7 +36,7 @@ struct Dropping final : T5Model<DroppingSizes, 7, 5> {};
 // The formula of the counts is the model's own list.
 template <class Network>
 inline constexpr bool is_counted =
-    train::InferenceRecipe<Network, Configured<Precision<bf16>, Batch<1>>>::Bound::layout.count ==
+    train::InferenceRecipe<Network, ConfigurationOf<Precision<bf16>, Batch<1>>>::Bound::layout.count ==
     Network::parameter_count;
 static_assert(is_counted<T5Base<>> && is_counted<T5SmallV1_1<>>);
 

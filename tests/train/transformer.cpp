@@ -28,7 +28,7 @@ struct Small final : TransformerModel<Sizes, source, target> {};
 struct Dropped final : TransformerModel<Dropping, source, target> {};
 
 static_assert(Trainer<Small, Batch<4>>::plan().parameters == Small::parameter_count);
-static_assert(train::InferenceRecipe<OpusMtEnDe, Configured<Precision<bf16>, Batch<1>>>::plan.parameters ==
+static_assert(train::InferenceRecipe<OpusMtEnDe, ConfigurationOf<Precision<bf16>, Batch<1>>>::plan.parameters ==
               OpusMtEnDe::parameter_count);
 
 std::vector<double> numbers(auto& trainer) {

@@ -22,7 +22,7 @@ using Pieces = Small<BatchNorm<PerMicroBatch>>;
 struct SmallBetween final : UNetModel<Image<8, 4, 1>, 3, 2, 2, unet::Interpolated> {};
 
 template <class Network>
-using Bound = typename train::InferenceRecipe<Network, Configured<Batch<1>>>::Bound;
+using Bound = typename train::InferenceRecipe<Network, ConfigurationOf<Batch<1>>>::Bound;
 template <class Network>
 constexpr bool counted = Bound<Network>::layout.weights() == Network::parameter_count;
 static_assert(counted<Usual> && counted<Between> && counted<Whole> && counted<SmallBetween>);

@@ -69,7 +69,7 @@ TEST_CASE("a tied table in bf16 reads nothing that is dead") {
 }
 
 TEST_CASE("one byte less than planned ends the program") {
-  using Recipe = train::Recipe<Mlp, Configured<Batch<batch>, Optimizer<Sgd>>>;
+  using Recipe = train::Recipe<Mlp, ConfigurationOf<Batch<batch>, Optimizer<Sgd>>>;
   const auto step_in = [](std::size_t memory, std::size_t arena) {
     walk::Walk<cpu::Engine> walk(batch, std::size_t{1}, std::size_t{0}, engine::Resources<cpu::Engine::Ranks>{memory});
     walk.arena.capacity = arena;

@@ -15,7 +15,8 @@ struct Net final : Model<Input<Vector<4>>, Linear<3>> {};
 template <const auto& map>
 constexpr bool names_nothing =
     names::detail::compare(
-        map.entries, names::detail::TensorsOf<typename train::InferenceRecipe<Net, Configured<Batch<1>>>::Bound>::list)
+        map.entries,
+        names::detail::TensorsOf<typename train::InferenceRecipe<Net, ConfigurationOf<Batch<1>>>::Bound>::list)
             .misfit == names::Misfit::tensors_without_name &&
     map.entries.empty();
 

@@ -86,9 +86,9 @@ static_assert(Composable<Numbers<Mine, Linear<4>>> &&
               Composable<Numbers<Repeat<2, Residual<Mine>>, As<fp64, Mine>, Linear<4>>, Precision<fp64>>);
 static_assert(breaks<Numbers<Residual<Undecided>, Linear<4>>, rule::coupling_is_declared<Undecided>>);
 template <class... Policies>
-using CutBy = rule::coupled_samples_stay_together<Coupled, true, typename Configured<Policies...>::accumulate,
-                                                  typename Configured<Policies...>::communicator,
-                                                  typename Configured<Policies...>::world>;
+using CutBy = rule::coupled_samples_stay_together<Coupled, true, typename ConfigurationOf<Policies...>::accumulate,
+                                                  typename ConfigurationOf<Policies...>::communicator,
+                                                  typename ConfigurationOf<Policies...>::world>;
 template <class... Policies>
 inline constexpr bool cut = breaks<Numbers<Repeat<2, Coupled>, Linear<4>>, CutBy<Policies...>, Policies...>;
 static_assert(Composable<Numbers<Coupled, Linear<4>>> &&
@@ -490,7 +490,7 @@ static_assert(mp::mp_empty<Ends<MeanSquaredError, Linear<4>, Softmax>>::value &&
               mp::mp_empty<Ends<CrossEntropy, Linear<4>, Tanh>>::value &&
               mp::mp_empty<Ends<BinaryCrossEntropy, Linear<4>, Tanh>>::value);
 template <class... Layers>
-using InferenceOf = decltype(train::rules_of_model<Numbers<Layers...>, Configured<>, false>());
+using InferenceOf = decltype(train::rules_of_model<Numbers<Layers...>, ConfigurationOf<>, false>());
 static_assert(mp::mp_empty<InferenceOf<Linear<4>, Softmax>>::value);
 
 // not even one sample fits

@@ -1,31 +1,37 @@
-// The order of the policies changes nothing, and neither does a default that is written out: one Configuration type.
+// The order of the policies changes nothing, and neither does a default that is written out: one PolicyConfiguration.
 #include <regimen/verdict/compose.hpp>
 
 using namespace regimen;
 namespace mp = boost::mp11;
 
 template <class... Policies>
-constexpr bool same = (std::is_same_v<Configured<Policies...>, Configured<>>);
+constexpr bool same = (std::is_same_v<ConfigurationOf<Policies...>, ConfigurationOf<>>);
 
 // ---- defaults
 // -----------------------------------------------------------------------------------------------------------------
-static_assert(std::is_same_v<Configured<>, Configuration<>>);
-static_assert(
-    std::is_same_v<Configured<>::precision, Precision<fp32>> &&
-    std::is_same_v<Configured<>::loss_scale, LossScale<None>> &&
-    std::is_same_v<Configured<>::checkpoint, Checkpoint<None>> && std::is_same_v<Configured<>::batch, Batch<32>> &&
-    std::is_same_v<Configured<>::accumulate, Accumulate<1>> && std::is_same_v<Configured<>::clip, Clip<None>> &&
-    std::is_same_v<Configured<>::optimizer, Optimizer<AdamW>> &&
-    std::is_same_v<Configured<>::loss, Loss<CrossEntropy>> && std::is_same_v<Configured<>::device, Device<Cpu>> &&
-    std::is_same_v<Configured<>::target, Target<targets::unlimited>> &&
-    std::is_same_v<Configured<>::communicator, Communicator<Solo>> &&
-    std::is_same_v<Configured<>::shard, Shard<Replicated>> && std::is_same_v<Configured<>::seed, Seed<1>> &&
-    std::is_same_v<Configured<>::debug, Debug<None>> && std::is_same_v<Configured<>::freeze, Freeze<>> &&
-    std::is_same_v<Configured<>::init, Init<Default>> && std::is_same_v<Configured<>::fusion, Fusion<Fused>> &&
-    std::is_same_v<Configured<>::attention, Attention<>> && std::is_same_v<Configured<>::convolution, Convolution<>> &&
-    std::is_same_v<Configured<>::world, World<>>);
+static_assert(std::is_same_v<ConfigurationOf<>, PolicyConfiguration<>>);
+static_assert(std::is_same_v<ConfigurationOf<>::precision, Precision<fp32>> &&
+              std::is_same_v<ConfigurationOf<>::loss_scale, LossScale<None>> &&
+              std::is_same_v<ConfigurationOf<>::checkpoint, Checkpoint<None>> &&
+              std::is_same_v<ConfigurationOf<>::batch, Batch<32>> &&
+              std::is_same_v<ConfigurationOf<>::accumulate, Accumulate<1>> &&
+              std::is_same_v<ConfigurationOf<>::clip, Clip<None>> &&
+              std::is_same_v<ConfigurationOf<>::optimizer, Optimizer<AdamW>> &&
+              std::is_same_v<ConfigurationOf<>::loss, Loss<CrossEntropy>> &&
+              std::is_same_v<ConfigurationOf<>::device, Device<Cpu>> &&
+              std::is_same_v<ConfigurationOf<>::target, Target<targets::unlimited>> &&
+              std::is_same_v<ConfigurationOf<>::communicator, Communicator<Solo>> &&
+              std::is_same_v<ConfigurationOf<>::shard, Shard<Replicated>> &&
+              std::is_same_v<ConfigurationOf<>::seed, Seed<1>> &&
+              std::is_same_v<ConfigurationOf<>::debug, Debug<None>> &&
+              std::is_same_v<ConfigurationOf<>::freeze, Freeze<>> &&
+              std::is_same_v<ConfigurationOf<>::init, Init<Default>> &&
+              std::is_same_v<ConfigurationOf<>::fusion, Fusion<Fused>> &&
+              std::is_same_v<ConfigurationOf<>::attention, Attention<>> &&
+              std::is_same_v<ConfigurationOf<>::convolution, Convolution<>> &&
+              std::is_same_v<ConfigurationOf<>::world, World<>>);
 static_assert(same<Precision<fp32, fp32>, Checkpoint<None>, Seed<1>, Batch<32>>);
-static_assert(std::is_same_v<Configured<Batch<8>, Seed<1>>, Configuration<Batch<8>>>);
+static_assert(std::is_same_v<ConfigurationOf<Batch<8>, Seed<1>>, PolicyConfiguration<Batch<8>>>);
 
 // ---- every order of five policies: 120 packs, one type
 // ------------------------------------------------------------------------
@@ -42,7 +48,7 @@ struct permutations<List, mp::mp_list<Rest...>> {
   using type = mp::mp_append<from<Rest>...>;
 };
 template <class List>
-using configured = mp::mp_apply<Configured, List>;
+using configured = mp::mp_apply<ConfigurationOf, List>;
 
 using Five = mp::mp_list<Precision<fp16, fp32>, LossScale<Dynamic>, Checkpoint<Every<2>>, Batch<8>, Fusion<Unfused>>;
 using Orders = permutations<mp::mp_list<>, Five>::type;
@@ -70,12 +76,13 @@ static_assert(
 // ---- a recipe with parts replaced
 // ---------------------------------------------------------------------------------------------
 using Own = mp::mp_list<Batch<12>, Checkpoint<Every<2>>, Seed<3>>;
-static_assert(std::is_same_v<Merged<Own>, Own>);
-static_assert(std::is_same_v<configured<Merged<Own, Batch<8>>>, Configured<Batch<8>, Checkpoint<Every<2>>, Seed<3>>>);
-static_assert(std::is_same_v<configured<Merged<Own, Precision<bf16, fp32>, Checkpoint<None>>>,
-                             Configured<Precision<bf16, fp32>, Batch<12>, Seed<3>>>);
+static_assert(std::is_same_v<MergedPolicies<Own>, Own>);
+static_assert(std::is_same_v<configured<MergedPolicies<Own, Batch<8>>>,
+                             ConfigurationOf<Batch<8>, Checkpoint<Every<2>>, Seed<3>>>);
+static_assert(std::is_same_v<configured<MergedPolicies<Own, Precision<bf16, fp32>, Checkpoint<None>>>,
+                             ConfigurationOf<Precision<bf16, fp32>, Batch<12>, Seed<3>>>);
 template <class... Policies>
 using verdict = std::bool_constant<Compatible<Policies...>>;
-static_assert(!mp::mp_apply<verdict, Merged<Own, Every<2>>>::value);  // a mistake is handed on, not lost
-static_assert(!mp::mp_apply<verdict, Merged<Own, Batch<8>, Batch<9>>>::value);
-static_assert(mp::mp_apply<verdict, Merged<Own, Batch<8>>>::value);
+static_assert(!mp::mp_apply<verdict, MergedPolicies<Own, Every<2>>>::value);  // a mistake is handed on, not lost
+static_assert(!mp::mp_apply<verdict, MergedPolicies<Own, Batch<8>, Batch<9>>>::value);
+static_assert(mp::mp_apply<verdict, MergedPolicies<Own, Batch<8>>>::value);

@@ -19,7 +19,7 @@ struct Gpt final
             LayerNorm, TiedLinear<Embedding<Vocabulary<50257>, 1600>>> {};
 
 template <std::size_t Depth, class... Policies>
-using Plan = train::Recipe<Gpt<Depth>, Configured<Policies...>>;
+using Plan = train::Recipe<Gpt<Depth>, ConfigurationOf<Policies...>>;
 template <std::size_t Depth, class... Policies>
 inline constexpr std::size_t peak = Plan<Depth, Policies...>::peak(8);
 

@@ -232,7 +232,7 @@ static_assert(decays<> && decays<DecayProducts> && decays<DecayProductsAndTables
               decays<OfLinear>);
 static_assert(!decays<OfNothing> && !decays<AdamW> && !decays<Ratio<1, 10>> && !decays<int> &&
               !Compatible<Optimizer<DecayAll, AdamW>> && Compatible<Optimizer<Sgd, DecayAll>, Freeze<Linear<4>>>);
-static_assert(std::is_same_v<Configured<Optimizer<AdamW, DecayProducts>>, Configured<>>);
+static_assert(std::is_same_v<ConfigurationOf<Optimizer<AdamW, DecayProducts>>, ConfigurationOf<>>);
 
 // ---- a loss that couples samples, and a batch in pieces
 // ------------------------------------------------------------------------

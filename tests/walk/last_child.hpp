@@ -75,10 +75,11 @@ template <class Layers, class... Policies>
 void holds_as_last(const char* what, double distance = 1e-3, double tolerance = 1e-8) {
   INFO(what);
   using Recipe =
-      train::Recipe<Layers, Configured<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>, Policies...>>;
+      train::Recipe<Layers,
+                    ConfigurationOf<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>, Policies...>>;
   using Behind =
       train::Recipe<typename with_flatten<Layers>::type,
-                    Configured<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>, Policies...>>;
+                    ConfigurationOf<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>, Policies...>>;
   const std::vector<double> clean = gradients_of<Recipe>(false);
   CHECK(clean == gradients_of<Recipe>(true));
   CHECK(clean == gradients_of<Behind>(true));

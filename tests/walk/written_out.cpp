@@ -21,7 +21,8 @@ struct Looped
     : Model<Input<Tokens<5>>, Embedding<Vocabulary<7>, 8>, PositionEmbedding, Repeat<20, Block>, LayerNorm, Linear<7>> {
 };
 template <class Network>
-using RecipeOf = train::Recipe<Network, Configured<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>>>;
+using RecipeOf =
+    train::Recipe<Network, ConfigurationOf<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>>>;
 
 }  // namespace
 

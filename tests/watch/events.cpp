@@ -26,11 +26,11 @@ TEST_CASE("a file of scalars, histograms, images and texts has the recorded byte
                  EventFile::scalar("train/loss", 2.5) + EventFile::scalar("none", 0) +
                      EventFile::scalar("nan", std::nan("")) +
                      EventFile::scalar("infinite", -std::numeric_limits<double>::infinity()));
-    Histogram weights;
+    EventHistogram weights;
     for (const double value : {-1.5, 0.0, 0.0, 1e-13, 0.25, 0.25, 0.25, 2.0, 1e30}) weights.add(value);
     weights.add(std::nan(""));
     events.write(1700000003.5, 300,
-                 EventFile::histogram("weights", weights) + EventFile::histogram("empty", Histogram{}));
+                 EventFile::histogram("weights", weights) + EventFile::histogram("empty", EventHistogram{}));
     events.write(1700000004, std::uint64_t{1} << 40, EventFile::text("run", "# A plan\n\n    weights 1 MiB\n"));
   }
   const ::test::Bytes found = ::test::get(path), recorded = ::test::get(support::recorded("events.tfevents"));

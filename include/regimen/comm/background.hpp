@@ -14,10 +14,10 @@
 
 namespace regimen::comm {
 
-/// Runs the collectives of C on one worker, first in, first out, and gives a Pending for each.
+/// Runs the collectives of C on one worker, first in, first out, and gives a PendingCollective for each.
 ///
 ///   Background behind(ranks);
-///   const Pending sums = behind.reduce_scatter(all, own, count, staging);
+///   const PendingCollective sums = behind.reduce_scatter(all, own, count, staging);
 ///   ...                                  // compute; neither read own nor write all
 ///   sums.wait();
 ///
@@ -57,11 +57,11 @@ class Background final : public detail::Waiter {
     return C::staging_bytes(ranks, slice_bytes);
   }
 
-  Pending all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
+  PendingCollective all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
     return start({[](C& c, const Job& job) { c.all_gather(bytes(job.in), bytes(job.out), job.count, job.teams); }, own,
                   all, slice_bytes, nullptr, teams});
   }
-  Pending all_gather_small(const std::byte* own, std::byte* all, std::size_t count) {
+  PendingCollective all_gather_small(const std::byte* own, std::byte* all, std::size_t count) {
     return start({[](C& c, const Job& job) { c.all_gather_small(bytes(job.in), bytes(job.out), job.count); },
                   own,
                   all,
@@ -70,14 +70,14 @@ class Background final : public detail::Waiter {
                   {}});
   }
   template <Number T>
-  Pending reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {
+  PendingCollective reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {
     return start({[](C& c, const Job& job) {
                     c.reduce_scatter(static_cast<const T*>(job.in), static_cast<T*>(job.out), job.count, job.staging,
                                      job.teams);
                   },
                   all, own, count, staging, teams});
   }
-  Pending barrier() {
+  PendingCollective barrier() {
     return start({[](C& c, const Job&) { c.barrier(); }, nullptr, nullptr, 0, nullptr, {}});
   }
 
@@ -88,7 +88,7 @@ class Background final : public detail::Waiter {
   /// waiting ones throw when they begin.
   void leave(std::string_view reason) { inner_.leave(reason); }
 
-  /// Returns when collective number `ticket`, counted from 1, has ended. Pending calls it.
+  /// Returns when collective number `ticket`, counted from 1, has ended. PendingCollective calls it.
   void wait(std::uint64_t ticket) override {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return done_ >= ticket || failure_; });
@@ -108,7 +108,7 @@ class Background final : public detail::Waiter {
   static const std::byte* bytes(const void* memory) { return static_cast<const std::byte*>(memory); }
   static std::byte* bytes(void* memory) { return static_cast<std::byte*>(memory); }
 
-  Pending start(const Job& job) {
+  PendingCollective start(const Job& job) {
     std::uint64_t ticket = 0;
     {
       std::unique_lock lock(mutex_);

@@ -23,9 +23,9 @@ class Waiter {
 }  // namespace comm::detail
 
 /// A started collective. `wait` returns when the result may be used, and throws if the collective failed;
-/// it may be called repeatedly. Without a waiter the collective ended at its start. A Pending must not
+/// it may be called repeatedly. Without a waiter the collective ended at its start. A PendingCollective must not
 /// outlive the object that returned it.
-struct Pending final {
+struct PendingCollective final {
   comm::detail::Waiter* waiter = nullptr;
   std::uint64_t ticket = 0;
 

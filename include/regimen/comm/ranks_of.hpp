@@ -73,7 +73,7 @@ class RanksOf final : public Ranks {
   void await(std::size_t ticket) override { behind_.wait(ticket); }
 
  private:
-  std::size_t ticket_of(const Pending& pending) const {
+  std::size_t ticket_of(const PendingCollective& pending) const {
     if (waits_at_start()) pending.wait();
     return static_cast<std::size_t>(pending.ticket);
   }

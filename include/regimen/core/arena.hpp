@@ -37,12 +37,12 @@ struct ArenaTensor {
 
 /// The live transient tensors, from the end of the arena downwards. (A plain array: an access to a std::array costs
 /// several steps of a constant expression, and compilers limit those steps.)
-struct Transients {
+struct TransientTensors {
   static constexpr std::size_t limit = 32;
   ArenaTensor items[limit]{};
   std::size_t count = 0, bytes = 0;
 
-  constexpr bool same_layout(const Transients& other) const {
+  constexpr bool same_layout(const TransientTensors& other) const {
     if (count != other.count) return false;
     for (std::size_t i = 0; i < count; ++i)
       if (items[i].offset != other.items[i].offset || items[i].bytes != other.items[i].bytes) return false;
@@ -102,7 +102,7 @@ struct TensorLog {
       if (below < entry.copies) entry.copies = below;
     }
   }
-  constexpr void snapshot(const Transients& transients) {
+  constexpr void snapshot(const TransientTensors& transients) {
     for (std::size_t i = 0; i < transients.count; ++i) report.add(transients.items[i], 1);
     for (std::size_t i = 0; i < count; ++i) {  // the same tensor of several iterations is one line
       const ArenaTensor& item = entries[i].item;
@@ -136,7 +136,7 @@ struct TensorArena {
   };
 
   std::size_t capacity = unlimited, top = 0, peak = 0, peak_of_live = 0, events = 0, peak_event = 0;
-  Transients transients{};
+  TransientTensors transients{};
   TensorLog* log = nullptr;
   const Witness* witness = nullptr;
 
@@ -161,7 +161,7 @@ struct TensorArena {
       if (ceiling - (item.offset + item.bytes) >= bytes) break;
       ceiling = item.offset;
     }
-    if (transients.count == Transients::limit) defect("too many live transient tensors");
+    if (transients.count == TransientTensors::limit) defect("too many live transient tensors");
     for (std::size_t i = transients.count; i > place; --i) transients.items[i] = transients.items[i - 1];
     transients.items[place] = {ceiling - bytes, bytes, kind, path};
     ++transients.count;

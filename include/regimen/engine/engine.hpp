@@ -231,7 +231,7 @@ const Plan& with_room(const Plan& plan, [[maybe_unused]] typename Engine::Ranks*
 /// The engine of a device: `type`, its `Traits`, and `profiled`, the engine that measures. Specialised for each device.
 ///
 /// An engine that reads further policies has the three members also in `template <class Choices> struct with`. Choices
-/// has these policies by the names of their axes, as a Configuration: `Choices::attention`.
+/// has these policies by the names of their axes, as a PolicyConfiguration: `Choices::attention`.
 template <class Where>
 struct Of;
 template <class Engine>
@@ -270,7 +270,7 @@ struct With<Where, Choices, std::void_t<typename Of<Where>::template with<Choice
 
 /// Engine with measurements; see engine/timed.hpp.
 template <class Engine>
-class Timed;
+class TimedEngine;
 class OperationTimes;
 
 }  // namespace regimen

@@ -108,7 +108,7 @@ struct CopyTime {
   double gigabytes() const { return seconds > 0 ? double(bytes) / seconds * 1e-9 : 0; }  // GB/s
 };
 
-/// The measurements of a Timed engine.
+/// The measurements of a TimedEngine.
 ///
 ///   rows()         by operation, phase and shape; sorted by total time, longest first
 ///   operations()   the number of calls; seconds(): the sum of their times, without gaps between operations
@@ -181,7 +181,7 @@ class OperationTimes {
 ///
 /// cost     two clock readings and a search in the table per operation, about 0.1 us; a trace event of 24 bytes
 template <class Engine>
-class Timed : public Engine {
+class TimedEngine : public Engine {
  public:
   using Engine::Engine;
   OperationTimes times{};

@@ -95,7 +95,7 @@ struct AttendByDistance final {
     static constexpr auto parameters = Bias::template parameters<Layout::heads, X>;
     static constexpr std::size_t distances = Layout::template shape<X>(1, causal).distances();
     using OfRows = PerSample<S, Layout::heads * X::rows>;
-    using OfDistances = Fixed<S, Layout::heads * distances>;
+    using OfDistances = FixedTensor<S, Layout::heads * distances>;
     using Saved = Tensors<PerSample<S, 2 * Layout::heads * X::rows>>;  // each row's softmax
     using ForwardScratch = Tensors<OfDistances>;
     /// y · d_y, the bias, and the gradient of each sample's.

@@ -86,7 +86,7 @@ struct BatchNorm final {
     static constexpr std::array<Parameter, 2> buffers{
         Parameter{"running_mean", ParameterRole::buffer, 1, {columns, 1, 1, 1}, {InitialValue::Kind::constant, 0}},
         Parameter{"running_var", ParameterRole::buffer, 1, {columns, 1, 1, 1}, {InitialValue::Kind::constant, 1}}};
-    using Saved = Tensors<Fixed<S, columns>, Fixed<S, columns>>;  // mean, rstd
+    using Saved = Tensors<FixedTensor<S, columns>, FixedTensor<S, columns>>;  // mean, rstd
     static constexpr Reads backward_reads(bool) { return Reads::input; }
     static constexpr bool in_place = true;
 

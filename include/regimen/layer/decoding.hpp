@@ -60,7 +60,7 @@ struct AttendOn final {
     using Saved = std::conditional_t<is_whole, Tensors<PerSample<S, 2 * Layout::heads * X::rows>>,
                                      Tensors<>>;  // as Attend declares them
     static constexpr std::size_t kept = Window * Layout::key_heads * (X::columns / Layout::all);
-    using Cache = Tensors<Fixed<T, kept>, Fixed<T, kept>>;  // keys, values
+    using Cache = Tensors<FixedTensor<T, kept>, FixedTensor<T, kept>>;  // keys, values
 
     static constexpr void forward(auto& engine, const auto& call) {
       keep(engine, call);
@@ -109,7 +109,7 @@ struct AttendByDistanceOn final {
     using Bias = distance_bias<Option>;
     using Element = std::conditional_t<Bias::is_trained, T, void>;
     static constexpr auto parameters = Bias::template parameters<Layout::heads, X>;
-    using ForwardScratch = Tensors<Fixed<S, Layout::heads * Window>>;
+    using ForwardScratch = Tensors<FixedTensor<S, Layout::heads * Window>>;
 
     static constexpr void forward(auto& engine, const auto& call) {
       const View<S> bias{call.scratch[0]};
@@ -134,7 +134,7 @@ struct AttendToOn final {
     using typename Base::S;
     using typename Base::T;
     using Saved = Tensors<>;
-    using Cache = Tensors<Fixed<T, Base::KeysAndValues::size>>;
+    using Cache = Tensors<FixedTensor<T, Base::KeysAndValues::size>>;
     // What Base has; each row's log-sum-exp; k before its norm, and its rstd.
     using ForwardScratch = boost::mp11::mp_append<
         typename Base::ForwardScratch, Tensors<typename Base::OfRows>,
@@ -171,7 +171,7 @@ struct LstmOn final {
     using Saved = std::conditional_t<is_whole, typename Base::Saved, Tensors<>>;
     using ForwardScratch = std::conditional_t<is_whole, typename Base::ForwardScratch,
                                               Tensors<PerSample<S, wide>, PerSample<T, wide>>>;  // hidden, gates
-    using Cache = Tensors<Fixed<T, (Window + 1) * Width>, Fixed<S, (Window + 1) * Width>>;
+    using Cache = Tensors<FixedTensor<T, (Window + 1) * Width>, FixedTensor<S, (Window + 1) * Width>>;
 
     static constexpr void forward(auto& engine, const auto& call) {
       const View<T> h{call.cache[0]};
@@ -221,8 +221,10 @@ struct GruOn final {
     using ForwardScratch = std::conditional_t<
         is_whole, typename Base::ForwardScratch,
         Tensors<PerSample<S, wide>, PerSample<T, wide>, PerSample<T, Width>>>;  // hidden, gates, inner
-    using Cache = std::conditional_t<is_wider, Tensors<Fixed<T, (Window + 1) * Width>, Fixed<S, (Window + 1) * Width>>,
-                                     Tensors<Fixed<T, (Window + 1) * Width>>>;
+    using Cache =
+        std::conditional_t<is_wider,
+                           Tensors<FixedTensor<T, (Window + 1) * Width>, FixedTensor<S, (Window + 1) * Width>>,
+                           Tensors<FixedTensor<T, (Window + 1) * Width>>>;
 
     static constexpr void forward(auto& engine, const auto& call) {
       const View<T> h{call.cache[0]};

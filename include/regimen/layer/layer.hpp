@@ -91,7 +91,7 @@ struct PerSample final {
 };
 /// ... or with a fixed number of elements.
 template <class T, std::size_t Elements>
-struct Fixed final {
+struct FixedTensor final {
   static constexpr std::size_t bytes(std::size_t) { return Elements * sizeof(T); }
 };
 
@@ -132,7 +132,7 @@ struct LayerDefaults {
 /// The offsets of a layer's parameters, or of their gradients, in the order of its declaration. Devices leave gaps
 /// between them, so only the offset of a single parameter converts to a number.
 template <std::size_t Count>
-struct Offsets {
+struct TensorOffsets {
   std::size_t at[Count == 0 ? 1 : Count];
 
   constexpr std::size_t operator[](std::size_t i) const { return at[i]; }
@@ -153,7 +153,7 @@ template <std::size_t SavedCount, std::size_t ScratchCount, std::size_t CacheCou
           std::size_t BufferCount = 0>
 struct ForwardCall {
   std::size_t x, y;
-  Offsets<ParameterCount> parameters;
+  TensorOffsets<ParameterCount> parameters;
   std::array<std::size_t, SavedCount> saved{};
   std::array<std::size_t, ScratchCount> scratch{};
   LayerPath path;
@@ -172,7 +172,7 @@ struct ForwardCall {
 template <std::size_t SavedCount, std::size_t ScratchCount, std::size_t ParameterCount = 1>
 struct BackwardCall {
   std::size_t x, y, d_y, d_x;
-  Offsets<ParameterCount> parameters, gradients;
+  TensorOffsets<ParameterCount> parameters, gradients;
   bool add;
   std::array<std::size_t, SavedCount> saved;
   std::array<std::size_t, ScratchCount> scratch{};

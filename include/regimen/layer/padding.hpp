@@ -144,7 +144,7 @@ struct AttendWithinOn final {
   struct Bound : Attend::template Bound<X, Roles> {
     using Base = typename Attend::template Bound<X, Roles>;
     using Lengths = Name;
-    using Cache = boost::mp11::mp_push_back<typename Base::Cache, Fixed<std::int32_t, 1>>;
+    using Cache = boost::mp11::mp_push_back<typename Base::Cache, FixedTensor<std::int32_t, 1>>;
     static constexpr void forward(auto& engine, const auto& call) {
       const std::size_t kept = call.cache[Cache::count - 1];
       if (engine.position == 0)

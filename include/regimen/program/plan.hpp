@@ -17,7 +17,7 @@ namespace regimen {
 
 /// Schedules of recomputation: Every<segment>, and Selective of layers by their names; 0: none.
 ///   whole   the last blocks, which follow the next
-struct Recomputation final {
+struct RecomputationPlan final {
   struct Schedules {
     std::size_t segment = 0, whole = 0;
     std::array<const char*, 6> layers{};
@@ -50,7 +50,7 @@ struct MemoryPlan final {
   Cost forward{}, backward{}, update{};
   std::array<plan::UnalignedRows, 4> unaligned{};
   std::size_t budget = 0;
-  Recomputation recomputed{};
+  RecomputationPlan recomputed{};
   std::size_t host = 0;
 
   constexpr std::size_t bytes(MemoryKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }

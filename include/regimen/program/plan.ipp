@@ -35,7 +35,7 @@ REGIMEN_INLINE std::string MemoryPlan::table() const {
   if (padding > 0) line("  %zu bytes lie between rows of the output, which begin at multiples of 16 bytes\n", padding);
   if (budget > 0) {
     line("  for Budget<%zu>, recomputed: ", budget);
-    const auto name = [&](const Recomputation::Schedules& of) {
+    const auto name = [&](const RecomputationPlan::Schedules& of) {
       const char* before = "";
       if (of.segment > 0) line("Every<%zu>", of.segment), before = ", ";
       for (const char* layer : of.layers)
@@ -43,7 +43,7 @@ REGIMEN_INLINE std::string MemoryPlan::table() const {
       if (!*before) text += "nothing";
     };
     std::size_t whole = 0;
-    for (const Recomputation::Schedules& of : recomputed.of) {
+    for (const RecomputationPlan::Schedules& of : recomputed.of) {
       if (whole > 0) line("; of the last %zu blocks: ", whole);
       if (&of == &recomputed.of[0] || whole > 0) name(of);
       whole = of.whole;

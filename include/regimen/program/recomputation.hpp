@@ -30,24 +30,24 @@ struct with_checkpoint<Configuration<Policies...>, Checkpoint> {
 
 /// The schedules of a Checkpoint as numbers and names, from place `at` on.
 template <class Schedule>
-constexpr void describe(Recomputation&, std::size_t, const Schedule*) {}
+constexpr void describe(RecomputationPlan&, std::size_t, const Schedule*) {}
 template <std::size_t N>
-constexpr void describe(Recomputation& found, std::size_t at, const Every<N>*) {
+constexpr void describe(RecomputationPlan& found, std::size_t at, const Every<N>*) {
   found.of[at].segment = N;
 }
 template <class... Layers>
-constexpr void describe(Recomputation& found, std::size_t at, const Selective<Layers...>*) {
+constexpr void describe(RecomputationPlan& found, std::size_t at, const Selective<Layers...>*) {
   std::size_t i = 0;
   ((found.of[at].layers[i++] = Layers::name), ...);
 }
 template <std::size_t K, class... Schedules>
-constexpr void describe(Recomputation& found, std::size_t at, const KeepLast<K, Schedules...>*) {
+constexpr void describe(RecomputationPlan& found, std::size_t at, const KeepLast<K, Schedules...>*) {
   found.of[at].whole = K;
   (describe(found, at + 1, static_cast<const Schedules*>(nullptr)), ...);
 }
 template <class... Schedules>
-constexpr Recomputation recomputation_of(const Checkpoint<Schedules...>*) {
-  Recomputation found{};
+constexpr RecomputationPlan recomputation_of(const Checkpoint<Schedules...>*) {
+  RecomputationPlan found{};
   (describe(found, 0, static_cast<const Schedules*>(nullptr)), ...);
   return found;
 }

@@ -284,7 +284,7 @@ template <class Network, class Policies>
 struct GradientRecipe;
 template <class Network, class... Policies>
 struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
-  using type = train::Recipe<Network, Configured<Policies...>>;
+  using type = train::Recipe<Network, ConfigurationOf<Policies...>>;
 };
 /// Each broken rule gives its error, as of a Trainer, and nothing follows.
 template <class Network, class... Policies>
@@ -316,7 +316,7 @@ struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
 /// cost      four forward passes per checked element
 template <class Network, class... Policies>
 GradientCheck gradient_check(const GradientCheckOptions& options = {}) {
-  using All = Merged<boost::mp11::mp_list<Precision<fp64>, Batch<3>>, Policies...>;
+  using All = MergedPolicies<boost::mp11::mp_list<Precision<fp64>, Batch<3>>, Policies...>;
   using Recipe = typename detail::GradientRecipe<Network, All>::type;
   if constexpr (std::is_void_v<Recipe>) return {};
   else return detail::GradientProbe<Recipe>(options.seed).check(options);
@@ -327,7 +327,7 @@ GradientCheck gradient_check(const GradientCheckOptions& options = {}) {
 /// The loss is the mean squared error against random targets.
 template <class Layer, class SampleShape, class... Policies>
 GradientCheck gradient_check_layer(const GradientCheckOptions& options = {}) {
-  using All = Merged<boost::mp11::mp_list<Loss<MeanSquaredError>>, Policies...>;
+  using All = MergedPolicies<boost::mp11::mp_list<Loss<MeanSquaredError>>, Policies...>;
   return [&]<class... Chosen>(boost::mp11::mp_list<Chosen...>) {
     return gradient_check<detail::LayerModel<Layer, SampleShape>, Chosen...>(options);
   }(All{});

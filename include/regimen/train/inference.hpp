@@ -79,10 +79,10 @@ constexpr auto all_broken_inference_rules() {
     return broken_of_each<option_rules, List>{};
   } else if constexpr (!(all_hold<inference_single_rules<Policies>> && ...)) {
     return broken_of_each<inference_single_rules, List>{};
-  } else if constexpr (!all_hold<inference_cross_rules<Configured<Policies...>>>) {
-    return broken_in<inference_cross_rules<Configured<Policies...>>>{};
+  } else if constexpr (!all_hold<inference_cross_rules<ConfigurationOf<Policies...>>>) {
+    return broken_in<inference_cross_rules<ConfigurationOf<Policies...>>>{};
   } else {
-    return broken_in<decltype(train::rules_of_model<Network, Configured<Policies...>, false>())>{};
+    return broken_in<decltype(train::rules_of_model<Network, ConfigurationOf<Policies...>, false>())>{};
   }
 }
 template <class Network, class... Policies>
@@ -138,7 +138,7 @@ class Inference {
   struct Inside;
 
  public:
-  using Configuration = Configured<Policies...>;
+  using Configuration = ConfigurationOf<Policies...>;
   using Recipe = train::InferenceRecipe<Network, Configuration>;
   using Step = typename Recipe::Step;
   using Input = typename Step::X::Element;

@@ -69,12 +69,12 @@ class Measurement;
 ///
 /// `template class Trainer<...>;` and `extern template class Trainer<...>;` compile: members that refuse a model are templates.
 template <class Network, class... Policies>
-class Trainer : train::RefusedCallsOf<train::Recipe<Network, Configured<Policies...>>> {
-  using Refused = train::RefusedCallsOf<train::Recipe<Network, Configured<Policies...>>>;
-  static constexpr bool is_alone = train::Recipe<Network, Configured<Policies...>>::Step::Sharding::alone;
+class Trainer : train::RefusedCallsOf<train::Recipe<Network, ConfigurationOf<Policies...>>> {
+  using Refused = train::RefusedCallsOf<train::Recipe<Network, ConfigurationOf<Policies...>>>;
+  static constexpr bool is_alone = train::Recipe<Network, ConfigurationOf<Policies...>>::Step::Sharding::alone;
 
  public:
-  using Configuration = Configured<Policies...>;
+  using Configuration = ConfigurationOf<Policies...>;
   using Recipe = train::Recipe<Network, Configuration>;
   using Step = typename Recipe::Step;
   using Schedule =

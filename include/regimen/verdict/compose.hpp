@@ -50,8 +50,8 @@ constexpr auto broken_policy_rules() {
     return broken_of_each<option_rules, List>{};
   } else if constexpr (!(all_hold<single_rules<Policies>> && ...)) {
     return broken_of_each<single_rules, List>{};
-  } else if constexpr (!all_hold<cross_rules<Configured<Policies...>>>) {
-    return broken_in<cross_rules<Configured<Policies...>>>{};
+  } else if constexpr (!all_hold<cross_rules<ConfigurationOf<Policies...>>>) {
+    return broken_in<cross_rules<ConfigurationOf<Policies...>>>{};
   } else {
     return mp::mp_list<>{};
   }
@@ -66,7 +66,7 @@ constexpr auto all_broken_rules() {
   } else if constexpr (!mp::mp_empty<broken_policy_rules_of<Policies...>>::value) {
     return broken_policy_rules_of<Policies...>{};
   } else {
-    return broken_in<typename model_rules<Model, Configured<Policies...>>::type>{};
+    return broken_in<typename model_rules<Model, ConfigurationOf<Policies...>>::type>{};
   }
 }
 

@@ -102,25 +102,25 @@ using all_policies = mp::mp_transform_q<decided_in<Decisions>, default_policies>
 
 }  // namespace detail
 
-/// The policy of each axis of a recipe, defaults included; made by `Configured<Policies...>`. Its members have the
+/// The policy of each axis of a recipe, defaults included; made by `ConfigurationOf<Policies...>`. Its members have the
 /// names of the axes: `precision`, `batch`, ...
 ///
 /// `Chosen` has the policies that differ from the defaults, in canonical order: one type for all orders of a pack,
 /// whether or not it contains defaults.
 template <class... Chosen>
-struct Configuration final
+struct PolicyConfiguration final
     : boost::mp11::mp_apply<detail::policies_by_axis, detail::all_policies<detail::decisions<Chosen...>>> {};
 
 /// The configuration of policies that are Compatible.
 template <class... Policies>
-using Configured = boost::mp11::mp_rename<detail::canonical<detail::decisions<Policies...>>, Configuration>;
+using ConfigurationOf = boost::mp11::mp_rename<detail::canonical<detail::decisions<Policies...>>, PolicyConfiguration>;
 
 /// The list of policies Own, in which Given replaces the policies of its axes. For programs with a recipe that users
 /// may change in part. Wrong arguments in Given stay in the list, so that Trainer reports them.
 ///
-///   using Recipe = boost::mp11::mp_apply<Trainer, boost::mp11::mp_push_front<Merged<Own, Given...>, Model>>;
+///   using Recipe = boost::mp11::mp_apply<Trainer, boost::mp11::mp_push_front<MergedPolicies<Own, Given...>, Model>>;
 template <class Own, class... Given>
-using Merged =
+using MergedPolicies =
     boost::mp11::mp_append<boost::mp11::mp_remove_if_q<Own, detail::replaced_by<boost::mp11::mp_list<Given...>>>,
                            boost::mp11::mp_list<Given...>>;
 

@@ -39,7 +39,7 @@ using batch_of_size =
 
 /// The configuration with another policy on an axis that has its default.
 template <class Configuration, class Policy>
-using with_policy = mp::mp_apply<Configured, mp::mp_push_back<mp::mp_rename<Configuration, mp::mp_list>, Policy>>;
+using with_policy = mp::mp_apply<ConfigurationOf, mp::mp_push_back<mp::mp_rename<Configuration, mp::mp_list>, Policy>>;
 
 template <class Rule>
 inline constexpr bool is_about_memory = false;

@@ -188,9 +188,9 @@ constexpr std::array<std::size_t, count + 1> buffer_begins_of(const std::array<P
 }
 /// The offsets of all parameters, of which the first is at `first`, or of their gradients.   bytes   of an element
 template <std::size_t count>
-constexpr Offsets<count - 1> offsets_of(std::size_t first, const std::array<std::size_t, count>& begins,
-                                        std::size_t bytes) {
-  Offsets<count - 1> result{{first}};
+constexpr TensorOffsets<count - 1> offsets_of(std::size_t first, const std::array<std::size_t, count>& begins,
+                                              std::size_t bytes) {
+  TensorOffsets<count - 1> result{{first}};
   if constexpr (count > 2) {
     if (first == absent) bytes = 0;
     for (std::size_t i = 1; i + 1 < count; ++i) result.at[i] = first + begins[i] * bytes;

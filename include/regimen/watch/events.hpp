@@ -13,9 +13,9 @@ namespace regimen {
 
 /// How values are distributed, in TensorFlow's buckets: from each limit to the next, which are 10 % larger, from 1e-12
 /// on, on both sides of 0. Numbers that are not finite are left out.
-class Histogram final {
+class EventHistogram final {
  public:
-  Histogram();
+  EventHistogram();
   void add(double value);
   /// As HistogramProto; buckets that are empty side by side are one.
   std::string message() const;
@@ -42,7 +42,7 @@ class EventFile final {
   EventFile(const std::string& path, double time);
 
   static std::string scalar(const std::string& tag, double value);
-  static std::string histogram(const std::string& tag, const Histogram& values);
+  static std::string histogram(const std::string& tag, const EventHistogram& values);
   /// Markdown.
   static std::string text(const std::string& tag, const std::string& words);
   /// pixels (height, width, channels)   channels 1 to 4: gray, gray and alpha, colour, colour and alpha

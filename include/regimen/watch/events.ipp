@@ -119,8 +119,8 @@ inline std::string png(std::size_t width, std::size_t height, std::size_t channe
 
 }  // namespace detail
 
-REGIMEN_INLINE Histogram::Histogram() : counts_(limits().size()) {}
-REGIMEN_INLINE void Histogram::add(double value) {
+REGIMEN_INLINE EventHistogram::EventHistogram() : counts_(limits().size()) {}
+REGIMEN_INLINE void EventHistogram::add(double value) {
   if (!is_finite(value)) return;
   least_ = count_ == 0 ? value : (std::min)(least_, value);
   most_ = count_ == 0 ? value : (std::max)(most_, value);
@@ -131,7 +131,7 @@ REGIMEN_INLINE void Histogram::add(double value) {
   const auto bucket = std::upper_bound(all.begin(), all.end() - 1, value) - all.begin();
   counts_[static_cast<std::size_t>(bucket)] += 1;
 }
-REGIMEN_INLINE std::string Histogram::message() const {
+REGIMEN_INLINE std::string EventHistogram::message() const {
   std::vector<double> ends, counts;
   for (std::size_t i = 0; i < counts_.size();) {
     double end = limits()[i];
@@ -150,7 +150,7 @@ REGIMEN_INLINE std::string Histogram::message() const {
       .reals(7, counts)
       .bytes();
 }
-REGIMEN_INLINE const std::vector<double>& Histogram::limits() {
+REGIMEN_INLINE const std::vector<double>& EventHistogram::limits() {
   static const std::vector<double> all = [] {
     std::vector<double> positive, found;
     for (double limit = 1e-12; limit < 1e20; limit *= 1.1) positive.push_back(limit);
@@ -173,7 +173,7 @@ inline std::string value_of(const Message& value) { return Message().text(1, val
 REGIMEN_INLINE std::string EventFile::scalar(const std::string& tag, double value) {
   return detail::value_of(detail::Message().text(1, tag).real_of_one(2, static_cast<float>(value)));
 }
-REGIMEN_INLINE std::string EventFile::histogram(const std::string& tag, const Histogram& values) {
+REGIMEN_INLINE std::string EventFile::histogram(const std::string& tag, const EventHistogram& values) {
   return detail::value_of(detail::Message().text(1, tag).text(5, values.message()));
 }
 REGIMEN_INLINE std::string EventFile::text(const std::string& tag, const std::string& words) {

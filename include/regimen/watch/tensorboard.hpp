@@ -105,7 +105,7 @@ class TensorBoard final {
     const auto add = [&](const char* what, const auto& tensors, double divisor) {
       for (const auto& tensor : tensors) {
         if (!file_) continue;
-        Histogram of;
+        EventHistogram of;
         for (const auto value : tensor.values) of.add(double(value) / divisor);
         values += EventFile::histogram(what + tensor.name, of);
       }

@@ -45,7 +45,7 @@ struct regimen::engine::Of<regimen::Cuda> {
                                          regimen::cuda::has_cudnn, regimen::cuda::has_nccl>;
     using type = std::conditional_t<regimen::cuda::is_nvcc, regimen::cuda::GpuEngine<Choices>, PlanOnly<Traits>>;
     using profiled =
-        std::conditional_t<regimen::cuda::is_nvcc, regimen::Timed<regimen::cuda::GpuEngine<Choices>>, type>;
+        std::conditional_t<regimen::cuda::is_nvcc, regimen::TimedEngine<regimen::cuda::GpuEngine<Choices>>, type>;
   };
   using Traits = with<DefaultChoices>::Traits;
   using type = with<DefaultChoices>::type;

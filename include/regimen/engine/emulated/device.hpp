@@ -13,7 +13,7 @@ struct regimen::engine::Of<regimen::Emulated> {
   struct with {
     using type = regimen::cuda::Engine<regimen::emulated::Runtime, Choices>;
     using Traits = typename type::Traits;
-    using profiled = regimen::Timed<type>;
+    using profiled = regimen::TimedEngine<type>;
   };
   using type = with<DefaultChoices>::type;
   using Traits = type::Traits;

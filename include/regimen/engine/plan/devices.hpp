@@ -17,7 +17,7 @@ template <>
 struct engine::Of<Cpu> {
   using Traits = cpu::Traits;
   using type = cpu::Engine;
-  using profiled = Timed<cpu::Engine>;
+  using profiled = TimedEngine<cpu::Engine>;
 };
 
 namespace engine {

@@ -106,7 +106,7 @@ struct Engine {
 
   // The state that must repeat before iterations are skipped, and the counts that skipping multiplies.
   struct Mark {
-    Transients transients;
+    TransientTensors transients;
     std::array<Cost, 3> cost;
     std::size_t logged, called, cache;
   };
