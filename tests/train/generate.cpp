@@ -74,7 +74,7 @@ TEST_CASE("frequencies follow the softmax at a temperature") {
     for (int i = 0; i < 3; ++i) sum += weights[i] = std::exp(i / temperature);
     int count[3] = {};
     constexpr int draws = 20'000;
-    for (std::uint64_t i = 0; i < draws; ++i) ++count[draw_token<float>(logits, {.temperature = temperature}, i)];
+    for (std::uint64_t i = 0; i < draws; ++i) ++count[draw_token(std::span(logits), {.temperature = temperature}, i)];
     for (int i = 0; i < 3; ++i) {
       const double p = weights[i] / sum;
       CHECK(std::abs(count[i] - draws * p) < 5 * std::sqrt(draws * p * (1 - p)) + 1);
@@ -85,10 +85,10 @@ TEST_CASE("frequencies follow the softmax at a temperature") {
 TEST_CASE("top-k leaves the k largest, the lower id where two are equal; k of 1 is no chance") {
   const std::vector<float> logits{1, 5, 3, 5, 3, 0};
   bool drawn[6] = {};
-  for (std::uint64_t i = 0; i < 2000; ++i) drawn[draw_token<float>(logits, {.temperature = 5, .top_k = 3}, i)] = true;
+  for (std::uint64_t i = 0; i < 2000; ++i) drawn[draw_token(std::span(logits), {.temperature = 5, .top_k = 3}, i)] = true;
   CHECK((!drawn[0] && drawn[1] && drawn[2] && drawn[3] && !drawn[4] && !drawn[5]));
-  for (std::uint64_t i = 0; i < 50; ++i) CHECK(draw_token<float>(logits, {.temperature = 9, .top_k = 1}, i) == 1);
-  CHECK(draw_token<float>(logits, {.temperature = 0}, 3) == 1);
+  for (std::uint64_t i = 0; i < 50; ++i) CHECK(draw_token(std::span(logits), {.temperature = 9, .top_k = 1}, i) == 1);
+  CHECK(draw_token(std::span(logits), {.temperature = 0}, 3) == 1);
 }
 
 TEST_CASE("ids at or above the vocabulary are never drawn, whatever their logits; 0 and more than there are: all") {
@@ -96,11 +96,11 @@ TEST_CASE("ids at or above the vocabulary are never drawn, whatever their logits
   const std::vector<float> logits{1, 2, 0, 9, nan};
   bool drawn[5] = {};
   for (std::uint64_t i = 0; i < 2000; ++i)
-    drawn[draw_token<float>(logits, {.temperature = 5, .vocabulary = 3}, i)] = true;
+    drawn[draw_token(std::span(logits), {.temperature = 5, .vocabulary = 3}, i)] = true;
   CHECK((drawn[0] && drawn[1] && drawn[2] && !drawn[3] && !drawn[4]));
-  CHECK(draw_token<float>(logits, {.temperature = 0, .vocabulary = 3}, 0) == 1);
-  CHECK(draw_token<float>(logits, {.temperature = 5, .top_k = 1, .vocabulary = 3}, 0) == 1);
-  CHECK(draw_token<float>(logits, {.temperature = 0, .vocabulary = 4}, 0) == 3);
+  CHECK(draw_token(std::span(logits), {.temperature = 0, .vocabulary = 3}, 0) == 1);
+  CHECK(draw_token(std::span(logits), {.temperature = 5, .top_k = 1, .vocabulary = 3}, 0) == 1);
+  CHECK(draw_token(std::span(logits), {.temperature = 0, .vocabulary = 4}, 0) == 3);
   const std::vector<float> finite{1, 2, 9};
   for (const std::size_t all : {std::size_t{0}, std::size_t{3}, std::size_t{4}})
     CHECK(draw_token<float>(finite, {.temperature = 0, .vocabulary = all}, 0) == 2);
