@@ -132,15 +132,15 @@ struct Pair final {
     std::vector<std::thread> threads;
     const auto began = std::chrono::steady_clock::now();
     const auto count = [&](const auto& one) {
-      const auto waits = [] {
+      const auto times_waited = [] {
         ::rusage usage{};
         ::getrusage(RUSAGE_THREAD, &usage);
         return static_cast<std::size_t>(usage.ru_nvcsw);
       };
-      const std::size_t before = waits();
+      const std::size_t before = times_waited();
       std::uint64_t done = 0;
       const double seconds = processor_seconds([&] { done = one(stop); });
-      const std::size_t waited = waits() - before;
+      const std::size_t waited = times_waited() - before;
       const std::lock_guard lock(mutex);
       processor += seconds;
       all.waits += waited;
