@@ -80,38 +80,34 @@ struct Check final {
   }
 };
 
-/// Two threads beside one alone, with Inferences that share weights, and with additions, which share nothing and so say what
+/// Two threads beside one alone, with Inferences that share weights, and with two that share nothing, which so say what
 /// of two processors there was. A round has all four, one after the other.
-///   calls, additions   how many times as much two do in a second
+///   calls, apart_calls   how many times as much two do in a second
 ///   …by_processor      how much each of two does in a second on a processor, in parts of what one alone does
 ///   waits              how often one of two threads gave up its processor: for a lock, if there were one
 struct Pair final {
-  std::vector<double> calls{}, additions{}, by_processor{}, additions_by_processor{};
+  std::vector<double> calls{}, apart_calls{}, by_processor{}, apart_by_processor{};
   std::size_t waits = 0, served = 0;
 
   explicit Pair(std::size_t rounds) {
-    Model first = controller(), second = first.share(1);
+    Model first = controller(), second = first.share(1), apart = controller();
     const auto serve = [](Model& model, const std::atomic<bool>& stop) {
       const std::vector<float> input(24, 0.5f);
       std::uint64_t done = 0;
       for (; !stop.load(std::memory_order_relaxed); ++done) model.predict(input);
       return done;
     };
-    const auto add = [](const std::atomic<bool>& stop) {
-      std::uint64_t done = 0;
-      for (std::uint64_t key = 1; !stop.load(std::memory_order_relaxed); ++done)
-        for (int i = 0; i < 1000; ++i) key = regimen::mix(key, done);
-      return done;
-    };
     for (std::size_t round = 0; round < rounds; ++round) {
       const Done alone = done_by([&](const auto& stop) { return serve(first, stop); }),
                  both = done_by([&](const auto& stop) { return serve(first, stop); },
                                 [&](const auto& stop) { return serve(second, stop); }),
-                 added = done_by(add), both_added = done_by(add, add);
+                 added = done_by([&](const auto& stop) { return serve(first, stop); }),
+                 both_added = done_by([&](const auto& stop) { return serve(first, stop); },
+                                      [&](const auto& stop) { return serve(apart, stop); });
       calls.push_back(both.a_second / alone.a_second);
-      additions.push_back(both_added.a_second / added.a_second);
+      apart_calls.push_back(both_added.a_second / added.a_second);
       by_processor.push_back(both.a_processor_second / alone.a_processor_second);
-      additions_by_processor.push_back(both_added.a_processor_second / added.a_processor_second);
+      apart_by_processor.push_back(both_added.a_processor_second / added.a_processor_second);
       waits += both.waits;
       served += both.count;
     }
