@@ -17,12 +17,12 @@ TEST_CASE("a check for a second thread is at most a hundredth of a small call") 
 /// On two processors two threads serve 2 times what one does, if each makes as many calls in a second on its processor as one
 /// alone, and waits for nothing. The first is 1.7 / 2 at least: who spins, or moves cache lines between processors, spends more
 /// of that time. The second is counted: who waits for a lock gives up its processor, at every call that meets another; a
-/// thousandth is for what the system itself waits for, as memory. So it holds on a machine that others use, too. (What two
+/// hundredth is for what the system itself waits for, as memory. So it holds on a machine that others use, too. (What two
 /// with weights of their own lose to each other, as on two threads of one core, is no fault of sharing.)
 TEST_CASE("two threads serve 1.7 times what one does") {
   const bench::Pair pair(9);
   CAPTURE(pair.waits, pair.served, bench::median(pair.calls), bench::median(pair.apart_calls));
-  CHECK(pair.waits * 1000 <= pair.served);
+  CHECK(pair.waits * 100 <= pair.served);
   CHECK(bench::median(pair.by_processor) >= 0.85 * std::min(1.0, bench::median(pair.apart_by_processor)));
 }
 // SPDX-License-Identifier: Apache-2.0
