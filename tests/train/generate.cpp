@@ -103,7 +103,7 @@ TEST_CASE("ids at or above the vocabulary are never drawn, whatever their logits
   CHECK(draw_token(std::span(logits), {.temperature = 0, .vocabulary = 4}, 0) == 3);
   const std::vector<float> finite{1, 2, 9};
   for (const std::size_t all : {std::size_t{0}, std::size_t{3}, std::size_t{4}})
-    CHECK(draw_token<float>(finite, {.temperature = 0, .vocabulary = all}, 0) == 2);
+    CHECK(draw_token(std::span(finite), {.temperature = 0, .vocabulary = all}, 0) == 2);
   Toy toy;
   for (const std::int32_t id : text(toy, {5}, 50, {.temperature = 3, .vocabulary = 2})) CHECK(id < 2);
 }
