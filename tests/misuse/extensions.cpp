@@ -126,14 +126,14 @@ struct Sum final {
     using Output = A;
     using T = typename A::Element;
     static constexpr bool reads_values = false;
-    static constexpr void forward(auto& engine, const auto& values, std::size_t y) {
-      engine.run(op::Cast<T, T>{{values[0]}, {y}, engine.batch * A::size});
-      engine.run(op::Add<T>{{values[1]}, {y}, engine.batch * A::size});
+    static constexpr void forward(auto& walk, const auto& values, std::size_t y) {
+      walk.run(op::Cast<T, T>{{values[0]}, {y}, walk.batch * A::size});
+      walk.run(op::Add<T>{{values[1]}, {y}, walk.batch * A::size});
     }
 #ifndef REGIMEN_MISUSE
-    static constexpr void backward(auto& engine, std::size_t d_y, const auto&, const auto& d_values) {
+    static constexpr void backward(auto& walk, std::size_t d_y, const auto&, const auto& d_values) {
       for (const std::size_t d_value : d_values)
-        if (d_value != View<T>::absent) engine.run(op::Cast<T, T>{{d_y}, {d_value}, engine.batch * A::size});
+        if (d_value != View<T>::absent) walk.run(op::Cast<T, T>{{d_y}, {d_value}, walk.batch * A::size});
     }
 #else
     // forward alone
@@ -162,13 +162,13 @@ struct Sum final {
     using Output = A;
     using T = typename A::Element;
     static constexpr bool reads_values = false;
-    static constexpr void forward(auto& engine, const auto& values, std::size_t y) {
-      engine.run(op::Cast<T, T>{{values[0]}, {y}, engine.batch * A::size});
-      engine.run(op::Add<T>{{values[1]}, {y}, engine.batch * A::size});
+    static constexpr void forward(auto& walk, const auto& values, std::size_t y) {
+      walk.run(op::Cast<T, T>{{values[0]}, {y}, walk.batch * A::size});
+      walk.run(op::Add<T>{{values[1]}, {y}, walk.batch * A::size});
     }
-    static constexpr void backward(auto& engine, std::size_t d_y, const auto&, const auto& d_values) {
+    static constexpr void backward(auto& walk, std::size_t d_y, const auto&, const auto& d_values) {
       for (const std::size_t d_value : d_values)
-        if (d_value != View<T>::absent) engine.run(op::Cast<T, T>{{d_y}, {d_value}, engine.batch * A::size});
+        if (d_value != View<T>::absent) walk.run(op::Cast<T, T>{{d_y}, {d_value}, walk.batch * A::size});
     }
   };
 };
@@ -203,13 +203,13 @@ struct Sum final {
 #else
     // forward and backward alone
 #endif
-    static constexpr void forward(auto& engine, const auto& values, std::size_t y) {
-      engine.run(op::Cast<T, T>{{values[0]}, {y}, engine.batch * A::size});
-      engine.run(op::Add<T>{{values[1]}, {y}, engine.batch * A::size});
+    static constexpr void forward(auto& walk, const auto& values, std::size_t y) {
+      walk.run(op::Cast<T, T>{{values[0]}, {y}, walk.batch * A::size});
+      walk.run(op::Add<T>{{values[1]}, {y}, walk.batch * A::size});
     }
-    static constexpr void backward(auto& engine, std::size_t d_y, const auto&, const auto& d_values) {
+    static constexpr void backward(auto& walk, std::size_t d_y, const auto&, const auto& d_values) {
       for (const std::size_t d_value : d_values)
-        if (d_value != View<T>::absent) engine.run(op::Cast<T, T>{{d_y}, {d_value}, engine.batch * A::size});
+        if (d_value != View<T>::absent) walk.run(op::Cast<T, T>{{d_y}, {d_value}, walk.batch * A::size});
     }
   };
 };
@@ -308,11 +308,11 @@ struct Doubled final {
   template <class X, class Roles>
   struct Bound : LayerDefaults {
     using Output = X;
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(Twice{{call.x}, {call.y}, engine.batch * X::size});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(Twice{{call.x}, {call.y}, walk.batch * X::size});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
-      if (call.wants_d_x()) engine.run(Twice{{call.d_y}, {call.d_x}, engine.batch * X::size});
+    static constexpr void backward(auto& walk, const auto& call) {
+      if (call.wants_d_x()) walk.run(Twice{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };
@@ -349,11 +349,11 @@ struct Doubled final {
   template <class X, class Roles>
   struct Bound : LayerDefaults {
     using Output = X;
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(Twice{{call.x}, {call.y}, engine.batch * X::size});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(Twice{{call.x}, {call.y}, walk.batch * X::size});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
-      if (call.wants_d_x()) engine.run(Twice{{call.d_y}, {call.d_x}, engine.batch * X::size});
+    static constexpr void backward(auto& walk, const auto& call) {
+      if (call.wants_d_x()) walk.run(Twice{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };
@@ -387,12 +387,12 @@ struct Doubled final {
   struct Bound : LayerDefaults {
     using Output = X;
     static constexpr bool in_place = true;
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::Cast<float, float>{{call.x}, {call.y}, engine.batch * X::size});
-      engine.run(Twice{{call.y}, engine.batch * X::size});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(op::Cast<float, float>{{call.x}, {call.y}, walk.batch * X::size});
+      walk.run(Twice{{call.y}, walk.batch * X::size});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
-      if (call.wants_d_x()) engine.run(op::Cast<float, float>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+    static constexpr void backward(auto& walk, const auto& call) {
+      if (call.wants_d_x()) walk.run(op::Cast<float, float>{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };

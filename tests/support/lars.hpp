@@ -32,16 +32,16 @@ struct Lars final {  // You, Gitman, Ginsburg 2017, algorithm 1
   };
 
   template <class M>
-  static constexpr void update_tensor(auto& engine, const regimen::TensorViews<M, Lars>& t, const Options& o) {
+  static constexpr void update_tensor(auto& walk, const regimen::TensorViews<M, Lars>& t, const Options& o) {
     namespace op = regimen::op;
     const double decay = t.decays ? o.weight_decay : 0;
-    engine.run(op::Zero<double>{t.numbers, numbers});
-    engine.run(op::SumOfSquares<M>{t.weight, t.numbers, t.count()});
-    engine.run(op::SumOfSquares<M>{t.gradient, t.numbers + 1, t.count()});
-    engine.run(op::Calculate<Rate>{t.numbers, t.scalars, numbers, {o.trust, decay}});
-    engine.run(op::ScaledSum<M, M>{t.weight, t.gradient, t.count(), {decay}, {1}});
-    engine.run(op::ScaledSum<M, M>{t.gradient, t.state[0], t.count(), {1, t.numbers}, {o.momentum}, t.scalars});
-    engine.run(op::ScaledSum<M, M>{t.state[0], t.weight, t.count(), {-1}, {1}, t.scalars});
+    walk.run(op::Zero<double>{t.numbers, numbers});
+    walk.run(op::SumOfSquares<M>{t.weight, t.numbers, t.count()});
+    walk.run(op::SumOfSquares<M>{t.gradient, t.numbers + 1, t.count()});
+    walk.run(op::Calculate<Rate>{t.numbers, t.scalars, numbers, {o.trust, decay}});
+    walk.run(op::ScaledSum<M, M>{t.weight, t.gradient, t.count(), {decay}, {1}});
+    walk.run(op::ScaledSum<M, M>{t.gradient, t.state[0], t.count(), {1, t.numbers}, {o.momentum}, t.scalars});
+    walk.run(op::ScaledSum<M, M>{t.state[0], t.weight, t.count(), {-1}, {1}, t.scalars});
   }
 };
 // docs: end

@@ -57,13 +57,13 @@ struct Twice final : Declaration<says> {
   struct Bound : LayerDefaults {
     using T = typename X::Element;
     using Output = X;
-    static constexpr void run(auto& engine, std::size_t from, std::size_t to) {
-      engine.run(op::Cast<T, T>{{from}, {to}, engine.batch * X::size});
-      engine.run(op::Add<T>{{from}, {to}, engine.batch * X::size});
+    static constexpr void run(auto& walk, std::size_t from, std::size_t to) {
+      walk.run(op::Cast<T, T>{{from}, {to}, walk.batch * X::size});
+      walk.run(op::Add<T>{{from}, {to}, walk.batch * X::size});
     }
-    static constexpr void forward(auto& engine, const auto& call) { run(engine, call.x, call.y); }
-    static constexpr void backward(auto& engine, const auto& call) {
-      if (call.wants_d_x()) run(engine, call.d_y, call.d_x);
+    static constexpr void forward(auto& walk, const auto& call) { run(walk, call.x, call.y); }
+    static constexpr void backward(auto& walk, const auto& call) {
+      if (call.wants_d_x()) run(walk, call.d_y, call.d_x);
     }
   };
 };

@@ -53,13 +53,13 @@ struct WrongSlope final {
     using Output = X;
     static constexpr Reads backward_reads(bool) { return Reads::input; }
     static constexpr bool in_place = true, always_writes_d_x = true;
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::BiasActivation<activation::GeluErf, T>{
-          .x = {call.x}, .y = {call.y}, .rows = engine.batch * X::rows, .columns = X::columns});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(op::BiasActivation<activation::GeluErf, T>{
+          .x = {call.x}, .y = {call.y}, .rows = walk.batch * X::rows, .columns = X::columns});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
-      engine.run(op::BiasBackward<activation::GeluTanh, T, T>{
-          .x = {call.x}, .d_y = {call.d_y}, .d_x = {call.d_x}, .rows = engine.batch * X::rows, .columns = X::columns});
+    static constexpr void backward(auto& walk, const auto& call) {
+      walk.run(op::BiasBackward<activation::GeluTanh, T, T>{
+          .x = {call.x}, .d_y = {call.d_y}, .d_x = {call.d_x}, .rows = walk.batch * X::rows, .columns = X::columns});
     }
   };
 };
@@ -75,20 +75,20 @@ struct Forgetful final {
     using Output = X;
     static constexpr std::array<Parameter, 1> parameters{
         Parameter{"bias", ParameterRole::bias, 1, {X::columns, 1, 1, 1}, {}}};
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::BiasActivation<activation::Identity, T>{.x = {call.x},
-                                                             .bias = {call.parameters},
-                                                             .y = {call.y},
-                                                             .rows = engine.batch * X::rows,
-                                                             .columns = X::columns});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(op::BiasActivation<activation::Identity, T>{.x = {call.x},
+                                                           .bias = {call.parameters},
+                                                           .y = {call.y},
+                                                           .rows = walk.batch * X::rows,
+                                                           .columns = X::columns});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
-      engine.run(op::BiasBackward<activation::Identity, T, typename Roles::reduce>{.d_y = {call.d_y},
-                                                                                   .d_x = {call.d_y},
-                                                                                   .d_bias = {call.gradients},
-                                                                                   .rows = engine.batch * X::rows,
-                                                                                   .columns = X::columns});
-      if (call.wants_d_x()) engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+    static constexpr void backward(auto& walk, const auto& call) {
+      walk.run(op::BiasBackward<activation::Identity, T, typename Roles::reduce>{.d_y = {call.d_y},
+                                                                                 .d_x = {call.d_y},
+                                                                                 .d_bias = {call.gradients},
+                                                                                 .rows = walk.batch * X::rows,
+                                                                                 .columns = X::columns});
+      if (call.wants_d_x()) walk.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };
@@ -105,17 +105,17 @@ struct WrongTable final {
   template <class X, class Roles>
   struct Bound : PaddedTable::Bound<X, Roles> {
     using G = typename Roles::reduce;
-    static constexpr void backward(auto& engine, const auto& call) {
-      engine.run(op::EmbedBackward<typename Roles::compute, G>{.token = {call.x},
-                                                               .d_y = {call.d_y},
-                                                               .d_table = {call.gradients},
-                                                               .count = engine.batch * X::size,
-                                                               .vocabulary = 7,
-                                                               .columns = 4,
-                                                               .add = call.add,
-                                                               .padding = counts_padding    ? -1
-                                                                          : loses_neighbour ? 3
-                                                                                            : 2});
+    static constexpr void backward(auto& walk, const auto& call) {
+      walk.run(op::EmbedBackward<typename Roles::compute, G>{.token = {call.x},
+                                                             .d_y = {call.d_y},
+                                                             .d_table = {call.gradients},
+                                                             .count = walk.batch * X::size,
+                                                             .vocabulary = 7,
+                                                             .columns = 4,
+                                                             .add = call.add,
+                                                             .padding = counts_padding    ? -1
+                                                                        : loses_neighbour ? 3
+                                                                                          : 2});
     }
   };
 };
@@ -128,9 +128,9 @@ struct ReadsNothing final {
   struct Bound : WrongSlope::Bound<X, Roles> {
     using T = typename X::Element;
     static constexpr Reads backward_reads(bool) { return Reads::output; }
-    static constexpr void backward(auto& engine, const auto& call) {  // reads y where x is meant
-      engine.run(op::BiasBackward<activation::GeluErf, T, T>{
-          .x = {call.y}, .d_y = {call.d_y}, .d_x = {call.d_x}, .rows = engine.batch * X::rows, .columns = X::columns});
+    static constexpr void backward(auto& walk, const auto& call) {  // reads y where x is meant
+      walk.run(op::BiasBackward<activation::GeluErf, T, T>{
+          .x = {call.y}, .d_y = {call.d_y}, .d_x = {call.d_x}, .rows = walk.batch * X::rows, .columns = X::columns});
     }
   };
 };

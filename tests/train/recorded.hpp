@@ -91,9 +91,9 @@ struct Upstream final {
   template <class Output>
   static constexpr std::size_t rows = Output::rows;
   template <bool gradient, class Output>
-  static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars>, double) {
+  static constexpr void run(auto& walk, std::size_t output, std::size_t target, View<Scalars>, double) {
     using S = typename Output::Element;
-    if constexpr (gradient) engine.run(op::Cast<S, S>{{target}, {output}, engine.batch * Output::size});
+    if constexpr (gradient) walk.run(op::Cast<S, S>{{target}, {output}, walk.batch * Output::size});
   }
 };
 

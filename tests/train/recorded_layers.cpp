@@ -15,11 +15,11 @@ struct AsImage final {
   struct Bound : LayerDefaults {
     using T = typename X::Element;
     using Output = Value<T, Shape<Extents..., X::columns>>;
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::Cast<T, T>{{call.x}, {call.y}, engine.batch * X::size});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(op::Cast<T, T>{{call.x}, {call.y}, walk.batch * X::size});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
-      if (call.wants_d_x()) engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+    static constexpr void backward(auto& walk, const auto& call) {
+      if (call.wants_d_x()) walk.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };

@@ -111,11 +111,11 @@ struct SwiGlu final {
     using Output = Value<T, Shape<X::rows, half>>;
     static constexpr Reads backward_reads(bool) { return Reads::input; }
     static constexpr bool always_writes_d_x = true;
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(Gate<T>{{call.x}, {call.y}, engine.batch * X::rows, half});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(Gate<T>{{call.x}, {call.y}, walk.batch * X::rows, half});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
-      engine.run(GateBackward<T>{{call.x}, {call.d_y}, {call.d_x}, engine.batch * X::rows, half});
+    static constexpr void backward(auto& walk, const auto& call) {
+      walk.run(GateBackward<T>{{call.x}, {call.d_y}, {call.d_x}, walk.batch * X::rows, half});
     }
   };
 };

@@ -48,12 +48,12 @@ struct Layer final {
   struct Bound : LayerDefaults {
     using Output = X;
     static constexpr bool in_place = true;
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::Cast<float, float>{{call.x}, {call.y}, engine.batch * X::size});
-      engine.run(Touch<without>{call.y});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(op::Cast<float, float>{{call.x}, {call.y}, walk.batch * X::size});
+      walk.run(Touch<without>{call.y});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
-      if (call.wants_d_x()) engine.run(op::Cast<float, float>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+    static constexpr void backward(auto& walk, const auto& call) {
+      if (call.wants_d_x()) walk.run(op::Cast<float, float>{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };

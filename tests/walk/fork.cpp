@@ -23,19 +23,19 @@ struct Subtract final {
     using Output = A;
     using T = typename A::Element;
     static constexpr bool reads_values = false;
-    static constexpr void forward(auto& engine, const auto& values, std::size_t y) {
-      engine.run(op::Cast<T, T>{{values[0]}, {y}, engine.batch * A::size});
-      scaled(engine, values[1], y, 1);
+    static constexpr void forward(auto& walk, const auto& values, std::size_t y) {
+      walk.run(op::Cast<T, T>{{values[0]}, {y}, walk.batch * A::size});
+      scaled(walk, values[1], y, 1);
     }
-    static constexpr void backward(auto& engine, std::size_t d_y, const auto&, const auto& d_values) {
+    static constexpr void backward(auto& walk, std::size_t d_y, const auto&, const auto& d_values) {
       constexpr std::size_t absent = View<T>::absent;
-      if (d_values[0] != absent) engine.run(op::Cast<T, T>{{d_y}, {d_values[0]}, engine.batch * A::size});
-      if (d_values[1] != absent) scaled(engine, d_y, d_values[1], 0);
+      if (d_values[0] != absent) walk.run(op::Cast<T, T>{{d_y}, {d_values[0]}, walk.batch * A::size});
+      if (d_values[1] != absent) scaled(walk, d_y, d_values[1], 0);
     }
 
    private:
-    static constexpr void scaled(auto& engine, std::size_t x, std::size_t y, double onto) {
-      engine.run(op::ScaledSum<T, T>{.x = {x}, .y = {y}, .count = engine.batch * A::size, .a = {-1.0}, .b = {onto}});
+    static constexpr void scaled(auto& walk, std::size_t x, std::size_t y, double onto) {
+      walk.run(op::ScaledSum<T, T>{.x = {x}, .y = {y}, .count = walk.batch * A::size, .a = {-1.0}, .b = {onto}});
     }
   };
 };

@@ -39,7 +39,7 @@ inline constexpr std::size_t scratch_numbers = [] {
 }();
 }  // namespace detail
 
-/// A tensor as an update rule reads it that is written by operations: views, for engine.run(...); row-major, a vector
+/// A tensor as an update rule reads it that is written by operations: views, for walk.run(...); row-major, a vector
 /// is one row.
 ///   weight, state   to be updated, only by operations that respect scalars.apply
 ///   gradient        divided, unscaled and clipped, in Master; the rule may write over it

@@ -49,23 +49,23 @@ struct ActivationBound : LayerDefaults {
   static constexpr bool in_place = true;
   static constexpr bool always_writes_d_x = true;
 
-  static constexpr void forward(auto& engine, const auto& call) {
-    engine.run(op::BiasActivation<Function, T>{
-        .x = {call.x}, .bias = bias_at(call), .y = {call.y}, .rows = engine.batch * X::rows, .columns = X::columns});
+  static constexpr void forward(auto& walk, const auto& call) {
+    walk.run(op::BiasActivation<Function, T>{
+        .x = {call.x}, .bias = bias_at(call), .y = {call.y}, .rows = walk.batch * X::rows, .columns = X::columns});
   }
-  static constexpr void backward(auto& engine, const auto& call) {
+  static constexpr void backward(auto& walk, const auto& call) {
     View<G> d_bias{};
     if constexpr (has_bias) d_bias = {call.gradients};
     const bool from_output = (reads_y || output_suffices<Function>) && call.y != call.absent;  // y includes the bias
     const View<T> at = from_output ? View<T>{call.y} : View<T>{call.x}, bias = from_output ? View<T>{} : bias_at(call);
-    engine.run(op::BiasBackward<std::conditional_t<reads_y, OfOutput, Function>, T, G>{.x = at,
-                                                                                       .bias = bias,
-                                                                                       .d_y = {call.d_y},
-                                                                                       .d_x = {call.d_x},
-                                                                                       .d_bias = d_bias,
-                                                                                       .rows = engine.batch * X::rows,
-                                                                                       .columns = X::columns,
-                                                                                       .add = call.add});
+    walk.run(op::BiasBackward<std::conditional_t<reads_y, OfOutput, Function>, T, G>{.x = at,
+                                                                                     .bias = bias,
+                                                                                     .d_y = {call.d_y},
+                                                                                     .d_x = {call.d_x},
+                                                                                     .d_bias = d_bias,
+                                                                                     .rows = walk.batch * X::rows,
+                                                                                     .columns = X::columns,
+                                                                                     .add = call.add});
   }
 
  private:

@@ -32,23 +32,23 @@ struct AddBias final {
     static constexpr bool in_place = true;
     static constexpr bool backward_reads_parameters(bool) { return false; }
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::BiasActivation<activation::Identity, T>{.x = {call.x},
-                                                             .bias = {call.parameters},
-                                                             .y = {call.y},
-                                                             .rows = engine.batch * X::rows,
-                                                             .columns = X::columns});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(op::BiasActivation<activation::Identity, T>{.x = {call.x},
+                                                           .bias = {call.parameters},
+                                                           .y = {call.y},
+                                                           .rows = walk.batch * X::rows,
+                                                           .columns = X::columns});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       if (call.trains())
-        engine.run(op::BiasBackward<activation::Identity, T, G>{.d_y = {call.d_y},
-                                                                .d_x = {call.d_y},
-                                                                .d_bias = {call.gradients},
-                                                                .rows = engine.batch * X::rows,
-                                                                .columns = X::columns,
-                                                                .add = call.add});
+        walk.run(op::BiasBackward<activation::Identity, T, G>{.d_y = {call.d_y},
+                                                              .d_x = {call.d_y},
+                                                              .d_bias = {call.gradients},
+                                                              .rows = walk.batch * X::rows,
+                                                              .columns = X::columns,
+                                                              .add = call.add});
       if (call.wants_d_x() && call.d_x != call.d_y)
-        engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+        walk.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };

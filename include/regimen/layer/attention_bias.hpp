@@ -48,8 +48,8 @@ struct distance_bias<Alibi> {
   template <std::size_t heads, class X>
   static constexpr std::array<Parameter, 0> parameters{};
   template <class T, std::size_t heads>
-  static constexpr void write(auto& engine, const auto&, View<statistic_t<T>> bias, std::size_t length, bool causal) {
-    engine.run(op::AlibiBias<statistic_t<T>>{
+  static constexpr void write(auto& walk, const auto&, View<statistic_t<T>> bias, std::size_t length, bool causal) {
+    walk.run(op::AlibiBias<statistic_t<T>>{
         .bias = bias, .heads = heads, .length = length, .distances = causal ? length : 2 * length - 1});
   }
 };
@@ -67,14 +67,14 @@ struct distance_bias<RelativeBias<Buckets, MaxDistance, Table>> {
                 {Buckets, heads, 1, 1},
                 {InitialValue::Kind::normal, inverse_square_root(double(X::channels))}}};
   template <class T, std::size_t heads>
-  static constexpr void write(auto& engine, const auto& call, View<statistic_t<T>> bias, std::size_t length,
+  static constexpr void write(auto& walk, const auto& call, View<statistic_t<T>> bias, std::size_t length,
                               bool causal) {
-    engine.run(op::BucketBias<T>{.table = {call.parameters[0]},
-                                 .bias = bias,
-                                 .heads = heads,
-                                 .length = length,
-                                 .distances = causal ? length : 2 * length - 1,
-                                 .buckets = buckets(causal)});
+    walk.run(op::BucketBias<T>{.table = {call.parameters[0]},
+                               .bias = bias,
+                               .heads = heads,
+                               .length = length,
+                               .distances = causal ? length : 2 * length - 1,
+                               .buckets = buckets(causal)});
   }
 };
 
@@ -104,40 +104,40 @@ struct AttendByDistance final {
                            Tensors<OfRows, OfDistances>>;
     static constexpr Reads backward_reads(bool) { return Reads::input_and_output; }
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      Bias::template write<T, Layout::heads>(engine, call, {call.scratch[0]}, X::rows, causal);
-      engine.run(op::BiasedAttention<T>{.attention = {.qkv = {call.x},
-                                                      .y = {call.y},
-                                                      .softmax = {call.saved[0]},
-                                                      .shape = Layout::template shape<X>(engine.batch, causal),
-                                                      .drop = drop_of<Rate>(engine, call.path)},
-                                        .bias = {call.scratch[0]}});
+    static constexpr void forward(auto& walk, const auto& call) {
+      Bias::template write<T, Layout::heads>(walk, call, {call.scratch[0]}, X::rows, causal);
+      walk.run(op::BiasedAttention<T>{.attention = {.qkv = {call.x},
+                                                    .y = {call.y},
+                                                    .softmax = {call.saved[0]},
+                                                    .shape = Layout::template shape<X>(walk.batch, causal),
+                                                    .drop = drop_of<Rate>(walk, call.path)},
+                                      .bias = {call.scratch[0]}});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
-      Bias::template write<T, Layout::heads>(engine, call, {call.scratch[1]}, X::rows, causal);
+    static constexpr void backward(auto& walk, const auto& call) {
+      Bias::template write<T, Layout::heads>(walk, call, {call.scratch[1]}, X::rows, causal);
       View<S> d_bias{};
       if constexpr (Bias::is_trained)
         if (call.trains()) d_bias = {call.scratch[2]};
-      engine.run(op::BiasedAttentionBackward<T>{.backward = {.qkv = {call.x},
-                                                             .y = {call.y},
-                                                             .d_y = {call.d_y},
-                                                             .d_qkv = {call.d_x},
-                                                             .softmax = {call.saved[0]},
-                                                             .row_dot = {call.scratch[0]},
-                                                             .shape = Layout::template shape<X>(engine.batch, causal),
-                                                             .drop = drop_of<Rate>(engine, call.path)},
-                                                .bias = {call.scratch[1]},
-                                                .d_bias = d_bias});
+      walk.run(op::BiasedAttentionBackward<T>{.backward = {.qkv = {call.x},
+                                                           .y = {call.y},
+                                                           .d_y = {call.d_y},
+                                                           .d_qkv = {call.d_x},
+                                                           .softmax = {call.saved[0]},
+                                                           .row_dot = {call.scratch[0]},
+                                                           .shape = Layout::template shape<X>(walk.batch, causal),
+                                                           .drop = drop_of<Rate>(walk, call.path)},
+                                              .bias = {call.scratch[1]},
+                                              .d_bias = d_bias});
       if constexpr (Bias::is_trained)
         if (call.trains())
-          engine.run(op::BucketBiasBackward<S, G>{.d_bias = d_bias,
-                                                  .d_table = {call.gradients[0]},
-                                                  .batch = engine.batch,
-                                                  .heads = Layout::heads,
-                                                  .length = X::rows,
-                                                  .distances = distances,
-                                                  .buckets = Bias::buckets(causal),
-                                                  .add = call.add});
+          walk.run(op::BucketBiasBackward<S, G>{.d_bias = d_bias,
+                                                .d_table = {call.gradients[0]},
+                                                .batch = walk.batch,
+                                                .heads = Layout::heads,
+                                                .length = X::rows,
+                                                .distances = distances,
+                                                .buckets = Bias::buckets(causal),
+                                                .add = call.add});
     }
     /// The gradient of what comes before may have no place: where all of it is frozen and the table is not.
     static constexpr bool always_writes_d_x = true;

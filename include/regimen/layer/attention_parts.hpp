@@ -97,9 +97,9 @@ struct ProjectionProduct final {
 };
 
 template <class Layout, class T>
-constexpr void run_attention(auto& engine, const op::Attention<T>& attention) {
-  if constexpr (Layout::window > 0) engine.run(op::WindowAttention<T>{attention});
-  else engine.run(attention);
+constexpr void run_attention(auto& walk, const op::Attention<T>& attention) {
+  if constexpr (Layout::window > 0) walk.run(op::WindowAttention<T>{attention});
+  else walk.run(attention);
 }
 
 /// softmax(q kᵀ / √D) v per head; q, k and v lie side by side.
@@ -117,25 +117,25 @@ struct Attend final {
     using BackwardScratch = Tensors<PerSample<S, Layout::heads * X::rows>>;  // y · d_y
     static constexpr Reads backward_reads(bool) { return Reads::input_and_output; }
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      run_attention<Layout>(engine, op::Attention<T>{.qkv = {call.x},
-                                                     .y = {call.y},
-                                                     .softmax = {call.saved[0]},
-                                                     .shape = Layout::template shape<X>(engine.batch, causal),
-                                                     .drop = drop_of<Rate>(engine, call.path)});
+    static constexpr void forward(auto& walk, const auto& call) {
+      run_attention<Layout>(walk, op::Attention<T>{.qkv = {call.x},
+                                                   .y = {call.y},
+                                                   .softmax = {call.saved[0]},
+                                                   .shape = Layout::template shape<X>(walk.batch, causal),
+                                                   .drop = drop_of<Rate>(walk, call.path)});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       const op::AttentionBackward<T> o{.qkv = {call.x},
                                        .y = {call.y},
                                        .d_y = {call.d_y},
                                        .d_qkv = {call.d_x},
                                        .softmax = {call.saved[0]},
                                        .row_dot = {call.scratch[0]},
-                                       .shape = Layout::template shape<X>(engine.batch, causal),
-                                       .drop = drop_of<Rate>(engine, call.path)};
-      if constexpr (Layout::window > 0) engine.run(op::WindowAttentionBackward<T>{o});
-      else if constexpr (Layout::key_heads < Layout::heads) engine.run(op::SharedAttentionBackward<T>{o});
-      else engine.run(o);
+                                       .shape = Layout::template shape<X>(walk.batch, causal),
+                                       .drop = drop_of<Rate>(walk, call.path)};
+      if constexpr (Layout::window > 0) walk.run(op::WindowAttentionBackward<T>{o});
+      else if constexpr (Layout::key_heads < Layout::heads) walk.run(op::SharedAttentionBackward<T>{o});
+      else walk.run(o);
     }
   };
 };
@@ -145,32 +145,32 @@ struct Attend final {
 template <class T, class G, class Epsilon, std::size_t width, std::size_t row>
 struct HeadsNorm final {
   using S = statistic_t<T>;
-  static constexpr void gather(auto& engine, View<T> all, View<T> copy, std::size_t rows, std::size_t heads) {
+  static constexpr void gather(auto& walk, View<T> all, View<T> copy, std::size_t rows, std::size_t heads) {
     const std::size_t columns = heads * width;
-    engine.run(
+    walk.run(
         op::CopyColumns<T>{.x = all, .y = copy, .rows = rows, .columns = columns, .from_row = row, .to_row = columns});
   }
-  static constexpr void scatter(auto& engine, View<T> copy, View<T> all, std::size_t rows, std::size_t heads) {
+  static constexpr void scatter(auto& walk, View<T> copy, View<T> all, std::size_t rows, std::size_t heads) {
     const std::size_t columns = heads * width;
-    engine.run(
+    walk.run(
         op::CopyColumns<T>{.x = copy, .y = all, .rows = rows, .columns = columns, .from_row = columns, .to_row = row});
   }
-  static constexpr void normalize(auto& engine, View<T> x, View<T> gain, View<T> y, View<S> rstd, std::size_t heads) {
-    engine.run(op::Normalize<false, T>{
+  static constexpr void normalize(auto& walk, View<T> x, View<T> gain, View<T> y, View<S> rstd, std::size_t heads) {
+    walk.run(op::Normalize<false, T>{
         .x = x, .gain = gain, .y = y, .rstd = rstd, .rows = heads, .columns = width, .epsilon = epsilon(Epsilon{})});
   }
   /// d_y becomes d_x.
-  static constexpr void differentiate(auto& engine, View<T> x, View<T> gain, View<T> d_y, View<S> rstd, View<G> d_gain,
+  static constexpr void differentiate(auto& walk, View<T> x, View<T> gain, View<T> d_y, View<S> rstd, View<G> d_gain,
                                       std::size_t heads, bool add) {
-    engine.run(op::NormalizeBackward<false, T, G>{.x = x,
-                                                  .gain = gain,
-                                                  .d_y = d_y,
-                                                  .d_x = d_y,
-                                                  .rstd = rstd,
-                                                  .d_gain = d_gain,
-                                                  .rows = heads,
-                                                  .columns = width,
-                                                  .add = add});
+    walk.run(op::NormalizeBackward<false, T, G>{.x = x,
+                                                .gain = gain,
+                                                .d_y = d_y,
+                                                .d_x = d_y,
+                                                .rstd = rstd,
+                                                .d_gain = d_gain,
+                                                .rows = heads,
+                                                .columns = width,
+                                                .add = add});
   }
 
  private:
@@ -211,29 +211,29 @@ struct NormalizeHeads final {
     static constexpr Reads backward_reads(bool) { return Reads::input; }
     static constexpr bool in_place = true;
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      const std::size_t rows = engine.batch * X::rows;
+    static constexpr void forward(auto& walk, const auto& call) {
+      const std::size_t rows = walk.batch * X::rows;
       const View<T> x{call.x}, y{call.y}, copy{call.scratch[0]};
       for (std::size_t part = 0; part < parts; ++part) {
         const std::size_t heads = heads_of(part);
-        Norm::gather(engine, x + begin_of(part), copy, rows, heads);
-        Norm::normalize(engine, copy, {call.parameters[part]}, copy, {call.saved[part]}, rows * heads);
-        Norm::scatter(engine, copy, y + begin_of(part), rows, heads);
+        Norm::gather(walk, x + begin_of(part), copy, rows, heads);
+        Norm::normalize(walk, copy, {call.parameters[part]}, copy, {call.saved[part]}, rows * heads);
+        Norm::scatter(walk, copy, y + begin_of(part), rows, heads);
       }
-      copy_values(engine, x, y);
+      copy_values(walk, x, y);
     }
-    static constexpr void backward(auto& engine, const auto& call) {
-      const std::size_t rows = engine.batch * X::rows;
+    static constexpr void backward(auto& walk, const auto& call) {
+      const std::size_t rows = walk.batch * X::rows;
       const View<T> x{call.x}, d_y{call.d_y}, d_x{call.d_x}, copy{call.scratch[0]}, d_copy{call.scratch[1]};
       for (std::size_t part = 0; part < parts; ++part) {
         const std::size_t heads = heads_of(part);
-        Norm::gather(engine, x + begin_of(part), copy, rows, heads);
-        Norm::gather(engine, d_y + begin_of(part), d_copy, rows, heads);
-        Norm::differentiate(engine, copy, {call.parameters[part]}, d_copy, {call.saved[part]}, {call.gradients[part]},
+        Norm::gather(walk, x + begin_of(part), copy, rows, heads);
+        Norm::gather(walk, d_y + begin_of(part), d_copy, rows, heads);
+        Norm::differentiate(walk, copy, {call.parameters[part]}, d_copy, {call.saved[part]}, {call.gradients[part]},
                             rows * heads, call.add);
-        if (call.wants_d_x()) Norm::scatter(engine, d_copy, d_x + begin_of(part), rows, heads);
+        if (call.wants_d_x()) Norm::scatter(walk, d_copy, d_x + begin_of(part), rows, heads);
       }
-      if (call.wants_d_x()) copy_values(engine, d_y, d_x);
+      if (call.wants_d_x()) copy_values(walk, d_y, d_x);
     }
 
    private:
@@ -242,14 +242,14 @@ struct NormalizeHeads final {
     static constexpr std::size_t begin_of(std::size_t part) {
       return (part == 0 ? 0 : Layout::heads + (part - 1) * Layout::key_heads) * width;
     }
-    static constexpr void copy_values(auto& engine, View<T> from, View<T> to) {
+    static constexpr void copy_values(auto& walk, View<T> from, View<T> to) {
       if (parts == 1 || from.offset == to.offset) return;
-      engine.run(op::CopyColumns<T>{.x = from + begin_of(2),
-                                    .y = to + begin_of(2),
-                                    .rows = engine.batch * X::rows,
-                                    .columns = heads_of(2) * width,
-                                    .from_row = X::columns,
-                                    .to_row = X::columns});
+      walk.run(op::CopyColumns<T>{.x = from + begin_of(2),
+                                  .y = to + begin_of(2),
+                                  .rows = walk.batch * X::rows,
+                                  .columns = heads_of(2) * width,
+                                  .from_row = X::columns,
+                                  .to_row = X::columns});
     }
   };
 };
@@ -268,18 +268,18 @@ struct RotateHeads final {
     using Output = X;
     static constexpr bool in_place = true;
 
-    static constexpr void forward(auto& engine, const auto& call) { engine.run(turned(engine, call.x, call.y, false)); }
-    static constexpr void backward(auto& engine, const auto& call) {
-      if (call.wants_d_x()) engine.run(turned(engine, call.d_y, call.d_x, true));
+    static constexpr void forward(auto& walk, const auto& call) { walk.run(turned(walk, call.x, call.y, false)); }
+    static constexpr void backward(auto& walk, const auto& call) {
+      if (call.wants_d_x()) walk.run(turned(walk, call.d_y, call.d_x, true));
     }
 
    private:
-    static constexpr op::Rotate<T> turned(const auto& engine, std::size_t x, std::size_t y, bool inverse) {
+    static constexpr op::Rotate<T> turned(const auto& walk, std::size_t x, std::size_t y, bool inverse) {
       std::size_t first = 0;
-      if constexpr (walks_on) first = engine.position;
+      if constexpr (walks_on) first = walk.position;
       return {.x = {x},
               .y = {y},
-              .shape = Layout::template shape<X>(engine.batch, false),
+              .shape = Layout::template shape<X>(walk.batch, false),
               .frequencies = Rotary::frequencies(),
               .first = first,
               .inverse = inverse};

@@ -90,14 +90,14 @@ struct BatchNorm final {
     static constexpr Reads backward_reads(bool) { return Reads::input; }
     static constexpr bool in_place = true;
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      const std::size_t rows = engine.batch * X::rows;
+    static constexpr void forward(auto& walk, const auto& call) {
+      const std::size_t rows = walk.batch * X::rows;
       const op::BatchNorm<T, B> norm{.x = {call.x},
                                      .gain = {call.parameters[0]},
                                      .bias = {call.parameters[1]},
                                      .y = {call.y},
-                                     .mean = {engine.training ? call.saved[0] : View<S>::absent},
-                                     .rstd = {engine.training ? call.saved[1] : View<S>::absent},
+                                     .mean = {walk.training ? call.saved[0] : View<S>::absent},
+                                     .rstd = {walk.training ? call.saved[1] : View<S>::absent},
                                      .running_mean = {call.buffers[0]},
                                      .running_variance = {call.buffers[1]},
                                      .rows = rows,
@@ -106,11 +106,10 @@ struct BatchNorm final {
                                      .momentum = Chosen::momentum::value,
                                      .moves = call.moves,
                                      .uses_running = call.uses_buffers};
-      run(engine, norm, !call.uses_buffers,
-          op::BatchMoments<T>{.x = norm.x, .y = {}, .rows = rows, .columns = columns});
+      run(walk, norm, !call.uses_buffers, op::BatchMoments<T>{.x = norm.x, .y = {}, .rows = rows, .columns = columns});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
-      const std::size_t rows = engine.batch * X::rows;
+    static constexpr void backward(auto& walk, const auto& call) {
+      const std::size_t rows = walk.batch * X::rows;
       const op::BatchNormBackward<T, typename Roles::reduce> norm{.x = {call.x},
                                                                   .gain = {call.parameters[0]},
                                                                   .d_y = {call.d_y},
@@ -123,7 +122,7 @@ struct BatchNorm final {
                                                                   .columns = columns,
                                                                   .add = call.add,
                                                                   .uses_running = call.uses_buffers};
-      run(engine, norm, call.wants_d_x() && !call.uses_buffers,
+      run(walk, norm, call.wants_d_x() && !call.uses_buffers,
           op::BatchSums<T>{.x = norm.x,
                            .d_y = norm.d_y,
                            .mean = norm.mean,
@@ -136,25 +135,24 @@ struct BatchNorm final {
    private:
     /// Normalises; by what all ranks say of their rows, if it `exchanges` that among several ranks.
     ///   describe   the operation that writes what this rank says
-    static constexpr void run(auto& engine, auto norm, [[maybe_unused]] bool exchanges,
-                              [[maybe_unused]] auto describe) {
+    static constexpr void run(auto& walk, auto norm, [[maybe_unused]] bool exchanges, [[maybe_unused]] auto describe) {
       if constexpr (Chosen::over_ranks) {
-        if (exchanges && engine.ranks > 1) {
+        if (exchanges && walk.ranks > 1) {
           constexpr std::size_t bytes = op::described_by(columns) * sizeof(S);
           const std::size_t all =
-              engine.arena.take(TensorArena::align(engine.ranks * bytes), MemoryKind::communication, engine.path);
-          describe.y = {all + engine.rank * bytes};
-          engine.run(describe);
-          engine.await(engine.all_gather({.own = describe.y.offset, .all = all, .bytes = bytes, .path = engine.path}));
+              walk.arena.take(TensorArena::align(walk.ranks * bytes), MemoryKind::communication, walk.path);
+          describe.y = {all + walk.rank * bytes};
+          walk.run(describe);
+          walk.await(walk.all_gather({.own = describe.y.offset, .all = all, .bytes = bytes, .path = walk.path}));
           norm.of_ranks = {all};
-          norm.ranks = engine.ranks;
-          if constexpr (requires { norm.rank; }) norm.rank = engine.rank;
-          engine.run(norm);
-          engine.arena.give(all);
+          norm.ranks = walk.ranks;
+          if constexpr (requires { norm.rank; }) norm.rank = walk.rank;
+          walk.run(norm);
+          walk.arena.give(all);
           return;
         }
       }
-      engine.run(norm);
+      walk.run(norm);
     }
   };
 };

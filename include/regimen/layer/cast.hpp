@@ -20,11 +20,11 @@ struct Cast final {
     using From = typename X::Element;
     using Output = Value<To, typename X::Shape>;
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::Cast<From, To>{{call.x}, {call.y}, engine.batch * X::size});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(op::Cast<From, To>{{call.x}, {call.y}, walk.batch * X::size});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
-      if (call.wants_d_x()) engine.run(op::Cast<To, From>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+    static constexpr void backward(auto& walk, const auto& call) {
+      if (call.wants_d_x()) walk.run(op::Cast<To, From>{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };
@@ -44,12 +44,12 @@ struct Flatten final {
     using Output = Value<T, Shape<X::size>>;
     static constexpr bool in_place = true;
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      if (call.x != call.y) engine.run(op::Cast<T, T>{{call.x}, {call.y}, engine.batch * X::size});
+    static constexpr void forward(auto& walk, const auto& call) {
+      if (call.x != call.y) walk.run(op::Cast<T, T>{{call.x}, {call.y}, walk.batch * X::size});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       if (call.wants_d_x() && call.d_x != call.d_y)
-        engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+        walk.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };

@@ -124,24 +124,24 @@ constexpr auto conv_parameters(const op::Convolution& shape) {
 /// The operations of a convolution.   x, d_x   of the call, or copies of them that have another form
 template <bool has_bias, class T, class G>
 struct Convolve final {
-  static constexpr void forward(auto& engine, const auto& call, std::size_t x, const op::Convolution& shape) {
+  static constexpr void forward(auto& walk, const auto& call, std::size_t x, const op::Convolution& shape) {
     op::Conv<T> conv{.x = {x}, .weight = {call.parameters[0]}, .y = {call.y}, .shape = shape};
     if constexpr (has_bias) conv.bias = {call.parameters[1]};
-    engine.run(conv);
+    walk.run(conv);
   }
-  static constexpr void input(auto& engine, const auto& call, std::size_t d_x, const op::Convolution& shape) {
-    engine.run(op::ConvInput<T>{.d_y = {call.d_y}, .weight = {call.parameters[0]}, .d_x = {d_x}, .shape = shape});
+  static constexpr void input(auto& walk, const auto& call, std::size_t d_x, const op::Convolution& shape) {
+    walk.run(op::ConvInput<T>{.d_y = {call.d_y}, .weight = {call.parameters[0]}, .d_x = {d_x}, .shape = shape});
   }
-  static constexpr void parameters(auto& engine, const auto& call, std::size_t x, const op::Convolution& shape) {
-    engine.run(op::ConvWeight<T, G>{
+  static constexpr void parameters(auto& walk, const auto& call, std::size_t x, const op::Convolution& shape) {
+    walk.run(op::ConvWeight<T, G>{
         .x = {x}, .d_y = {call.d_y}, .d_weight = {call.gradients[0]}, .shape = shape, .add = call.add});
     if constexpr (has_bias)
-      engine.run(op::BiasBackward<activation::Identity, T, G>{.d_y = {call.d_y},
-                                                              .d_x = {call.d_y},
-                                                              .d_bias = {call.gradients[1]},
-                                                              .rows = shape.positions(),
-                                                              .columns = shape.out_channels,
-                                                              .add = call.add});
+      walk.run(op::BiasBackward<activation::Identity, T, G>{.d_y = {call.d_y},
+                                                            .d_x = {call.d_y},
+                                                            .d_bias = {call.gradients[1]},
+                                                            .rows = shape.positions(),
+                                                            .columns = shape.out_channels,
+                                                            .add = call.add});
   }
 };
 
@@ -156,15 +156,15 @@ struct ConvBound : LayerDefaults {
   static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
   static constexpr bool backward_reads_parameters(bool wants_d_x) { return wants_d_x; }
 
-  static constexpr op::Convolution shape(const auto& engine) {
+  static constexpr op::Convolution shape(const auto& walk) {
     op::Convolution all = of_one;
-    all.samples = engine.batch;
+    all.samples = walk.batch;
     return all;
   }
-  static constexpr void forward(auto& engine, const auto& call) { Run::forward(engine, call, call.x, shape(engine)); }
-  static constexpr void backward(auto& engine, const auto& call) {
-    if (call.wants_d_x()) Run::input(engine, call, call.d_x, shape(engine));
-    if (call.trains()) Run::parameters(engine, call, call.x, shape(engine));
+  static constexpr void forward(auto& walk, const auto& call) { Run::forward(walk, call, call.x, shape(walk)); }
+  static constexpr void backward(auto& walk, const auto& call) {
+    if (call.wants_d_x()) Run::input(walk, call, call.d_x, shape(walk));
+    if (call.trains()) Run::parameters(walk, call, call.x, shape(walk));
   }
 };
 /// One that maps each pixel alone is a Linear whose weight has four extents.
@@ -199,21 +199,21 @@ struct PreparedConvBound : LayerDefaults {
   static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
   static constexpr bool backward_reads_parameters(bool wants_d_x) { return wants_d_x; }
 
-  static constexpr void forward(auto& engine, const auto& call) {
+  static constexpr void forward(auto& walk, const auto& call) {
     if constexpr (is_product) {
       auto product = call;
-      product.x = images(engine, call);
-      Product::forward(engine, product);
+      product.x = images(walk, call);
+      Product::forward(walk, product);
     } else {
-      Run::forward(engine, call, images(engine, call), shape(engine));
+      Run::forward(walk, call, images(walk, call), shape(walk));
     }
   }
-  static constexpr void backward(auto& engine, const auto& call) {
+  static constexpr void backward(auto& walk, const auto& call) {
     if constexpr (is_product && !Form::copies) {
-      Product::backward(engine, call);
+      Product::backward(walk, call);
     } else {
-      if (call.trains()) parameters_backward(engine, call);
-      if (call.wants_d_x()) input_backward(engine, call);
+      if (call.trains()) parameters_backward(walk, call);
+      if (call.wants_d_x()) input_backward(walk, call);
     }
   }
 
@@ -223,37 +223,37 @@ struct PreparedConvBound : LayerDefaults {
   using Product = LinearBound<Layer::channels, Value<T, Shape<of_one.positions(), of_one.channels>>, Roles, T,
                               has_bias ? BiasIs::added_here : BiasIs::absent>;
 
-  static constexpr op::Convolution shape(const auto& engine) {
+  static constexpr op::Convolution shape(const auto& walk) {
     op::Convolution all = of_one;
-    all.samples *= engine.batch;
+    all.samples *= walk.batch;
     return all;
   }
-  static constexpr std::size_t images(auto& engine, const auto& call) {
+  static constexpr std::size_t images(auto& walk, const auto& call) {
     if constexpr (!Form::copies) return call.x;
-    else return Form::prepare(engine, call.x, call.scratch[0]), call.scratch[0];
+    else return Form::prepare(walk, call.x, call.scratch[0]), call.scratch[0];
   }
-  static constexpr void parameters_backward(auto& engine, const auto& call) {
+  static constexpr void parameters_backward(auto& walk, const auto& call) {
     if constexpr (is_product) {
       auto product = call;
-      product.x = images(engine, call);
+      product.x = images(walk, call);
       product.d_x = View<T>::absent;
-      Product::backward(engine, product);
+      Product::backward(walk, product);
     } else {
-      Run::parameters(engine, call, images(engine, call), shape(engine));
+      Run::parameters(walk, call, images(walk, call), shape(walk));
     }
   }
-  static constexpr void input_backward(auto& engine, const auto& call) {
+  static constexpr void input_backward(auto& walk, const auto& call) {
     [[maybe_unused]] std::size_t d_images = call.d_x;
     if constexpr (Form::copies) d_images = call.scratch[0];
     if constexpr (is_product) {
       auto product = call;
       product.d_x = d_images;
       product.gradients.at[0] = View<T>::absent;
-      Product::backward(engine, product);
+      Product::backward(walk, product);
     } else {
-      Run::input(engine, call, d_images, shape(engine));
+      Run::input(walk, call, d_images, shape(walk));
     }
-    if constexpr (Form::copies) Form::restore(engine, d_images, call.d_x);
+    if constexpr (Form::copies) Form::restore(walk, d_images, call.d_x);
   }
 };
 

@@ -81,22 +81,22 @@ struct Conv1d final {
     static constexpr std::size_t weight_rank = 3;
     static constexpr std::array<std::size_t, 4> weight{Channels, options.width, shape.group_channels(), 1};
 
-    static constexpr void prepare(auto& engine, std::size_t x, std::size_t images) {
-      engine.run(op::Zero<T>{{images}, engine.batch * elements});
-      engine.run(op::CopyColumns<T>{.x = {x},
-                                    .y = View<T>{images} + options.left() * X::columns,
-                                    .rows = engine.batch,
-                                    .columns = X::size,
-                                    .from_row = X::size,
-                                    .to_row = elements});
+    static constexpr void prepare(auto& walk, std::size_t x, std::size_t images) {
+      walk.run(op::Zero<T>{{images}, walk.batch * elements});
+      walk.run(op::CopyColumns<T>{.x = {x},
+                                  .y = View<T>{images} + options.left() * X::columns,
+                                  .rows = walk.batch,
+                                  .columns = X::size,
+                                  .from_row = X::size,
+                                  .to_row = elements});
     }
-    static constexpr void restore(auto& engine, std::size_t d_images, std::size_t d_x) {
-      engine.run(op::CopyColumns<T>{.x = View<T>{d_images} + options.left() * X::columns,
-                                    .y = {d_x},
-                                    .rows = engine.batch,
-                                    .columns = X::size,
-                                    .from_row = elements,
-                                    .to_row = X::size});
+    static constexpr void restore(auto& walk, std::size_t d_images, std::size_t d_x) {
+      walk.run(op::CopyColumns<T>{.x = View<T>{d_images} + options.left() * X::columns,
+                                  .y = {d_x},
+                                  .rows = walk.batch,
+                                  .columns = X::size,
+                                  .from_row = elements,
+                                  .to_row = X::size});
     }
   };
   template <class X, class Roles>

@@ -73,16 +73,16 @@ struct Conv3d final {
     static constexpr std::size_t weight_rank = 4;
     static constexpr std::array<std::size_t, 4> weight{Channels, options.height, options.width, shape.group_channels()};
 
-    static constexpr op::Convolution all_frames(const auto& engine) {
+    static constexpr op::Convolution all_frames(const auto& walk) {
       op::Convolution all = frames;
-      all.samples = engine.batch;
+      all.samples = walk.batch;
       return all;
     }
-    static constexpr void prepare(auto& engine, std::size_t x, std::size_t images) {
-      engine.run(op::Unfold<T>{.x = {x}, .y = {images}, .shape = all_frames(engine)});
+    static constexpr void prepare(auto& walk, std::size_t x, std::size_t images) {
+      walk.run(op::Unfold<T>{.x = {x}, .y = {images}, .shape = all_frames(walk)});
     }
-    static constexpr void restore(auto& engine, std::size_t d_images, std::size_t d_x) {
-      engine.run(op::Fold<T>{.d_y = {d_images}, .d_x = {d_x}, .shape = all_frames(engine)});
+    static constexpr void restore(auto& walk, std::size_t d_images, std::size_t d_x) {
+      walk.run(op::Fold<T>{.d_y = {d_images}, .d_x = {d_x}, .shape = all_frames(walk)});
     }
   };
   template <class X, class Roles>

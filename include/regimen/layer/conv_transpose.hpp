@@ -67,38 +67,34 @@ struct ConvTranspose2d final {
     static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
     static constexpr bool backward_reads_parameters(bool wants_d_x) { return wants_d_x; }
 
-    static constexpr op::Convolution shape(const auto& engine) {
+    static constexpr op::Convolution shape(const auto& walk) {
       op::Convolution all = of_one;
-      all.samples = engine.batch;
+      all.samples = walk.batch;
       return all;
     }
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(
-          op::ConvInput<T>{.d_y = {call.x}, .weight = {call.parameters[0]}, .d_x = {call.y}, .shape = shape(engine)});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(
+          op::ConvInput<T>{.d_y = {call.x}, .weight = {call.parameters[0]}, .d_x = {call.y}, .shape = shape(walk)});
       if constexpr (options.bias)
-        engine.run(op::BiasActivation<activation::Identity, T>{.x = {call.y},
-                                                               .bias = {call.parameters[1]},
-                                                               .y = {call.y},
-                                                               .rows = shape(engine).pixels(),
-                                                               .columns = Channels});
+        walk.run(op::BiasActivation<activation::Identity, T>{.x = {call.y},
+                                                             .bias = {call.parameters[1]},
+                                                             .y = {call.y},
+                                                             .rows = shape(walk).pixels(),
+                                                             .columns = Channels});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       if (call.wants_d_x())
-        engine.run(
-            op::Conv<T>{.x = {call.d_y}, .weight = {call.parameters[0]}, .y = {call.d_x}, .shape = shape(engine)});
+        walk.run(op::Conv<T>{.x = {call.d_y}, .weight = {call.parameters[0]}, .y = {call.d_x}, .shape = shape(walk)});
       if (call.trains()) {
-        engine.run(op::ConvWeight<T, G>{.x = {call.d_y},
-                                        .d_y = {call.x},
-                                        .d_weight = {call.gradients[0]},
-                                        .shape = shape(engine),
-                                        .add = call.add});
+        walk.run(op::ConvWeight<T, G>{
+            .x = {call.d_y}, .d_y = {call.x}, .d_weight = {call.gradients[0]}, .shape = shape(walk), .add = call.add});
         if constexpr (options.bias)
-          engine.run(op::BiasBackward<activation::Identity, T, G>{.d_y = {call.d_y},
-                                                                  .d_x = {call.d_y},
-                                                                  .d_bias = {call.gradients[1]},
-                                                                  .rows = shape(engine).pixels(),
-                                                                  .columns = Channels,
-                                                                  .add = call.add});
+          walk.run(op::BiasBackward<activation::Identity, T, G>{.d_y = {call.d_y},
+                                                                .d_x = {call.d_y},
+                                                                .d_bias = {call.gradients[1]},
+                                                                .rows = shape(walk).pixels(),
+                                                                .columns = Channels,
+                                                                .add = call.add});
       }
     }
   };

@@ -75,39 +75,39 @@ struct AttendTo final {
     static constexpr Reads backward_reads(bool) { return Reads::input_and_output; }
     static constexpr bool adds_to_named = true, always_writes_d_x = true;
 
-    static constexpr void forward(auto& engine, const auto& call) {
+    static constexpr void forward(auto& walk, const auto& call) {
       NormOfKeys norm{};
       if constexpr (normalizes) norm = {call.saved[2], call.saved[3], call.scratch[ForwardScratch::count - 1]};
-      write_keys(engine, call, call.saved[0], norm);
-      engine.run(attention(engine, call, call.saved[0], call.saved[1], drop_of<Rate>(engine, call.path)));
+      write_keys(walk, call, call.saved[0], norm);
+      walk.run(attention(walk, call, call.saved[0], call.saved[1], drop_of<Rate>(walk, call.path)));
     }
-    static constexpr void backward(auto& engine, const auto& call) {
-      engine.run(op::CrossAttentionBackward<T>{.q = {call.x},
-                                               .kv = {call.saved[0]},
-                                               .y = {call.y},
-                                               .d_y = {call.d_y},
-                                               .d_q = {call.d_x},
-                                               .d_kv = {call.scratch[1]},
-                                               .softmax = {call.saved[1]},
-                                               .row_dot = {call.scratch[0]},
-                                               .shape = shape(engine.batch),
-                                               .drop = drop_of<Rate>(engine, call.path)});
+    static constexpr void backward(auto& walk, const auto& call) {
+      walk.run(op::CrossAttentionBackward<T>{.q = {call.x},
+                                             .kv = {call.saved[0]},
+                                             .y = {call.y},
+                                             .d_y = {call.d_y},
+                                             .d_q = {call.d_x},
+                                             .d_kv = {call.scratch[1]},
+                                             .softmax = {call.saved[1]},
+                                             .row_dot = {call.scratch[0]},
+                                             .shape = shape(walk.batch),
+                                             .drop = drop_of<Rate>(walk, call.path)});
       if constexpr (normalizes) {
-        const std::size_t rows = engine.batch * Text::rows;
+        const std::size_t rows = walk.batch * Text::rows;
         const View<T> d_kv{call.scratch[1]}, d_keys{call.scratch[BackwardScratch::count - 1]};
-        KeysNorm::gather(engine, d_kv, d_keys, rows, Layout::key_heads);
-        KeysNorm::differentiate(engine, {call.saved[2]}, {call.parameters[products]}, d_keys, {call.saved[3]},
+        KeysNorm::gather(walk, d_kv, d_keys, rows, Layout::key_heads);
+        KeysNorm::differentiate(walk, {call.saved[2]}, {call.parameters[products]}, d_keys, {call.saved[3]},
                                 {call.gradients[products]}, rows * Layout::key_heads, call.add);
-        KeysNorm::scatter(engine, d_keys, d_kv, rows, Layout::key_heads);
+        KeysNorm::scatter(walk, d_keys, d_kv, rows, Layout::key_heads);
       }
       auto product = call;
-      product.x = text<4>(engine, call);
+      product.x = text<4>(walk, call);
       product.d_y = call.scratch[1];
       product.d_x = call.scratch[2];
-      Product::backward(engine, product);
+      Product::backward(walk, product);
       if constexpr (Base::casts)
-        Base::template add<T, K>(engine, call.scratch[2], call.d_named, std::array{call.scratch[3]});
-      else Base::template add<T, K>(engine, call.scratch[2], call.d_named, call.scratch);
+        Base::template add<T, K>(walk, call.scratch[2], call.d_named, std::array{call.scratch[3]});
+      else Base::template add<T, K>(walk, call.scratch[2], call.d_named, call.scratch);
     }
 
    protected:
@@ -116,37 +116,37 @@ struct AttendTo final {
       std::size_t keys = 0, rstd = 0, copy = 0;
     };
     /// k and v of the text.
-    static constexpr void write_keys(auto& engine, const auto& call, std::size_t keys_and_values,
+    static constexpr void write_keys(auto& walk, const auto& call, std::size_t keys_and_values,
                                      [[maybe_unused]] const NormOfKeys& norm) {
       auto product = call;
-      product.x = text<0>(engine, call);
+      product.x = text<0>(walk, call);
       product.y = keys_and_values;
-      Product::forward(engine, product);
+      Product::forward(walk, product);
       if constexpr (normalizes) {
-        const std::size_t rows = engine.batch * Text::rows;
+        const std::size_t rows = walk.batch * Text::rows;
         const View<T> kv{keys_and_values}, keys{norm.keys}, copy{norm.copy};
-        KeysNorm::gather(engine, kv, keys, rows, Layout::key_heads);
-        KeysNorm::normalize(engine, keys, {call.parameters[products]}, copy, {norm.rstd}, rows * Layout::key_heads);
-        KeysNorm::scatter(engine, copy, kv, rows, Layout::key_heads);
+        KeysNorm::gather(walk, kv, keys, rows, Layout::key_heads);
+        KeysNorm::normalize(walk, keys, {call.parameters[products]}, copy, {norm.rstd}, rows * Layout::key_heads);
+        KeysNorm::scatter(walk, copy, kv, rows, Layout::key_heads);
       }
     }
-    static constexpr op::CrossAttention<T> attention(auto& engine, const auto& call, std::size_t keys_and_values,
+    static constexpr op::CrossAttention<T> attention(auto& walk, const auto& call, std::size_t keys_and_values,
                                                      std::size_t softmax, const op::Drop& drop) {
       return {.q = {call.x},
               .kv = {keys_and_values},
               .y = {call.y},
               .softmax = {softmax},
-              .shape = shape(engine.batch),
+              .shape = shape(walk.batch),
               .drop = drop};
     }
 
    private:
     /// Where the named value lies in T: in a scratch tensor, if it has been kept in another type.
     template <std::size_t scratch>
-    static constexpr std::size_t text(auto& engine, const auto& call) {
+    static constexpr std::size_t text(auto& walk, const auto& call) {
       if constexpr (!Base::casts) return call.named;
       else {
-        Base::template copy<K, T>(engine, call.named, call.scratch[scratch]);
+        Base::template copy<K, T>(walk, call.named, call.scratch[scratch]);
         return call.scratch[scratch];
       }
     }

@@ -32,13 +32,13 @@ struct PositionsFrom final {
     static constexpr auto parameters = PositionEmbedding::Bound<Value<T, Shape<Window, X::columns>>, Roles>::parameters;
     static constexpr bool in_place = true;
 
-    static constexpr void forward(auto& engine, const auto& call) {
+    static constexpr void forward(auto& walk, const auto& call) {
       const View<T> table{call.parameters};
-      engine.run(op::AddTable<T>{.x = {call.x},
-                                 .table = table + engine.position * X::columns,
-                                 .y = {call.y},
-                                 .samples = engine.batch,
-                                 .elements = X::size});
+      walk.run(op::AddTable<T>{.x = {call.x},
+                               .table = table + walk.position * X::columns,
+                               .y = {call.y},
+                               .samples = walk.batch,
+                               .elements = X::size});
     }
   };
 };
@@ -62,34 +62,34 @@ struct AttendOn final {
     static constexpr std::size_t kept = Window * Layout::key_heads * (X::columns / Layout::all);
     using Cache = Tensors<FixedTensor<T, kept>, FixedTensor<T, kept>>;  // keys, values
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      keep(engine, call);
-      if constexpr (is_whole) run_attention<Layout>(engine, whole(engine, call));
-      else engine.run(last(engine, call));
+    static constexpr void forward(auto& walk, const auto& call) {
+      keep(walk, call);
+      if constexpr (is_whole) run_attention<Layout>(walk, whole(walk, call));
+      else walk.run(last(walk, call));
     }
 
    protected:
     static constexpr op::AttentionShape shape = Layout::template shape<X>(1, true);
-    static constexpr void keep(auto& engine, const auto& call) {
-      engine.run(op::KeepKeys<T>{.qkv = {call.x},
-                                 .keys = {call.cache[0]},
-                                 .values = {call.cache[1]},
-                                 .shape = shape,
-                                 .first = engine.position,
-                                 .window = Window});
+    static constexpr void keep(auto& walk, const auto& call) {
+      walk.run(op::KeepKeys<T>{.qkv = {call.x},
+                               .keys = {call.cache[0]},
+                               .values = {call.cache[1]},
+                               .shape = shape,
+                               .first = walk.position,
+                               .window = Window});
     }
     static constexpr op::Attention<T> whole(auto&, const auto& call) {
       return {.qkv = {call.x}, .y = {call.y}, .softmax = {call.saved[0]}, .shape = shape};
     }
-    static constexpr op::AttendKept<T> last(auto& engine, const auto& call) {
+    static constexpr op::AttendKept<T> last(auto& walk, const auto& call) {
       // Of every head the positions before the first that is seen come first.
-      const std::size_t first = shape.begin(engine.position), before = first * shape.width;
+      const std::size_t first = shape.begin(walk.position), before = first * shape.width;
       return {.qkv = {call.x},
               .keys = View<T>{call.cache[0]} + before,
               .values = View<T>{call.cache[1]} + before,
               .y = {call.y},
               .shape = shape,
-              .seen = engine.position + 1 - first,
+              .seen = walk.position + 1 - first,
               .window = Window};
     }
   };
@@ -111,13 +111,13 @@ struct AttendByDistanceOn final {
     static constexpr auto parameters = Bias::template parameters<Layout::heads, X>;
     using ForwardScratch = Tensors<FixedTensor<S, Layout::heads * Window>>;
 
-    static constexpr void forward(auto& engine, const auto& call) {
+    static constexpr void forward(auto& walk, const auto& call) {
       const View<S> bias{call.scratch[0]};
-      Bias::template write<T, Layout::heads>(engine, call, bias, Window, true);
-      Base::keep(engine, call);
+      Bias::template write<T, Layout::heads>(walk, call, bias, Window, true);
+      Base::keep(walk, call);
       if constexpr (Base::is_whole)
-        engine.run(op::BiasedAttention<T>{.attention = Base::whole(engine, call), .bias = bias});
-      else engine.run(op::BiasedAttendKept<T>{.kept = Base::last(engine, call), .bias = bias});
+        walk.run(op::BiasedAttention<T>{.attention = Base::whole(walk, call), .bias = bias});
+      else walk.run(op::BiasedAttendKept<T>{.kept = Base::last(walk, call), .bias = bias});
     }
   };
 };
@@ -142,14 +142,14 @@ struct AttendToOn final {
                            Tensors<typename Base::OfKeysAlone, PerSample<S, Base::Text::rows * Layout::key_heads>>,
                            Tensors<>>>;
 
-    static constexpr void forward(auto& engine, const auto& call) {
+    static constexpr void forward(auto& walk, const auto& call) {
       constexpr std::size_t own = Base::ForwardScratch::count;
-      if (engine.position == 0) {
+      if (walk.position == 0) {
         typename Base::NormOfKeys norm{};
         if constexpr (Base::normalizes) norm = {call.scratch[own + 1], call.scratch[own + 2], call.scratch[own - 1]};
-        Base::write_keys(engine, call, call.cache[0], norm);
+        Base::write_keys(walk, call, call.cache[0], norm);
       }
-      engine.run(Base::attention(engine, call, call.cache[0], call.scratch[own], op::Drop{}));
+      walk.run(Base::attention(walk, call, call.cache[0], call.scratch[own], op::Drop{}));
     }
   };
 };
@@ -173,31 +173,31 @@ struct LstmOn final {
                                               Tensors<PerSample<S, wide>, PerSample<T, wide>>>;  // hidden, gates
     using Cache = Tensors<FixedTensor<T, (Window + 1) * Width>, FixedTensor<S, (Window + 1) * Width>>;
 
-    static constexpr void forward(auto& engine, const auto& call) {
+    static constexpr void forward(auto& walk, const auto& call) {
       const View<T> h{call.cache[0]};
       const View<S> c{call.cache[1]}, hidden{call.scratch[0]};
       if constexpr (is_whole) {
-        Base::forward(engine, call);
-        engine.run(op::Cast<T, T>{.x = {call.y}, .y = h + Width, .count = Window * Width});
-        engine.run(op::Cast<S, S>{.x = {call.saved[1]}, .y = c + Width, .count = Window * Width});
+        Base::forward(walk, call);
+        walk.run(op::Cast<T, T>{.x = {call.y}, .y = h + Width, .count = Window * Width});
+        walk.run(op::Cast<S, S>{.x = {call.saved[1]}, .y = c + Width, .count = Window * Width});
       } else {
-        const std::size_t before = engine.position * Width, here = before + Width;
+        const std::size_t before = walk.position * Width, here = before + Width;
         if (before == 0) {
-          engine.run(op::Zero<T>{.y = h, .count = Width});
-          engine.run(op::Zero<S>{.y = c, .count = Width});
+          walk.run(op::Zero<T>{.y = h, .count = Width});
+          walk.run(op::Zero<S>{.y = c, .count = Width});
         }
-        Base::run_input(engine, call, {call.scratch[1]});
-        Base::run_hidden(engine, call, h + before, hidden);
-        engine.run(op::LstmCell<T>{.gates = {call.scratch[1]},
-                                   .hidden = hidden,
-                                   .bias_ih = Base::template bias<0>(call),
-                                   .bias_hh = Base::template bias<1>(call),
-                                   .c_before = c + before,
-                                   .c = c + here,
-                                   .y = {call.y},
-                                   .h = h + here,
-                                   .rows = 1,
-                                   .columns = Width});
+        Base::run_input(walk, call, {call.scratch[1]});
+        Base::run_hidden(walk, call, h + before, hidden);
+        walk.run(op::LstmCell<T>{.gates = {call.scratch[1]},
+                                 .hidden = hidden,
+                                 .bias_ih = Base::template bias<0>(call),
+                                 .bias_hh = Base::template bias<1>(call),
+                                 .c_before = c + before,
+                                 .c = c + here,
+                                 .y = {call.y},
+                                 .h = h + here,
+                                 .rows = 1,
+                                 .columns = Width});
       }
     }
   };
@@ -226,32 +226,32 @@ struct GruOn final {
                            Tensors<FixedTensor<T, (Window + 1) * Width>, FixedTensor<S, (Window + 1) * Width>>,
                            Tensors<FixedTensor<T, (Window + 1) * Width>>>;
 
-    static constexpr void forward(auto& engine, const auto& call) {
+    static constexpr void forward(auto& walk, const auto& call) {
       const View<T> h{call.cache[0]};
       const View<S> state{call.cache[is_wider ? 1 : 0]}, hidden{call.scratch[0]};
       if constexpr (is_whole) {
-        Base::forward(engine, call);
-        engine.run(op::Cast<T, T>{.x = {call.y}, .y = h + Width, .count = Window * Width});
-        if constexpr (is_wider) engine.run(op::Cast<T, S>{.x = {call.y}, .y = state + Width, .count = Window * Width});
+        Base::forward(walk, call);
+        walk.run(op::Cast<T, T>{.x = {call.y}, .y = h + Width, .count = Window * Width});
+        if constexpr (is_wider) walk.run(op::Cast<T, S>{.x = {call.y}, .y = state + Width, .count = Window * Width});
       } else {
-        const std::size_t before = engine.position * Width, here = before + Width;
+        const std::size_t before = walk.position * Width, here = before + Width;
         if (before == 0) {
-          engine.run(op::Zero<T>{.y = h, .count = Width});
-          if constexpr (is_wider) engine.run(op::Zero<S>{.y = state, .count = Width});
+          walk.run(op::Zero<T>{.y = h, .count = Width});
+          if constexpr (is_wider) walk.run(op::Zero<S>{.y = state, .count = Width});
         }
-        Base::run_input(engine, call, {call.scratch[1]});
-        Base::run_hidden(engine, call, h + before, hidden);
-        engine.run(op::GruCell<T>{.gates = {call.scratch[1]},
-                                  .hidden = hidden,
-                                  .bias_ih = Base::template bias<0>(call),
-                                  .bias_hh = Base::template bias<1>(call),
-                                  .inner = {call.scratch[2]},
-                                  .state_before = state + before,
-                                  .state = state + here,
-                                  .y = {call.y},
-                                  .h = h + here,
-                                  .rows = 1,
-                                  .columns = Width});
+        Base::run_input(walk, call, {call.scratch[1]});
+        Base::run_hidden(walk, call, h + before, hidden);
+        walk.run(op::GruCell<T>{.gates = {call.scratch[1]},
+                                .hidden = hidden,
+                                .bias_ih = Base::template bias<0>(call),
+                                .bias_hh = Base::template bias<1>(call),
+                                .inner = {call.scratch[2]},
+                                .state_before = state + before,
+                                .state = state + here,
+                                .y = {call.y},
+                                .h = h + here,
+                                .rows = 1,
+                                .columns = Width});
       }
     }
   };

@@ -10,10 +10,9 @@ namespace detail {
 
 /// The rate in units of 1/65536, as the kernels take it.
 template <class Rate>
-constexpr op::Drop drop_of(const auto& engine, LayerPath path) {
+constexpr op::Drop drop_of(const auto& walk, LayerPath path) {
   static_assert(Rate::value >= 0 && Rate::value < 1, "regimen: Dropout<Ratio<N, D>> needs a rate in [0, 1)");
-  return {engine.training ? static_cast<std::uint32_t>(Rate::value * 65536.0 + 0.5) : 0u, path.stream(),
-          engine.random()};
+  return {walk.training ? static_cast<std::uint32_t>(Rate::value * 65536.0 + 0.5) : 0u, path.stream(), walk.random()};
 }
 
 }  // namespace detail
@@ -37,25 +36,23 @@ struct Dropout final {
     static constexpr bool in_place = true;
     static constexpr bool sums_y = Roles::Epilogues::sums, sums_d_x = sums_y;
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      drop(engine, call.x, call.y, call.path, call.onto);
-    }
-    static constexpr void backward(auto& engine, const auto& call) {
-      drop(engine, call.d_y, call.d_x, call.path, call.onto);
+    static constexpr void forward(auto& walk, const auto& call) { drop(walk, call.x, call.y, call.path, call.onto); }
+    static constexpr void backward(auto& walk, const auto& call) {
+      drop(walk, call.d_y, call.d_x, call.path, call.onto);
     }
 
    private:
-    static constexpr void drop(auto& engine, std::size_t from, std::size_t to, LayerPath path,
+    static constexpr void drop(auto& walk, std::size_t from, std::size_t to, LayerPath path,
                                [[maybe_unused]] std::size_t onto) {
       const op::Dropout<T> dropout{.x = {from},
                                    .y = {to},
-                                   .samples = engine.batch,
+                                   .samples = walk.batch,
                                    .elements = X::size,
-                                   .drop = detail::drop_of<Rate>(engine, path)};
+                                   .drop = detail::drop_of<Rate>(walk, path)};
       if constexpr (sums_y)
-        if (onto != View<T>::absent) return engine.run(op::DropoutSum<T>{.dropout = dropout, .onto = {onto}});
-      if (dropout.drop.threshold > 0) engine.run(dropout);
-      else if (from != to) engine.run(op::Cast<T, T>{{from}, {to}, engine.batch * X::size});
+        if (onto != View<T>::absent) return walk.run(op::DropoutSum<T>{.dropout = dropout, .onto = {onto}});
+      if (dropout.drop.threshold > 0) walk.run(dropout);
+      else if (from != to) walk.run(op::Cast<T, T>{{from}, {to}, walk.batch * X::size});
     }
   };
 };
@@ -78,18 +75,18 @@ struct DropPath final {
     using Output = X;
     static constexpr bool in_place = true;
 
-    static constexpr void forward(auto& engine, const auto& call) { drop(engine, call.x, call.y, call.path); }
-    static constexpr void backward(auto& engine, const auto& call) { drop(engine, call.d_y, call.d_x, call.path); }
+    static constexpr void forward(auto& walk, const auto& call) { drop(walk, call.x, call.y, call.path); }
+    static constexpr void backward(auto& walk, const auto& call) { drop(walk, call.d_y, call.d_x, call.path); }
 
    private:
-    static constexpr void drop(auto& engine, std::size_t from, std::size_t to, LayerPath path) {
+    static constexpr void drop(auto& walk, std::size_t from, std::size_t to, LayerPath path) {
       const op::DropSamples<T> operation{.x = {from},
                                          .y = {to},
-                                         .samples = engine.batch,
+                                         .samples = walk.batch,
                                          .elements = X::size,
-                                         .drop = detail::drop_of<Rate>(engine, path)};
-      if (operation.drop.threshold > 0) engine.run(operation);
-      else if (from != to) engine.run(op::Cast<T, T>{{from}, {to}, engine.batch * X::size});
+                                         .drop = detail::drop_of<Rate>(walk, path)};
+      if (operation.drop.threshold > 0) walk.run(operation);
+      else if (from != to) walk.run(op::Cast<T, T>{{from}, {to}, walk.batch * X::size});
     }
   };
 };

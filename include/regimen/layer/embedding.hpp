@@ -47,24 +47,24 @@ struct Embedding final {
                                                                    {InitialValue::Kind::normal, 1},
                                                                    padding}};
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::Embed<T>{.token = {call.x},
-                              .table = {call.parameters},
-                              .y = {call.y},
-                              .count = engine.batch * X::size,
-                              .vocabulary = Words::size,
-                              .columns = Channels});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(op::Embed<T>{.token = {call.x},
+                            .table = {call.parameters},
+                            .y = {call.y},
+                            .count = walk.batch * X::size,
+                            .vocabulary = Words::size,
+                            .columns = Channels});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       if (call.trains())
-        engine.run(op::EmbedBackward<T, G>{.token = {call.x},
-                                           .d_y = {call.d_y},
-                                           .d_table = {call.gradients},
-                                           .count = engine.batch * X::size,
-                                           .vocabulary = Words::size,
-                                           .columns = Channels,
-                                           .add = call.add,
-                                           .padding = padding});
+        walk.run(op::EmbedBackward<T, G>{.token = {call.x},
+                                         .d_y = {call.d_y},
+                                         .d_table = {call.gradients},
+                                         .count = walk.batch * X::size,
+                                         .vocabulary = Words::size,
+                                         .columns = Channels,
+                                         .add = call.add,
+                                         .padding = padding});
     }
     static constexpr bool backward_reads_parameters(bool) { return false; }
     static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
@@ -95,19 +95,19 @@ struct PositionEmbedding final {
     static constexpr bool in_place = true;
     static constexpr bool backward_reads_parameters(bool) { return false; }
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::AddTable<T>{
-          .x = {call.x}, .table = {call.parameters}, .y = {call.y}, .samples = engine.batch, .elements = X::size});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(op::AddTable<T>{
+          .x = {call.x}, .table = {call.parameters}, .y = {call.y}, .samples = walk.batch, .elements = X::size});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       if (call.trains())
-        engine.run(op::AddTableBackward<T, G>{.d_y = {call.d_y},
-                                              .d_table = {call.gradients},
-                                              .samples = engine.batch,
-                                              .elements = X::size,
-                                              .add = call.add});
+        walk.run(op::AddTableBackward<T, G>{.d_y = {call.d_y},
+                                            .d_table = {call.gradients},
+                                            .samples = walk.batch,
+                                            .elements = X::size,
+                                            .add = call.add});
       if (call.wants_d_x() && call.d_x != call.d_y)
-        engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+        walk.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };
@@ -140,40 +140,40 @@ struct TiedLinear<Embedding<Words, Channels, End...>> final {
 
     /// leading   elements from row to row of y; 0: they are dense
     template <std::size_t leading = 0>
-    static constexpr void forward(auto& engine, const auto& call) {
-      const std::size_t rows = engine.batch * X::rows;
-      engine.run(op::Product<F, F, Out>{.a = {call.x},
-                                        .b = {call.parameters},
-                                        .c = {call.y},
-                                        .m = rows,
-                                        .n = Words::size,
-                                        .k = Channels,
-                                        .transpose_b = true,
-                                        .c_leading = leading});
+    static constexpr void forward(auto& walk, const auto& call) {
+      const std::size_t rows = walk.batch * X::rows;
+      walk.run(op::Product<F, F, Out>{.a = {call.x},
+                                      .b = {call.parameters},
+                                      .c = {call.y},
+                                      .m = rows,
+                                      .n = Words::size,
+                                      .k = Channels,
+                                      .transpose_b = true,
+                                      .c_leading = leading});
     }
     /// leading   elements from row to row of d_y, which are Gradients; 0: they are dense
     template <std::size_t leading = 0, class Gradient = Out>
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       using D = typename Roles::template factor<Gradient>;
-      const std::size_t rows = engine.batch * X::rows;
+      const std::size_t rows = walk.batch * X::rows;
       if (call.wants_d_x())
-        engine.run(op::Product<D, F, T>{.a = {call.d_y},
-                                        .b = {call.parameters},
-                                        .c = {call.d_x},
-                                        .m = rows,
-                                        .n = Channels,
-                                        .k = Words::size,
-                                        .a_leading = leading});
+        walk.run(op::Product<D, F, T>{.a = {call.d_y},
+                                      .b = {call.parameters},
+                                      .c = {call.d_x},
+                                      .m = rows,
+                                      .n = Channels,
+                                      .k = Words::size,
+                                      .a_leading = leading});
       if (call.trains())
-        engine.run(op::Product<D, F, G>{.a = {call.d_y},
-                                        .b = {call.x},
-                                        .c = {call.gradients},
-                                        .m = Words::size,
-                                        .n = Channels,
-                                        .k = rows,
-                                        .transpose_a = true,
-                                        .add = call.add,
-                                        .a_leading = leading});
+        walk.run(op::Product<D, F, G>{.a = {call.d_y},
+                                      .b = {call.x},
+                                      .c = {call.gradients},
+                                      .m = Words::size,
+                                      .n = Channels,
+                                      .k = rows,
+                                      .transpose_a = true,
+                                      .add = call.add,
+                                      .a_leading = leading});
     }
   };
   template <class X, class Roles>

@@ -44,32 +44,32 @@ struct GroupNorm final {
     static constexpr Reads backward_reads(bool) { return Reads::input; }
     static constexpr bool in_place = true;
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::GroupNorm<T>{.x = {call.x},
-                                  .gain = {call.parameters[0]},
-                                  .bias = {call.parameters[1]},
-                                  .y = {call.y},
-                                  .mean = {call.saved[0]},
-                                  .rstd = {call.saved[1]},
-                                  .shape = shape(engine),
-                                  .epsilon = detail::group_norm_options<Options...>::epsilon::value});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(op::GroupNorm<T>{.x = {call.x},
+                                .gain = {call.parameters[0]},
+                                .bias = {call.parameters[1]},
+                                .y = {call.y},
+                                .mean = {call.saved[0]},
+                                .rstd = {call.saved[1]},
+                                .shape = shape(walk),
+                                .epsilon = detail::group_norm_options<Options...>::epsilon::value});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
-      engine.run(op::GroupNormBackward<T, typename Roles::reduce>{.x = {call.x},
-                                                                  .gain = {call.parameters[0]},
-                                                                  .d_y = {call.d_y},
-                                                                  .d_x = {call.d_x},
-                                                                  .mean = {call.saved[0]},
-                                                                  .rstd = {call.saved[1]},
-                                                                  .d_gain = {call.gradients[0]},
-                                                                  .d_bias = {call.gradients[1]},
-                                                                  .shape = shape(engine),
-                                                                  .add = call.add});
+    static constexpr void backward(auto& walk, const auto& call) {
+      walk.run(op::GroupNormBackward<T, typename Roles::reduce>{.x = {call.x},
+                                                                .gain = {call.parameters[0]},
+                                                                .d_y = {call.d_y},
+                                                                .d_x = {call.d_x},
+                                                                .mean = {call.saved[0]},
+                                                                .rstd = {call.saved[1]},
+                                                                .d_gain = {call.gradients[0]},
+                                                                .d_bias = {call.gradients[1]},
+                                                                .shape = shape(walk),
+                                                                .add = call.add});
     }
 
    private:
-    static constexpr op::ColumnGroups shape(const auto& engine) {
-      return {.samples = engine.batch, .rows = X::rows, .columns = columns, .groups = Groups};
+    static constexpr op::ColumnGroups shape(const auto& walk) {
+      return {.samples = walk.batch, .rows = X::rows, .columns = columns, .groups = Groups};
     }
   };
 };

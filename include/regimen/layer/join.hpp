@@ -23,14 +23,14 @@ struct Identity final {
     using T = typename X::Element;
     using Output = X;
     static constexpr bool in_place = true;
-    static constexpr void forward(auto& engine, const auto& call) { copy(engine, call.x, call.y); }
-    static constexpr void backward(auto& engine, const auto& call) {
-      if (call.wants_d_x()) copy(engine, call.d_y, call.d_x);
+    static constexpr void forward(auto& walk, const auto& call) { copy(walk, call.x, call.y); }
+    static constexpr void backward(auto& walk, const auto& call) {
+      if (call.wants_d_x()) copy(walk, call.d_y, call.d_x);
     }
 
    private:
-    static constexpr void copy(auto& engine, std::size_t from, std::size_t to) {
-      if (from != to) engine.run(op::Cast<T, T>{{from}, {to}, engine.batch * X::size});
+    static constexpr void copy(auto& walk, std::size_t from, std::size_t to) {
+      if (from != to) walk.run(op::Cast<T, T>{{from}, {to}, walk.batch * X::size});
     }
   };
 };
@@ -89,24 +89,24 @@ struct Multiply final {
     static constexpr bool reads_values = true;
     static constexpr std::size_t count = 1 + sizeof...(Others);
 
-    static constexpr void forward(auto& engine, const std::array<std::size_t, count>& values, std::size_t y) {
-      multiply(engine, values[0], values[1], y);
-      for (std::size_t i = 2; i < count; ++i) multiply(engine, y, values[i], y);
+    static constexpr void forward(auto& walk, const std::array<std::size_t, count>& values, std::size_t y) {
+      multiply(walk, values[0], values[1], y);
+      for (std::size_t i = 2; i < count; ++i) multiply(walk, y, values[i], y);
     }
     /// d_values[i] = d_y · the other values
-    static constexpr void backward(auto& engine, std::size_t d_y, const std::array<std::size_t, count>& values,
+    static constexpr void backward(auto& walk, std::size_t d_y, const std::array<std::size_t, count>& values,
                                    const std::array<std::size_t, count>& d_values) {
       for (std::size_t i = 0; i < count; ++i) {
         if (d_values[i] == View<T>::absent) continue;
         std::size_t product = d_y;
         for (std::size_t other = 0; other < count; ++other)
-          if (other != i) multiply(engine, std::exchange(product, d_values[i]), values[other], d_values[i]);
+          if (other != i) multiply(walk, std::exchange(product, d_values[i]), values[other], d_values[i]);
       }
     }
 
    private:
-    static constexpr void multiply(auto& engine, std::size_t a, std::size_t b, std::size_t y) {
-      engine.run(op::Multiply<T>{{a}, {b}, {y}, engine.batch * Output::size});
+    static constexpr void multiply(auto& walk, std::size_t a, std::size_t b, std::size_t y) {
+      walk.run(op::Multiply<T>{{a}, {b}, {y}, walk.batch * Output::size});
     }
   };
 };
@@ -125,16 +125,16 @@ struct GatedMultiply final {
     static constexpr bool reads_values = true;
     static constexpr std::size_t other = 1 - gate;
 
-    static constexpr void forward(auto& engine, const Both& values, std::size_t y) {
-      engine.run(op::Gate<Function, T>{{values[gate]}, {values[other]}, {y}, engine.batch * Output::size});
+    static constexpr void forward(auto& walk, const Both& values, std::size_t y) {
+      walk.run(op::Gate<Function, T>{{values[gate]}, {values[other]}, {y}, walk.batch * Output::size});
     }
-    static constexpr void backward(auto& engine, std::size_t d_y, const Both& values, const Both& d_values) {
-      engine.run(op::GateBackward<Function, T>{.a = {values[gate]},
-                                               .b = {values[other]},
-                                               .d_y = {d_y},
-                                               .d_a = {d_values[gate]},
-                                               .d_b = {d_values[other]},
-                                               .count = engine.batch * Output::size});
+    static constexpr void backward(auto& walk, std::size_t d_y, const Both& values, const Both& d_values) {
+      walk.run(op::GateBackward<Function, T>{.a = {values[gate]},
+                                             .b = {values[other]},
+                                             .d_y = {d_y},
+                                             .d_a = {d_values[gate]},
+                                             .d_b = {d_values[other]},
+                                             .count = walk.batch * Output::size});
     }
   };
 };
@@ -171,29 +171,29 @@ struct ConcatAlong final {
                                                             Others::Shape::size_from(axis)...};
     static constexpr std::size_t row = Output::Shape::size_from(axis);
 
-    static constexpr void forward(auto& engine, const std::array<std::size_t, count>& values, std::size_t y) {
+    static constexpr void forward(auto& walk, const std::array<std::size_t, count>& values, std::size_t y) {
       for (std::size_t i = 0; i < count; ++i) {
-        copy(engine, values[i], columns[i], y, row, columns[i]);
+        copy(walk, values[i], columns[i], y, row, columns[i]);
         y += columns[i] * sizeof(T);
       }
     }
-    static constexpr void backward(auto& engine, std::size_t d_y, const std::array<std::size_t, count>&,
+    static constexpr void backward(auto& walk, std::size_t d_y, const std::array<std::size_t, count>&,
                                    const std::array<std::size_t, count>& d_values) {
       for (std::size_t i = 0; i < count; ++i) {
-        if (d_values[i] != View<T>::absent) copy(engine, d_y, row, d_values[i], columns[i], columns[i]);
+        if (d_values[i] != View<T>::absent) copy(walk, d_y, row, d_values[i], columns[i], columns[i]);
         d_y += columns[i] * sizeof(T);
       }
     }
 
    private:
-    static constexpr void copy(auto& engine, std::size_t from, std::size_t from_row, std::size_t to, std::size_t to_row,
+    static constexpr void copy(auto& walk, std::size_t from, std::size_t from_row, std::size_t to, std::size_t to_row,
                                std::size_t width) {
-      engine.run(op::CopyColumns<T>{.x = {from},
-                                    .y = {to},
-                                    .rows = engine.batch * Output::size / row,
-                                    .columns = width,
-                                    .from_row = from_row,
-                                    .to_row = to_row});
+      walk.run(op::CopyColumns<T>{.x = {from},
+                                  .y = {to},
+                                  .rows = walk.batch * Output::size / row,
+                                  .columns = width,
+                                  .from_row = from_row,
+                                  .to_row = to_row});
     }
   };
 };
@@ -215,15 +215,15 @@ struct Last final {
     static constexpr bool reads_values = false;
     static constexpr std::array<std::size_t, count> sizes{First::size, Others::size...};
 
-    static constexpr void forward(auto& engine, const std::array<std::size_t, count>& values, std::size_t y) {
-      engine.run(op::Cast<T, T>{{values[count - 1]}, {y}, engine.batch * Output::size});
+    static constexpr void forward(auto& walk, const std::array<std::size_t, count>& values, std::size_t y) {
+      walk.run(op::Cast<T, T>{{values[count - 1]}, {y}, walk.batch * Output::size});
     }
-    static constexpr void backward(auto& engine, std::size_t d_y, const std::array<std::size_t, count>&,
+    static constexpr void backward(auto& walk, std::size_t d_y, const std::array<std::size_t, count>&,
                                    const std::array<std::size_t, count>& d_values) {
       for (std::size_t i = 0; i < count; ++i) {
         if (d_values[i] == View<T>::absent) continue;
-        if (i + 1 < count) engine.run(op::Zero<T>{{d_values[i]}, engine.batch * sizes[i]});
-        else engine.run(op::Cast<T, T>{{d_y}, {d_values[i]}, engine.batch * sizes[i]});
+        if (i + 1 < count) walk.run(op::Zero<T>{{d_values[i]}, walk.batch * sizes[i]});
+        else walk.run(op::Cast<T, T>{{d_y}, {d_values[i]}, walk.batch * sizes[i]});
       }
     }
   };
@@ -233,7 +233,7 @@ namespace detail {
 /// Last in incremental decoding: the other values are computed at the first position only, since they do not change.
 struct LastOn final {
   static constexpr const char* name = Last::name;
-  static constexpr bool is_last_alone(const auto& engine) { return engine.position > 0; }
+  static constexpr bool is_last_alone(const auto& walk) { return walk.position > 0; }
   template <class First, class... Others>
   using of = Last::of<First, Others...>;
 };
@@ -256,23 +256,23 @@ struct Outputs final {
     static constexpr bool reads_values = false;
     static constexpr std::size_t count = 1 + sizeof...(Others);
 
-    static constexpr void forward(auto& engine, const std::array<std::size_t, count>& values, std::size_t y) {
-      for (std::size_t i = 0; i < count; y += bytes(engine, i++)) copy(engine, values[i], y, i);
+    static constexpr void forward(auto& walk, const std::array<std::size_t, count>& values, std::size_t y) {
+      for (std::size_t i = 0; i < count; y += bytes(walk, i++)) copy(walk, values[i], y, i);
     }
-    static constexpr void backward(auto& engine, std::size_t d_y, const std::array<std::size_t, count>&,
+    static constexpr void backward(auto& walk, std::size_t d_y, const std::array<std::size_t, count>&,
                                    const std::array<std::size_t, count>& d_values) {
-      for (std::size_t i = 0; i < count; d_y += bytes(engine, i++))
-        if (d_values[i] != View<T>::absent) copy(engine, d_y, d_values[i], i);
+      for (std::size_t i = 0; i < count; d_y += bytes(walk, i++))
+        if (d_values[i] != View<T>::absent) copy(walk, d_y, d_values[i], i);
     }
 
    private:
-    static constexpr std::size_t bytes(const auto& engine, std::size_t i) {
-      return engine.batch * Output::Shape::sizes[i] * sizeof(T);
+    static constexpr std::size_t bytes(const auto& walk, std::size_t i) {
+      return walk.batch * Output::Shape::sizes[i] * sizeof(T);
     }
-    static constexpr void copy(auto& engine, std::size_t from, std::size_t to, std::size_t i) {
+    static constexpr void copy(auto& walk, std::size_t from, std::size_t to, std::size_t i) {
       const std::size_t size = Output::Shape::sizes[i];
-      engine.run(op::CopyColumns<T>{
-          .x = {from}, .y = {to}, .rows = engine.batch, .columns = size, .from_row = size, .to_row = size});
+      walk.run(op::CopyColumns<T>{
+          .x = {from}, .y = {to}, .rows = walk.batch, .columns = size, .from_row = size, .to_row = size});
     }
   };
 };

@@ -34,28 +34,28 @@ struct LayerScale final {
     static constexpr bool in_place = true;
     static constexpr bool always_writes_d_x = true;
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::Scale<T>{.x = {call.x},
-                              .gain = {call.parameters},
-                              .y = {call.y},
-                              .rows = engine.batch * X::rows,
-                              .columns = X::columns});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(op::Scale<T>{.x = {call.x},
+                            .gain = {call.parameters},
+                            .y = {call.y},
+                            .rows = walk.batch * X::rows,
+                            .columns = X::columns});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       if (!call.trains())
-        return engine.run(op::Scale<T>{.x = {call.d_y},
+        return walk.run(op::Scale<T>{.x = {call.d_y},
+                                     .gain = {call.parameters},
+                                     .y = {call.d_x},
+                                     .rows = walk.batch * X::rows,
+                                     .columns = X::columns});
+      walk.run(op::ScaleBackward<T, G>{.x = {call.x},
                                        .gain = {call.parameters},
-                                       .y = {call.d_x},
-                                       .rows = engine.batch * X::rows,
-                                       .columns = X::columns});
-      engine.run(op::ScaleBackward<T, G>{.x = {call.x},
-                                         .gain = {call.parameters},
-                                         .d_y = {call.d_y},
-                                         .d_x = {call.d_x},
-                                         .d_gain = {call.gradients},
-                                         .rows = engine.batch * X::rows,
-                                         .columns = X::columns,
-                                         .add = call.add});
+                                       .d_y = {call.d_y},
+                                       .d_x = {call.d_x},
+                                       .d_gain = {call.gradients},
+                                       .rows = walk.batch * X::rows,
+                                       .columns = X::columns,
+                                       .add = call.add});
     }
   };
 };

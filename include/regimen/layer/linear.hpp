@@ -60,8 +60,8 @@ struct LinearBound : LayerDefaults {
 
   /// leading   elements from row to row of y; 0: they are dense
   template <std::size_t leading = 0>
-  static constexpr void forward(auto& engine, const auto& call) {
-    const std::size_t rows = engine.batch * X::rows;
+  static constexpr void forward(auto& walk, const auto& call) {
+    const std::size_t rows = walk.batch * X::rows;
     const op::Product<F, F, Out> product{.a = {call.x},
                                          .b = {call.parameters[0]},
                                          .c = {call.y},
@@ -73,41 +73,41 @@ struct LinearBound : LayerDefaults {
     if constexpr (has_epilogue) {
       if constexpr (sums_y)
         if (call.onto != View<Out>::absent)
-          return engine.run(
+          return walk.run(
               op::ProductSum<F, F, Out>{.product = product, .onto = {call.onto}, .bias = {call.parameters[1]}});
       op::ProductEpilogue<F, F, Out, Activation> whole{.product = product, .bias = {call.parameters[1]}};
       if constexpr (activates) whole.x = {call.saved[0]};
-      engine.run(whole);
+      walk.run(whole);
     } else {
-      if constexpr (sums_y) run_onto(engine, product, call.onto);
-      else engine.run(product);
+      if constexpr (sums_y) run_onto(walk, product, call.onto);
+      else walk.run(product);
       if constexpr (has_bias)
-        engine.run(op::BiasActivation<activation::Identity, Out, T>{.x = {call.y},
-                                                                    .bias = {call.parameters[1]},
-                                                                    .y = {call.y},
-                                                                    .rows = rows,
-                                                                    .columns = Width,
-                                                                    .leading = leading});
+        walk.run(op::BiasActivation<activation::Identity, Out, T>{.x = {call.y},
+                                                                  .bias = {call.parameters[1]},
+                                                                  .y = {call.y},
+                                                                  .rows = rows,
+                                                                  .columns = Width,
+                                                                  .leading = leading});
     }
   }
   /// leading   elements from row to row of d_y, which are Gradients; 0: they are dense
   template <std::size_t leading = 0, class Gradient = Out>
-  static constexpr void backward(auto& engine, const auto& call) {
+  static constexpr void backward(auto& walk, const auto& call) {
     using D = typename Roles::template factor<Gradient>;
-    const std::size_t rows = engine.batch * X::rows;
+    const std::size_t rows = walk.batch * X::rows;
     View<G> d_bias{};
     if constexpr (has_bias)
       if (call.trains()) d_bias = {call.gradients[1]};
     View<Gradient> d_sum{call.d_y};
     if constexpr (writes_d_sum) {
       d_sum = {call.d_sum};
-      engine.run(op::BiasBackward<Activation, Gradient, G>{.x = {call.saved[0]},
-                                                           .d_y = {call.d_y},
-                                                           .d_x = d_sum,
-                                                           .d_bias = d_bias,
-                                                           .rows = rows,
-                                                           .columns = Width,
-                                                           .add = call.add});
+      walk.run(op::BiasBackward<Activation, Gradient, G>{.x = {call.saved[0]},
+                                                         .d_y = {call.d_y},
+                                                         .d_x = d_sum,
+                                                         .d_bias = d_bias,
+                                                         .rows = rows,
+                                                         .columns = Width,
+                                                         .add = call.add});
     }
     if (call.wants_d_x()) {
       const op::Product<D, F, T> product{.a = {d_sum.offset},
@@ -118,36 +118,36 @@ struct LinearBound : LayerDefaults {
                                          .k = Width,
                                          .a_leading = leading};
       if constexpr (derives_before)
-        engine.run(op::ProductEpilogue<D, F, T, Before, true>{.product = product, .x = {call.saved_before}});
-      else if constexpr (sums_d_x) run_onto(engine, product, call.onto);
-      else engine.run(product);
+        walk.run(op::ProductEpilogue<D, F, T, Before, true>{.product = product, .x = {call.saved_before}});
+      else if constexpr (sums_d_x) run_onto(walk, product, call.onto);
+      else walk.run(product);
     }
     if (call.trains()) {
-      engine.run(op::Product<D, F, G>{.a = {d_sum.offset},
-                                      .b = {call.x},
-                                      .c = {call.gradients[0]},
-                                      .m = Width,
-                                      .n = in,
-                                      .k = rows,
-                                      .transpose_a = true,
-                                      .add = call.add,
-                                      .a_leading = leading});
+      walk.run(op::Product<D, F, G>{.a = {d_sum.offset},
+                                    .b = {call.x},
+                                    .c = {call.gradients[0]},
+                                    .m = Width,
+                                    .n = in,
+                                    .k = rows,
+                                    .transpose_a = true,
+                                    .add = call.add,
+                                    .a_leading = leading});
       if constexpr (has_bias && !writes_d_sum)
-        engine.run(op::BiasBackward<activation::Identity, Gradient, G>{.d_y = d_sum,
-                                                                       .d_x = d_sum,
-                                                                       .d_bias = d_bias,
-                                                                       .rows = rows,
-                                                                       .columns = Width,
-                                                                       .add = call.add,
-                                                                       .leading = leading});
+        walk.run(op::BiasBackward<activation::Identity, Gradient, G>{.d_y = d_sum,
+                                                                     .d_x = d_sum,
+                                                                     .d_bias = d_bias,
+                                                                     .rows = rows,
+                                                                     .columns = Width,
+                                                                     .add = call.add,
+                                                                     .leading = leading});
     }
   }
 
  private:
   template <class A, class B, class C>
-  static constexpr void run_onto(auto& engine, const op::Product<A, B, C>& product, std::size_t onto) {
-    if (onto == View<C>::absent) engine.run(product);
-    else engine.run(op::ProductSum<A, B, C>{.product = product, .onto = {onto}});
+  static constexpr void run_onto(auto& walk, const op::Product<A, B, C>& product, std::size_t onto) {
+    if (onto == View<C>::absent) walk.run(product);
+    else walk.run(op::ProductSum<A, B, C>{.product = product, .onto = {onto}});
   }
 };
 

@@ -38,16 +38,16 @@ struct NamedBound : LayerDefaults {
 
  protected:
   template <class From, class To>
-  static constexpr void copy(auto& engine, std::size_t from, std::size_t to) {
-    if (from != to) engine.run(op::Cast<From, To>{{from}, {to}, engine.batch * size});
+  static constexpr void copy(auto& walk, std::size_t from, std::size_t to) {
+    if (from != to) walk.run(op::Cast<From, To>{{from}, {to}, walk.batch * size});
   }
   /// to += from, by way of the scratch where the types differ.
   template <class From, class To>
-  static constexpr void add(auto& engine, std::size_t from, std::size_t to, const auto& scratch) {
-    if constexpr (std::is_same_v<From, To>) engine.run(op::Add<To>{{from}, {to}, engine.batch * size});
+  static constexpr void add(auto& walk, std::size_t from, std::size_t to, const auto& scratch) {
+    if constexpr (std::is_same_v<From, To>) walk.run(op::Add<To>{{from}, {to}, walk.batch * size});
     else {
-      copy<From, To>(engine, from, scratch[0]);
-      engine.run(op::Add<To>{{scratch[0]}, {to}, engine.batch * size});
+      copy<From, To>(walk, from, scratch[0]);
+      walk.run(op::Add<To>{{scratch[0]}, {to}, walk.batch * size});
     }
   }
 };
@@ -80,14 +80,14 @@ struct Keep final {
     // The scratch holds a gradient of the named value in T.
     using BackwardScratch = std::conditional_t<Base::casts, Tensors<PerSample<T, Base::size>>, Tensors<>>;
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      Base::template copy<T, K>(engine, call.x, call.named);
-      Base::template copy<T, T>(engine, call.x, call.y);
+    static constexpr void forward(auto& walk, const auto& call) {
+      Base::template copy<T, K>(walk, call.x, call.named);
+      Base::template copy<T, T>(walk, call.x, call.y);
     }
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       if (!call.wants_d_x()) return;
-      Base::template copy<T, T>(engine, call.d_y, call.d_x);
-      Base::template add<K, T>(engine, call.d_named, call.d_x, call.scratch);
+      Base::template copy<T, T>(walk, call.d_y, call.d_x);
+      Base::template add<K, T>(walk, call.d_named, call.d_x, call.scratch);
     }
   };
 };
@@ -108,12 +108,10 @@ struct Read final {
     using Output = Value<T, typename Name::Shape>;
     static constexpr bool adds_to_named = true;
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      Base::template copy<K, T>(engine, call.named, call.y);
-    }
-    static constexpr void backward(auto& engine, const auto& call) {
-      Base::template add<T, K>(engine, call.d_y, call.d_named, call.scratch);
-      if (call.wants_d_x()) engine.run(op::Zero<T>{{call.d_x}, engine.batch * X::size});
+    static constexpr void forward(auto& walk, const auto& call) { Base::template copy<K, T>(walk, call.named, call.y); }
+    static constexpr void backward(auto& walk, const auto& call) {
+      Base::template add<T, K>(walk, call.d_y, call.d_named, call.scratch);
+      if (call.wants_d_x()) walk.run(op::Zero<T>{{call.d_x}, walk.batch * X::size});
     }
   };
 };

@@ -31,29 +31,29 @@ struct NormBound : LayerDefaults {
   static constexpr bool sums_d_x = Roles::Epilogues::sums;
 
   // All in one expression: compilers limit the statements of a plan.
-  static constexpr void forward(auto& engine, const auto& call) {
-    engine.run(op::Normalize<centered, T>{.x = {call.x},
-                                          .gain = {call.parameters[0]},
-                                          .bias = {centered ? call.parameters[last] : absent},
-                                          .y = {call.y},
-                                          .mean = {centered ? call.saved[last] : absent},
-                                          .rstd = {call.saved[0]},
-                                          .rows = engine.batch * X::rows,
-                                          .columns = columns,
-                                          .epsilon = Epsilon::value});
+  static constexpr void forward(auto& walk, const auto& call) {
+    walk.run(op::Normalize<centered, T>{.x = {call.x},
+                                        .gain = {call.parameters[0]},
+                                        .bias = {centered ? call.parameters[last] : absent},
+                                        .y = {call.y},
+                                        .mean = {centered ? call.saved[last] : absent},
+                                        .rstd = {call.saved[0]},
+                                        .rows = walk.batch * X::rows,
+                                        .columns = columns,
+                                        .epsilon = Epsilon::value});
   }
-  static constexpr void backward(auto& engine, const auto& call) {
+  static constexpr void backward(auto& walk, const auto& call) {
     if constexpr (sums_d_x)
       if (call.onto != absent)
-        return engine.run(
-            op::NormalizeBackwardSum<centered, T, G>{.backward = gradients(engine, call), .onto = {call.onto}});
-    engine.run(gradients(engine, call));
+        return walk.run(
+            op::NormalizeBackwardSum<centered, T, G>{.backward = gradients(walk, call), .onto = {call.onto}});
+    walk.run(gradients(walk, call));
   }
 
  private:
   static constexpr std::size_t last = centered ? 1 : 0, absent = View<T>::absent;
 
-  static constexpr op::NormalizeBackward<centered, T, G> gradients(const auto& engine, const auto& call) {
+  static constexpr op::NormalizeBackward<centered, T, G> gradients(const auto& walk, const auto& call) {
     return {.x = {call.x},
             .gain = {call.parameters[0]},
             .d_y = {call.d_y},
@@ -62,7 +62,7 @@ struct NormBound : LayerDefaults {
             .rstd = {call.saved[0]},
             .d_gain = {call.gradients[0]},
             .d_bias = {centered ? call.gradients[last] : absent},
-            .rows = engine.batch * X::rows,
+            .rows = walk.batch * X::rows,
             .columns = columns,
             .add = call.add};
   }

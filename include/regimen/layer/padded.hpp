@@ -28,11 +28,11 @@ struct PaddedRows final {
     using Gradient = std::conditional_t<sizeof(Factor) < sizeof(Out), Factor, Out>;
     using Output = PaddedValue<typename Dense::Output, row_alignment, Gradient>;
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      Dense::template forward<Output::leading>(engine, call);
+    static constexpr void forward(auto& walk, const auto& call) {
+      Dense::template forward<Output::leading>(walk, call);
     }
-    static constexpr void backward(auto& engine, const auto& call) {
-      Dense::template backward<Output::leading * sizeof(Out) / sizeof(Gradient), Gradient>(engine, call);
+    static constexpr void backward(auto& walk, const auto& call) {
+      Dense::template backward<Output::leading * sizeof(Out) / sizeof(Gradient), Gradient>(walk, call);
     }
   };
 };

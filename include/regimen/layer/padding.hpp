@@ -68,19 +68,19 @@ struct KeepLength final {
     using Named = Name;
     static constexpr bool in_place = true;
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::CountTokens{.tokens = {call.x},
-                                 .lengths = {call.named},
-                                 .samples = engine.batch,
-                                 .length = X::size,
-                                 .padding = End::token});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(op::CountTokens{.tokens = {call.x},
+                               .lengths = {call.named},
+                               .samples = walk.batch,
+                               .length = X::size,
+                               .padding = End::token});
       if (call.x != call.y)
-        engine.run(op::CopyColumns<T>{.x = {call.x},
-                                      .y = {call.y},
-                                      .rows = engine.batch,
-                                      .columns = X::size,
-                                      .from_row = X::size,
-                                      .to_row = X::size});
+        walk.run(op::CopyColumns<T>{.x = {call.x},
+                                    .y = {call.y},
+                                    .rows = walk.batch,
+                                    .columns = X::size,
+                                    .from_row = X::size,
+                                    .to_row = X::size});
     }
     static constexpr void backward(auto&, const auto&) {}
   };
@@ -121,13 +121,13 @@ struct AttendWithin final {
   struct Bound : Attend::template Bound<X, Roles> {
     using Base = typename Attend::template Bound<X, Roles>;
     using Lengths = Name;
-    static constexpr void forward(auto& engine, const auto& call) {
-      WalkWithinLengths walk(engine, call.lengths);
-      Base::forward(walk, call);
+    static constexpr void forward(auto& walk, const auto& call) {
+      WalkWithinLengths within(walk, call.lengths);
+      Base::forward(within, call);
     }
-    static constexpr void backward(auto& engine, const auto& call) {
-      WalkWithinLengths walk(engine, call.lengths);
-      Base::backward(walk, call);
+    static constexpr void backward(auto& walk, const auto& call) {
+      WalkWithinLengths within(walk, call.lengths);
+      Base::backward(within, call);
     }
   };
 };
@@ -145,13 +145,13 @@ struct AttendWithinOn final {
     using Base = typename Attend::template Bound<X, Roles>;
     using Lengths = Name;
     using Cache = boost::mp11::mp_push_back<typename Base::Cache, FixedTensor<std::int32_t, 1>>;
-    static constexpr void forward(auto& engine, const auto& call) {
+    static constexpr void forward(auto& walk, const auto& call) {
       const std::size_t kept = call.cache[Cache::count - 1];
-      if (engine.position == 0)
-        engine.run(op::CopyColumns<std::int32_t>{
+      if (walk.position == 0)
+        walk.run(op::CopyColumns<std::int32_t>{
             .x = {call.lengths}, .y = {kept}, .rows = 1, .columns = 1, .from_row = 1, .to_row = 1});
-      WalkWithinLengths walk(engine, kept);
-      Base::forward(walk, call);
+      WalkWithinLengths within(walk, kept);
+      Base::forward(within, call);
     }
   };
 };

@@ -27,8 +27,8 @@ struct Part final {
   template <class X, class Roles>
   struct Bound : LayerDefaults {
     using Output = typename detail::bundled_value<I, typename X::Element>::type;
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(detail::copy_of_value<I, typename X::Element>(engine.batch, call.x, call.y));
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(detail::copy_of_value<I, typename X::Element>(walk.batch, call.x, call.y));
     }
     static constexpr void backward(auto&, const auto&) {}
   };

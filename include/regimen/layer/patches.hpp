@@ -29,30 +29,30 @@ struct Patches final {
                                  line = Size * X::columns;  // elements of a row of a patch
     using Output = Value<T, Shape<high * wide, Size * line>>;
 
-    static constexpr void forward(auto& engine, const auto& call) {
+    static constexpr void forward(auto& walk, const auto& call) {
       for (std::size_t row = 0; row < Size; ++row)
-        engine.run(op::CopyColumns<T>{.x = {call.x + row * wide * line * sizeof(T)},
-                                      .y = {call.y + row * line * sizeof(T)},
-                                      .rows = engine.batch * high * wide,
-                                      .columns = line,
-                                      .from_row = line,
-                                      .to_row = Size * line,
-                                      .group = wide,
-                                      .from_group = Size * wide * line,
-                                      .to_group = Size * wide * line});
+        walk.run(op::CopyColumns<T>{.x = {call.x + row * wide * line * sizeof(T)},
+                                    .y = {call.y + row * line * sizeof(T)},
+                                    .rows = walk.batch * high * wide,
+                                    .columns = line,
+                                    .from_row = line,
+                                    .to_row = Size * line,
+                                    .group = wide,
+                                    .from_group = Size * wide * line,
+                                    .to_group = Size * wide * line});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       if (!call.wants_d_x()) return;
       for (std::size_t row = 0; row < Size; ++row)
-        engine.run(op::CopyColumns<T>{.x = {call.d_y + row * line * sizeof(T)},
-                                      .y = {call.d_x + row * wide * line * sizeof(T)},
-                                      .rows = engine.batch * high * wide,
-                                      .columns = line,
-                                      .from_row = Size * line,
-                                      .to_row = line,
-                                      .group = wide,
-                                      .from_group = Size * wide * line,
-                                      .to_group = Size * wide * line});
+        walk.run(op::CopyColumns<T>{.x = {call.d_y + row * line * sizeof(T)},
+                                    .y = {call.d_x + row * wide * line * sizeof(T)},
+                                    .rows = walk.batch * high * wide,
+                                    .columns = line,
+                                    .from_row = Size * line,
+                                    .to_row = line,
+                                    .group = wide,
+                                    .from_group = Size * wide * line,
+                                    .to_group = Size * wide * line});
     }
   };
 };
@@ -78,36 +78,32 @@ struct ClassToken final {
         Parameter{"token", ParameterRole::table, 1, {columns, 1, 1, 1}, {InitialValue::Kind::normal, 0.02}}};
     static constexpr bool backward_reads_parameters(bool) { return false; }
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::CopyColumns<T>{.x = {call.parameters},
-                                    .y = {call.y},
-                                    .rows = engine.batch,
-                                    .columns = columns,
-                                    .from_row = 0,
-                                    .to_row = row});
-      engine.run(op::CopyColumns<T>{.x = {call.x},
-                                    .y = {call.y + columns * sizeof(T)},
-                                    .rows = engine.batch,
-                                    .columns = X::size,
-                                    .from_row = X::size,
-                                    .to_row = row});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(op::CopyColumns<T>{
+          .x = {call.parameters}, .y = {call.y}, .rows = walk.batch, .columns = columns, .from_row = 0, .to_row = row});
+      walk.run(op::CopyColumns<T>{.x = {call.x},
+                                  .y = {call.y + columns * sizeof(T)},
+                                  .rows = walk.batch,
+                                  .columns = X::size,
+                                  .from_row = X::size,
+                                  .to_row = row});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       if (call.trains())
-        engine.run(op::BiasBackward<activation::Identity, T, G>{.d_y = {call.d_y},
-                                                                .d_x = {call.d_y},
-                                                                .d_bias = {call.gradients},
-                                                                .rows = engine.batch,
-                                                                .columns = columns,
-                                                                .add = call.add,
-                                                                .leading = row});
+        walk.run(op::BiasBackward<activation::Identity, T, G>{.d_y = {call.d_y},
+                                                              .d_x = {call.d_y},
+                                                              .d_bias = {call.gradients},
+                                                              .rows = walk.batch,
+                                                              .columns = columns,
+                                                              .add = call.add,
+                                                              .leading = row});
       if (call.wants_d_x())
-        engine.run(op::CopyColumns<T>{.x = {call.d_y + columns * sizeof(T)},
-                                      .y = {call.d_x},
-                                      .rows = engine.batch,
-                                      .columns = X::size,
-                                      .from_row = row,
-                                      .to_row = X::size});
+        walk.run(op::CopyColumns<T>{.x = {call.d_y + columns * sizeof(T)},
+                                    .y = {call.d_x},
+                                    .rows = walk.batch,
+                                    .columns = X::size,
+                                    .from_row = row,
+                                    .to_row = X::size});
     }
   };
 };
@@ -122,23 +118,23 @@ struct TakeFirst final {
     using T = typename X::Element;
     using Output = Value<T, Shape<X::columns>>;
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::CopyColumns<T>{.x = {call.x},
-                                    .y = {call.y},
-                                    .rows = engine.batch,
-                                    .columns = X::columns,
-                                    .from_row = X::size,
-                                    .to_row = X::columns});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(op::CopyColumns<T>{.x = {call.x},
+                                  .y = {call.y},
+                                  .rows = walk.batch,
+                                  .columns = X::columns,
+                                  .from_row = X::size,
+                                  .to_row = X::columns});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       if (!call.wants_d_x()) return;
-      engine.run(op::Zero<T>{.y = {call.d_x}, .count = engine.batch * X::size});
-      engine.run(op::CopyColumns<T>{.x = {call.d_y},
-                                    .y = {call.d_x},
-                                    .rows = engine.batch,
-                                    .columns = X::columns,
-                                    .from_row = X::columns,
-                                    .to_row = X::size});
+      walk.run(op::Zero<T>{.y = {call.d_x}, .count = walk.batch * X::size});
+      walk.run(op::CopyColumns<T>{.x = {call.d_y},
+                                  .y = {call.d_x},
+                                  .rows = walk.batch,
+                                  .columns = X::columns,
+                                  .from_row = X::columns,
+                                  .to_row = X::size});
     }
   };
 };
@@ -156,14 +152,14 @@ struct MeanPool final {
     using T = typename X::Element;
     using Output = Value<T, Shape<X::columns>>;
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::MeanRows<T>{
-          .x = {call.x}, .y = {call.y}, .samples = engine.batch, .rows = X::rows, .columns = X::columns});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(
+          op::MeanRows<T>{.x = {call.x}, .y = {call.y}, .samples = walk.batch, .rows = X::rows, .columns = X::columns});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       if (call.wants_d_x())
-        engine.run(op::MeanRowsBackward<T>{
-            .d_y = {call.d_y}, .d_x = {call.d_x}, .samples = engine.batch, .rows = X::rows, .columns = X::columns});
+        walk.run(op::MeanRowsBackward<T>{
+            .d_y = {call.d_y}, .d_x = {call.d_x}, .samples = walk.batch, .rows = X::rows, .columns = X::columns});
     }
   };
 };

@@ -23,8 +23,8 @@ struct Pooled {
   using MaxBackward = op::MaxSquaresBackward<T>;
   static constexpr std::size_t height = X::Shape::extent(0) / Size, width = X::Shape::extent(1) / Size;
   using Output = Value<T, Shape<height, width, X::columns>>;
-  static constexpr op::Squares squares(const auto& engine) {
-    return {.samples = engine.batch, .height = height, .width = width, .columns = X::columns, .size = Size};
+  static constexpr op::Squares squares(const auto& walk) {
+    return {.samples = walk.batch, .height = height, .width = width, .columns = X::columns, .size = Size};
   }
 };
 
@@ -80,9 +80,9 @@ struct PooledWindows {
                                       .stride = options.stride,
                                       .padding = options.padding};
   using Output = Value<T, Shape<of_one.windows_high(), of_one.windows_wide(), X::columns>>;
-  static constexpr op::Windows squares(const auto& engine) {
+  static constexpr op::Windows squares(const auto& walk) {
     op::Windows all = of_one;
-    all.samples = engine.batch;
+    all.samples = walk.batch;
     return all;
   }
 };
@@ -104,12 +104,12 @@ struct MaxPool final {
     using Output = typename Pooled::Output;
     static constexpr Reads backward_reads(bool) { return Reads::input; }
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(typename Pooled::Max{{call.x}, {call.y}, Pooled::squares(engine)});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(typename Pooled::Max{{call.x}, {call.y}, Pooled::squares(walk)});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       if (call.wants_d_x())
-        engine.run(typename Pooled::MaxBackward{{call.x}, {call.d_y}, {call.d_x}, Pooled::squares(engine)});
+        walk.run(typename Pooled::MaxBackward{{call.x}, {call.d_y}, {call.d_x}, Pooled::squares(walk)});
     }
   };
 };
@@ -142,18 +142,18 @@ struct GlobalMaxPool final {
     using Output = Value<T, Shape<X::columns>>;
     static constexpr Reads backward_reads(bool) { return Reads::input; }
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::MaxRows<T>{
-          .x = {call.x}, .y = {call.y}, .samples = engine.batch, .rows = X::rows, .columns = X::columns});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(
+          op::MaxRows<T>{.x = {call.x}, .y = {call.y}, .samples = walk.batch, .rows = X::rows, .columns = X::columns});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       if (call.wants_d_x())
-        engine.run(op::MaxRowsBackward<T>{.x = {call.x},
-                                          .d_y = {call.d_y},
-                                          .d_x = {call.d_x},
-                                          .samples = engine.batch,
-                                          .rows = X::rows,
-                                          .columns = X::columns});
+        walk.run(op::MaxRowsBackward<T>{.x = {call.x},
+                                        .d_y = {call.d_y},
+                                        .d_x = {call.d_x},
+                                        .samples = walk.batch,
+                                        .rows = X::rows,
+                                        .columns = X::columns});
     }
   };
 };
@@ -171,11 +171,11 @@ struct AveragePool final {
     using Output = typename Pooled::Output;
     static constexpr double scale = 1 / double(Size * Size);
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(typename Pooled::Sum{{call.x}, {call.y}, Pooled::squares(engine), scale});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(typename Pooled::Sum{{call.x}, {call.y}, Pooled::squares(walk), scale});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
-      if (call.wants_d_x()) engine.run(typename Pooled::Spread{{call.d_y}, {call.d_x}, Pooled::squares(engine), scale});
+    static constexpr void backward(auto& walk, const auto& call) {
+      if (call.wants_d_x()) walk.run(typename Pooled::Spread{{call.d_y}, {call.d_x}, Pooled::squares(walk), scale});
     }
   };
 };
@@ -213,18 +213,17 @@ struct Upsample final {
   struct Bound : LayerDefaults {
     using T = typename X::Element;
     using Output = Value<T, Shape<X::Shape::extent(0) * Size, X::Shape::extent(1) * Size, X::columns>>;
-    static constexpr auto squares(const auto& engine) { return detail::Pooled<Size, Output>::squares(engine); }
+    static constexpr auto squares(const auto& walk) { return detail::Pooled<Size, Output>::squares(walk); }
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      if constexpr (is_bilinear)
-        engine.run(op::Interpolate<T>{.x = {call.x}, .y = {call.y}, .squares = squares(engine)});
-      else engine.run(op::SpreadSquares<T>{.x = {call.x}, .y = {call.y}, .squares = squares(engine)});
+    static constexpr void forward(auto& walk, const auto& call) {
+      if constexpr (is_bilinear) walk.run(op::Interpolate<T>{.x = {call.x}, .y = {call.y}, .squares = squares(walk)});
+      else walk.run(op::SpreadSquares<T>{.x = {call.x}, .y = {call.y}, .squares = squares(walk)});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       if (!call.wants_d_x()) return;
       if constexpr (is_bilinear)
-        engine.run(op::InterpolateBackward<T>{.d_y = {call.d_y}, .d_x = {call.d_x}, .squares = squares(engine)});
-      else engine.run(op::SumSquares<T>{.x = {call.d_y}, .y = {call.d_x}, .squares = squares(engine)});
+        walk.run(op::InterpolateBackward<T>{.d_y = {call.d_y}, .d_x = {call.d_x}, .squares = squares(walk)});
+      else walk.run(op::SumSquares<T>{.x = {call.d_y}, .y = {call.d_x}, .squares = squares(walk)});
     }
   };
 };
@@ -250,8 +249,8 @@ struct Downsample final {
     using Output = typename detail::Pooled<Size, X>::Output;
     static constexpr std::size_t read = is_bilinear && Size % 2 == 0 ? 2 : 1;  // lines and columns, of Size
     static constexpr double scale = 1 / double(read * read);
-    static constexpr op::Windows windows(const auto& engine) {
-      return {.samples = engine.batch,
+    static constexpr op::Windows windows(const auto& walk) {
+      return {.samples = walk.batch,
               .height = X::Shape::extent(0),
               .width = X::Shape::extent(1),
               .columns = X::columns,
@@ -260,12 +259,12 @@ struct Downsample final {
               .skip = is_bilinear ? (Size - read) / 2 : 0};
     }
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::SumWindows<T>{.x = {call.x}, .y = {call.y}, .windows = windows(engine), .scale = scale});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(op::SumWindows<T>{.x = {call.x}, .y = {call.y}, .windows = windows(walk), .scale = scale});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       if (call.wants_d_x())
-        engine.run(op::SpreadWindows<T>{.x = {call.d_y}, .y = {call.d_x}, .windows = windows(engine), .scale = scale});
+        walk.run(op::SpreadWindows<T>{.x = {call.d_y}, .y = {call.d_x}, .windows = windows(walk), .scale = scale});
     }
   };
 };

@@ -41,79 +41,79 @@ struct RecurrentBound : LayerDefaults {
     else return {};
   }
   /// gates = x · W_ihᵀ, for all positions.
-  static constexpr void run_input(auto& engine, const auto& call, View<T> gates) {
-    engine.run(op::Product<F, F, T>{.a = {call.x},
-                                    .b = {call.parameters[0]},
-                                    .c = {gates.offset},
-                                    .m = engine.batch * length,
-                                    .n = wide,
-                                    .k = in,
-                                    .transpose_b = true});
+  static constexpr void run_input(auto& walk, const auto& call, View<T> gates) {
+    walk.run(op::Product<F, F, T>{.a = {call.x},
+                                  .b = {call.parameters[0]},
+                                  .c = {gates.offset},
+                                  .m = walk.batch * length,
+                                  .n = wide,
+                                  .k = in,
+                                  .transpose_b = true});
   }
   /// hidden = h · W_hhᵀ, for one position.
-  static constexpr void run_hidden(auto& engine, const auto& call, View<T> h, View<S> hidden) {
-    engine.run(op::Product<F, F, S>{.a = {h.offset},
-                                    .b = {call.parameters[1]},
-                                    .c = hidden,
-                                    .m = engine.batch,
-                                    .n = wide,
-                                    .k = Width,
-                                    .transpose_b = true,
-                                    .in_series = true});
+  static constexpr void run_hidden(auto& walk, const auto& call, View<T> h, View<S> hidden) {
+    walk.run(op::Product<F, F, S>{.a = {h.offset},
+                                  .b = {call.parameters[1]},
+                                  .c = hidden,
+                                  .m = walk.batch,
+                                  .n = wide,
+                                  .k = Width,
+                                  .transpose_b = true,
+                                  .in_series = true});
   }
   /// d_h = d_gates · W_hh, or d_h += if `add`, for one position.
-  static constexpr void run_hidden_backward(auto& engine, const auto& call, View<T> d_gates, View<S> d_h, bool add) {
-    engine.run(op::Product<F, F, S>{.a = {d_gates.offset},
-                                    .b = {call.parameters[1]},
-                                    .c = d_h,
-                                    .m = engine.batch,
-                                    .n = Width,
-                                    .k = wide,
-                                    .add = add,
-                                    .in_series = true});
+  static constexpr void run_hidden_backward(auto& walk, const auto& call, View<T> d_gates, View<S> d_h, bool add) {
+    walk.run(op::Product<F, F, S>{.a = {d_gates.offset},
+                                  .b = {call.parameters[1]},
+                                  .c = d_h,
+                                  .m = walk.batch,
+                                  .n = Width,
+                                  .k = wide,
+                                  .add = add,
+                                  .in_series = true});
   }
   /// d_x = d_gates · W_ih, and the gradient of W_ih, of all positions.
-  static constexpr void run_input_backward(auto& engine, const auto& call, View<T> d_gates) {
-    const std::size_t rows = engine.batch * length;
+  static constexpr void run_input_backward(auto& walk, const auto& call, View<T> d_gates) {
+    const std::size_t rows = walk.batch * length;
     if (call.wants_d_x())
-      engine.run(op::Product<F, F, T>{
+      walk.run(op::Product<F, F, T>{
           .a = {d_gates.offset}, .b = {call.parameters[0]}, .c = {call.d_x}, .m = rows, .n = in, .k = wide});
     if (call.trains())
-      engine.run(op::Product<F, F, G>{.a = {d_gates.offset},
-                                      .b = {call.x},
-                                      .c = {call.gradients[0]},
-                                      .m = wide,
-                                      .n = in,
-                                      .k = rows,
-                                      .transpose_a = true,
-                                      .add = call.add});
+      walk.run(op::Product<F, F, G>{.a = {d_gates.offset},
+                                    .b = {call.x},
+                                    .c = {call.gradients[0]},
+                                    .m = wide,
+                                    .n = in,
+                                    .k = rows,
+                                    .transpose_a = true,
+                                    .add = call.add});
   }
   template <std::size_t which>
-  static constexpr void run_bias_backward(auto& engine, const auto& call, View<T> d_gates) {
+  static constexpr void run_bias_backward(auto& walk, const auto& call, View<T> d_gates) {
     if constexpr (has_bias)
-      engine.run(op::BiasBackward<activation::Identity, T, G>{.d_y = d_gates,
-                                                              .d_x = d_gates,
-                                                              .d_bias = {call.gradients[2 + which]},
-                                                              .rows = engine.batch * length,
-                                                              .columns = wide,
-                                                              .add = call.add});
+      walk.run(op::BiasBackward<activation::Identity, T, G>{.d_y = d_gates,
+                                                            .d_x = d_gates,
+                                                            .d_bias = {call.gradients[2 + which]},
+                                                            .rows = walk.batch * length,
+                                                            .columns = wide,
+                                                            .add = call.add});
   }
   /// The gradient of W_hh: d_gates of every position but a sample's first, times y of the one before it. As rows of one
   /// product these are all rows but the last, and a first position, behind which lies the last of another sample, gets 0.
   ///   zeros   (rows,wide), overwritten
-  static constexpr void run_weight_hh_backward(auto& engine, const auto& call, View<T> d_gates, View<T> zeros) {
-    const std::size_t rows = engine.batch * length;
-    engine.run(op::Zero<T>{.y = zeros, .count = wide});
-    engine.run(op::CopyColumns<T>{
-        .x = zeros, .y = d_gates, .rows = engine.batch, .columns = wide, .from_row = 0, .to_row = length * wide});
-    engine.run(op::Product<F, F, G>{.a = {(d_gates + wide).offset},
-                                    .b = {call.y},
-                                    .c = {call.gradients[1]},
-                                    .m = wide,
-                                    .n = Width,
-                                    .k = rows > 0 ? rows - 1 : 0,
-                                    .transpose_a = true,
-                                    .add = call.add});
+  static constexpr void run_weight_hh_backward(auto& walk, const auto& call, View<T> d_gates, View<T> zeros) {
+    const std::size_t rows = walk.batch * length;
+    walk.run(op::Zero<T>{.y = zeros, .count = wide});
+    walk.run(op::CopyColumns<T>{
+        .x = zeros, .y = d_gates, .rows = walk.batch, .columns = wide, .from_row = 0, .to_row = length * wide});
+    walk.run(op::Product<F, F, G>{.a = {(d_gates + wide).offset},
+                                  .b = {call.y},
+                                  .c = {call.gradients[1]},
+                                  .m = wide,
+                                  .n = Width,
+                                  .k = rows > 0 ? rows - 1 : 0,
+                                  .transpose_a = true,
+                                  .add = call.add});
   }
 };
 
@@ -129,59 +129,59 @@ struct LstmBound : RecurrentBound<Width, 4, has_bias, X, Roles> {
   using BackwardScratch = Tensors<PerSample<T, wide>, PerSample<S, Width>, PerSample<S, Width>>;  // of gates, h, c
   static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input_and_output : Reads::nothing; }
 
-  static constexpr void forward(auto& engine, const auto& call) {
+  static constexpr void forward(auto& walk, const auto& call) {
     const View<T> gates{call.saved[0]}, h{call.scratch[1]};
     const View<S> c{call.saved[1]}, hidden{call.scratch[0]};
-    Base::run_input(engine, call, gates);
+    Base::run_input(walk, call, gates);
     const auto cell = [&](std::size_t t, bool first) {
-      engine.run(op::LstmCell<T>{.gates = gates + t * wide,
-                                 .hidden = first ? View<S>{} : hidden,
-                                 .bias_ih = Base::template bias<0>(call),
-                                 .bias_hh = Base::template bias<1>(call),
-                                 .c_before = first ? View<S>{} : c + (t - 1) * Width,
-                                 .c = c + t * Width,
-                                 .y = View<T>{call.y} + t * Width,
-                                 .h = h,
-                                 .rows = engine.batch,
-                                 .columns = Width,
-                                 .length = length});
+      walk.run(op::LstmCell<T>{.gates = gates + t * wide,
+                               .hidden = first ? View<S>{} : hidden,
+                               .bias_ih = Base::template bias<0>(call),
+                               .bias_hh = Base::template bias<1>(call),
+                               .c_before = first ? View<S>{} : c + (t - 1) * Width,
+                               .c = c + t * Width,
+                               .y = View<T>{call.y} + t * Width,
+                               .h = h,
+                               .rows = walk.batch,
+                               .columns = Width,
+                               .length = length});
     };
     cell(0, true);
-    engine.repeat(length - 1, [&](std::size_t i) {
-      Base::run_hidden(engine, call, h, hidden);
+    walk.repeat(length - 1, [&](std::size_t i) {
+      Base::run_hidden(walk, call, h, hidden);
       cell(i + 1, false);
     });
   }
-  static constexpr void backward(auto& engine, const auto& call) {
+  static constexpr void backward(auto& walk, const auto& call) {
     const View<T> gates{call.saved[0]}, d_gates{call.scratch[0]};
     const View<S> c{call.saved[1]}, d_hidden{call.scratch[1]}, d_c{call.scratch[2]};
     const auto cell = [&](std::size_t t, bool last) {
-      engine.run(op::LstmCellBackward<T>{.gates = gates + t * wide,
-                                         .c = c + t * Width,
-                                         .c_before = t == 0 ? View<S>{} : c + (t - 1) * Width,
-                                         .d_y = View<T>{call.d_y} + t * Width,
-                                         .d_hidden = last ? View<S>{} : d_hidden,
-                                         .d_c = d_c,
-                                         .d_gates = d_gates,
-                                         .rows = engine.batch,
-                                         .columns = Width,
-                                         .length = length});
+      walk.run(op::LstmCellBackward<T>{.gates = gates + t * wide,
+                                       .c = c + t * Width,
+                                       .c_before = t == 0 ? View<S>{} : c + (t - 1) * Width,
+                                       .d_y = View<T>{call.d_y} + t * Width,
+                                       .d_hidden = last ? View<S>{} : d_hidden,
+                                       .d_c = d_c,
+                                       .d_gates = d_gates,
+                                       .rows = walk.batch,
+                                       .columns = Width,
+                                       .length = length});
     };
     const auto step = [&](std::size_t t) {
-      Base::run_hidden_backward(engine, call, d_gates, d_hidden, false);
+      Base::run_hidden_backward(walk, call, d_gates, d_hidden, false);
       cell(t, false);
     };
     cell(length - 1, true);
     if constexpr (length > 1) {
-      engine.repeat(length - 2, [&](std::size_t i) { step(length - 2 - i); });
+      walk.repeat(length - 2, [&](std::size_t i) { step(length - 2 - i); });
       step(0);  // apart, as it has no position before
     }
-    Base::run_input_backward(engine, call, gates);
+    Base::run_input_backward(walk, call, gates);
     if (!call.trains()) return;
-    Base::template run_bias_backward<0>(engine, call, gates);
+    Base::template run_bias_backward<0>(walk, call, gates);
     if constexpr (has_bias)  // both biases have the same gradient
-      engine.run(op::Cast<G, G>{.x = {call.gradients[2]}, .y = {call.gradients[3]}, .count = wide});
-    Base::run_weight_hh_backward(engine, call, gates, d_gates);
+      walk.run(op::Cast<G, G>{.x = {call.gradients[2]}, .y = {call.gradients[3]}, .count = wide});
+    Base::run_weight_hh_backward(walk, call, gates, d_gates);
   }
 };
 
@@ -197,66 +197,66 @@ struct GruBound : RecurrentBound<Width, 3, has_bias, X, Roles> {
   using BackwardScratch = Tensors<PerSample<T, wide>, PerSample<S, Width>>;   // of gates, the state
   static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input_and_output : Reads::output; }
 
-  static constexpr void forward(auto& engine, const auto& call) {
+  static constexpr void forward(auto& walk, const auto& call) {
     const View<T> gates{call.saved[0]}, inner{call.saved[1]}, h{call.scratch[1]};
     const View<S> hidden{call.scratch[0]}, state{call.scratch[2]};
-    Base::run_input(engine, call, gates);
+    Base::run_input(walk, call, gates);
     const auto cell = [&](std::size_t t, bool first) {
-      engine.run(op::GruCell<T>{.gates = gates + t * wide,
-                                .hidden = first ? View<S>{} : hidden,
-                                .bias_ih = Base::template bias<0>(call),
-                                .bias_hh = Base::template bias<1>(call),
-                                .inner = inner + t * Width,
-                                .state_before = first ? View<S>{} : state,
-                                .state = state,
-                                .y = View<T>{call.y} + t * Width,
-                                .h = h,
-                                .rows = engine.batch,
-                                .columns = Width,
-                                .length = length});
+      walk.run(op::GruCell<T>{.gates = gates + t * wide,
+                              .hidden = first ? View<S>{} : hidden,
+                              .bias_ih = Base::template bias<0>(call),
+                              .bias_hh = Base::template bias<1>(call),
+                              .inner = inner + t * Width,
+                              .state_before = first ? View<S>{} : state,
+                              .state = state,
+                              .y = View<T>{call.y} + t * Width,
+                              .h = h,
+                              .rows = walk.batch,
+                              .columns = Width,
+                              .length = length});
     };
     cell(0, true);
-    engine.repeat(length - 1, [&](std::size_t i) {
-      Base::run_hidden(engine, call, h, hidden);
+    walk.repeat(length - 1, [&](std::size_t i) {
+      Base::run_hidden(walk, call, h, hidden);
       cell(i + 1, false);
     });
   }
-  static constexpr void backward(auto& engine, const auto& call) {
+  static constexpr void backward(auto& walk, const auto& call) {
     const View<T> gates{call.saved[0]}, inner{call.saved[1]}, d_gates{call.scratch[0]};
     const View<S> d_state{call.scratch[1]};
     const auto cell = [&](std::size_t t, bool last) {
-      engine.run(op::GruCellBackward<T>{.gates = gates + t * wide,
-                                        .inner = inner + t * Width,
-                                        .y_before = t == 0 ? View<T>{} : View<T>{call.y} + (t - 1) * Width,
-                                        .d_y = View<T>{call.d_y} + t * Width,
-                                        .d_state = d_state,
-                                        .d_gates = d_gates,
-                                        .rows = engine.batch,
-                                        .columns = Width,
-                                        .length = length,
-                                        .is_last = last});
+      walk.run(op::GruCellBackward<T>{.gates = gates + t * wide,
+                                      .inner = inner + t * Width,
+                                      .y_before = t == 0 ? View<T>{} : View<T>{call.y} + (t - 1) * Width,
+                                      .d_y = View<T>{call.d_y} + t * Width,
+                                      .d_state = d_state,
+                                      .d_gates = d_gates,
+                                      .rows = walk.batch,
+                                      .columns = Width,
+                                      .length = length,
+                                      .is_last = last});
     };
     const auto step = [&](std::size_t t) {
-      Base::run_hidden_backward(engine, call, d_gates, d_state, true);
+      Base::run_hidden_backward(walk, call, d_gates, d_state, true);
       cell(t, false);
     };
     cell(length - 1, true);
     if constexpr (length > 1) {
-      engine.repeat(length - 2, [&](std::size_t i) { step(length - 2 - i); });
+      walk.repeat(length - 2, [&](std::size_t i) { step(length - 2 - i); });
       step(0);  // apart, as it has no position before
     }
-    Base::run_input_backward(engine, call, gates);
+    Base::run_input_backward(walk, call, gates);
     if (!call.trains()) return;
-    Base::template run_bias_backward<0>(engine, call, gates);
+    Base::template run_bias_backward<0>(walk, call, gates);
     // What the state's product gets differs in the last part alone.
-    engine.run(op::CopyColumns<T>{.x = inner,
-                                  .y = gates + 2 * Width,
-                                  .rows = engine.batch * length,
-                                  .columns = Width,
-                                  .from_row = Width,
-                                  .to_row = wide});
-    Base::template run_bias_backward<1>(engine, call, gates);
-    Base::run_weight_hh_backward(engine, call, gates, d_gates);
+    walk.run(op::CopyColumns<T>{.x = inner,
+                                .y = gates + 2 * Width,
+                                .rows = walk.batch * length,
+                                .columns = Width,
+                                .from_row = Width,
+                                .to_row = wide});
+    Base::template run_bias_backward<1>(walk, call, gates);
+    Base::run_weight_hh_backward(walk, call, gates, d_gates);
   }
 };
 

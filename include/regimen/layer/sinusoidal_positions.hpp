@@ -22,16 +22,16 @@ struct Sinusoids final {
     using Output = X;
     static constexpr bool in_place = true;
 
-    static constexpr void forward(auto& engine, const auto& call) {
+    static constexpr void forward(auto& walk, const auto& call) {
       op::AddSinusoids<T> o{
-          .x = {call.x}, .y = {call.y}, .samples = engine.batch, .length = X::rows, .columns = X::columns};
+          .x = {call.x}, .y = {call.y}, .samples = walk.batch, .length = X::rows, .columns = X::columns};
       o.sines_first = sines_first;
-      if constexpr (walks_on) o.first = engine.position;
-      engine.run(o);
+      if constexpr (walks_on) o.first = walk.position;
+      walk.run(o);
     }
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       if (call.wants_d_x() && call.d_x != call.d_y)
-        engine.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, engine.batch * X::size});
+        walk.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };

@@ -34,23 +34,23 @@ struct SliceBound : LayerDefaults {
   static constexpr std::size_t row = X::Shape::size_from(axis), width = Output::Shape::size_from(axis),
                                first = row / X::Shape::extent(axis) * Begin * sizeof(T);
 
-  static constexpr void forward(auto& engine, const auto& call) { copy(engine, call.x + first, row, call.y, width); }
-  static constexpr void backward(auto& engine, const auto& call) {
+  static constexpr void forward(auto& walk, const auto& call) { copy(walk, call.x + first, row, call.y, width); }
+  static constexpr void backward(auto& walk, const auto& call) {
     if constexpr (Number<T>) {
       if (!call.wants_d_x()) return;
-      engine.run(op::Zero<T>{{call.d_x}, engine.batch * X::size});
-      copy(engine, call.d_y, width, call.d_x + first, row);
+      walk.run(op::Zero<T>{{call.d_x}, walk.batch * X::size});
+      copy(walk, call.d_y, width, call.d_x + first, row);
     }
   }
 
  private:
-  static constexpr void copy(auto& engine, std::size_t from, std::size_t from_row, std::size_t to, std::size_t to_row) {
-    engine.run(op::CopyColumns<T>{.x = {from},
-                                  .y = {to},
-                                  .rows = engine.batch * X::size / row,
-                                  .columns = width,
-                                  .from_row = from_row,
-                                  .to_row = to_row});
+  static constexpr void copy(auto& walk, std::size_t from, std::size_t from_row, std::size_t to, std::size_t to_row) {
+    walk.run(op::CopyColumns<T>{.x = {from},
+                                .y = {to},
+                                .rows = walk.batch * X::size / row,
+                                .columns = width,
+                                .from_row = from_row,
+                                .to_row = to_row});
   }
 };
 

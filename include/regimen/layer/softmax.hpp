@@ -24,16 +24,13 @@ struct Softmax final {
     static constexpr Reads backward_reads(bool) { return Reads::output; }
     static constexpr bool in_place = true;
 
-    static constexpr void forward(auto& engine, const auto& call) {
-      engine.run(op::Softmax<T>{.x = {call.x}, .y = {call.y}, .rows = engine.batch * X::rows, .columns = X::columns});
+    static constexpr void forward(auto& walk, const auto& call) {
+      walk.run(op::Softmax<T>{.x = {call.x}, .y = {call.y}, .rows = walk.batch * X::rows, .columns = X::columns});
     }
-    static constexpr void backward(auto& engine, const auto& call) {
+    static constexpr void backward(auto& walk, const auto& call) {
       if (call.wants_d_x())
-        engine.run(op::SoftmaxBackward<T>{.y = {call.y},
-                                          .d_y = {call.d_y},
-                                          .d_x = {call.d_x},
-                                          .rows = engine.batch * X::rows,
-                                          .columns = X::columns});
+        walk.run(op::SoftmaxBackward<T>{
+            .y = {call.y}, .d_y = {call.d_y}, .d_x = {call.d_x}, .rows = walk.batch * X::rows, .columns = X::columns});
     }
   };
 };

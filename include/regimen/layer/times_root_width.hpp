@@ -17,13 +17,13 @@ struct TimesRootWidthBound : LayerDefaults {
   using Output = X;
   static constexpr bool in_place = true, always_writes_d_x = true;
 
-  static constexpr void forward(auto& engine, const auto& call) { times(engine, call.x, call.y); }
-  static constexpr void backward(auto& engine, const auto& call) { times(engine, call.d_y, call.d_x); }
+  static constexpr void forward(auto& walk, const auto& call) { times(walk, call.x, call.y); }
+  static constexpr void backward(auto& walk, const auto& call) { times(walk, call.d_y, call.d_x); }
 
  private:
   static constexpr double factor = (divides ? 1 : double(X::columns)) * inverse_square_root(double(X::columns));
-  static constexpr void times(auto& engine, std::size_t from, std::size_t to) {
-    engine.run(op::ScaledSum<T, T>{.x = {from}, .y = {to}, .count = engine.batch * X::size, .a = {factor}});
+  static constexpr void times(auto& walk, std::size_t from, std::size_t to) {
+    walk.run(op::ScaledSum<T, T>{.x = {from}, .y = {to}, .count = walk.batch * X::size, .a = {factor}});
   }
 };
 

@@ -38,14 +38,14 @@ struct SmoothedCrossEntropy {
 
   /// Adds to scalars.loss_sum and count; with `gradient` turns the output at `output` into its gradient.
   template <bool gradient, class Output>
-  static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale,
+  static constexpr void run(auto& walk, std::size_t output, std::size_t target, View<Scalars> scalars, double scale,
                             View<float> weight = {}) {
     using S = typename Output::Element;
-    engine.run(op::CrossEntropy<gradient, S, regimen::detail::left_by_loss<gradient, Output>>{
+    walk.run(op::CrossEntropy<gradient, S, regimen::detail::left_by_loss<gradient, Output>>{
         .logits = {output},
         .target = {target},
         .scalars = scalars,
-        .rows = engine.batch * Output::rows,
+        .rows = walk.batch * Output::rows,
         .columns = Output::columns,
         .scale = scale,
         .smoothing = Smoothing::value,
@@ -55,15 +55,15 @@ struct SmoothedCrossEntropy {
 
   /// Adds the rows whose largest logit is the target's to scalars.correct.
   template <class Output>
-  static constexpr void count_correct(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars,
+  static constexpr void count_correct(auto& walk, std::size_t output, std::size_t target, View<Scalars> scalars,
                                       View<float> weight = {}) {
-    engine.run(op::CountCorrect<typename Output::Element>{.logits = {output},
-                                                          .target = {target},
-                                                          .scalars = scalars,
-                                                          .rows = engine.batch * Output::rows,
-                                                          .columns = Output::columns,
-                                                          .leading = Output::leading,
-                                                          .weight = weight});
+    walk.run(op::CountCorrect<typename Output::Element>{.logits = {output},
+                                                        .target = {target},
+                                                        .scalars = scalars,
+                                                        .rows = walk.batch * Output::rows,
+                                                        .columns = Output::columns,
+                                                        .leading = Output::leading,
+                                                        .weight = weight});
   }
 };
 

@@ -45,29 +45,29 @@ struct NtXent final {
   static constexpr std::size_t rows = 2;  // embeddings of a sample; the loss is their mean
 
   template <bool gradient, class Output>
-  static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale) {
+  static constexpr void run(auto& walk, std::size_t output, std::size_t target, View<Scalars> scalars, double scale) {
     using S = typename Output::Element;
-    const std::size_t views = 2 * engine.capacity;
-    const Everywhere<S> z(engine, views * (Output::size / 2 + 1));
-    const Everywhere<op::SoftmaxRow<S>> softmax(engine, views);
+    const std::size_t views = 2 * walk.capacity;
+    const Everywhere<S> z(walk, views * (Output::size / 2 + 1));
+    const Everywhere<op::SoftmaxRow<S>> softmax(walk, views);
     const op::Embeddings<S> embeddings{{z.all},
-                                       engine.ranks,
-                                       engine.rank,
+                                       walk.ranks,
+                                       walk.rank,
                                        views,
                                        Output::size / 2,
                                        z.bytes / sizeof(S),
                                        softmax.bytes / sizeof(op::SoftmaxRow<S>)};
-    engine.path = path;
-    engine.run(op::NormalizeViews<S>{{output}, {target}, embeddings, engine.batch});
-    z.gather(engine);
-    engine.run(op::NtXent<S>{embeddings, {softmax.all}, scalars, Temperature::value});
+    walk.path = path;
+    walk.run(op::NormalizeViews<S>{{output}, {target}, embeddings, walk.batch});
+    z.gather(walk);
+    walk.run(op::NtXent<S>{embeddings, {softmax.all}, scalars, Temperature::value});
     if constexpr (gradient) {
-      softmax.gather(engine);
-      engine.run(
-          op::NtXentBackward<S>{embeddings, {softmax.all}, {output}, scalars, engine.batch, Temperature::value, scale});
+      softmax.gather(walk);
+      walk.run(
+          op::NtXentBackward<S>{embeddings, {softmax.all}, {output}, scalars, walk.batch, Temperature::value, scale});
     }
-    engine.arena.give(softmax.all);
-    engine.arena.give(z.all);
+    walk.arena.give(softmax.all);
+    walk.arena.give(z.all);
   }
 
  private:
@@ -77,13 +77,13 @@ struct NtXent final {
   template <class S>
   struct Everywhere {
     std::size_t bytes, all;
-    constexpr Everywhere(auto& engine, std::size_t elements)
+    constexpr Everywhere(auto& walk, std::size_t elements)
         : bytes(TensorArena::align(elements * sizeof(S))),
-          all(engine.arena.take(engine.ranks * bytes,
-                                engine.ranks > 1 ? MemoryKind::communication : MemoryKind::scratch, path)) {}
-    constexpr void gather(auto& engine) const {
-      if (engine.ranks > 1)
-        engine.await(engine.all_gather({.own = all + engine.rank * bytes, .all = all, .bytes = bytes, .path = path}));
+          all(walk.arena.take(walk.ranks * bytes, walk.ranks > 1 ? MemoryKind::communication : MemoryKind::scratch,
+                              path)) {}
+    constexpr void gather(auto& walk) const {
+      if (walk.ranks > 1)
+        walk.await(walk.all_gather({.own = all + walk.rank * bytes, .all = all, .bytes = bytes, .path = path}));
     }
   };
 };

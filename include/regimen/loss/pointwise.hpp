@@ -24,15 +24,15 @@ struct PointwiseLoss {
   static constexpr std::size_t rows = Output::size;
 
   template <bool gradient, class Output>
-  static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale,
+  static constexpr void run(auto& walk, std::size_t output, std::size_t target, View<Scalars> scalars, double scale,
                             View<float> weight = {}) {
     using S = typename Output::Element;
-    engine.run(op::PointwiseLoss<Function, gradient, S>{.output = {output},
-                                                        .target = {target},
-                                                        .scalars = scalars,
-                                                        .count = engine.batch * Output::size,
-                                                        .scale = scale,
-                                                        .weight = weight});
+    walk.run(op::PointwiseLoss<Function, gradient, S>{.output = {output},
+                                                      .target = {target},
+                                                      .scalars = scalars,
+                                                      .count = walk.batch * Output::size,
+                                                      .scale = scale,
+                                                      .weight = weight});
   }
 };
 

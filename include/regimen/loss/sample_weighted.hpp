@@ -69,30 +69,30 @@ struct SampleWeighted<Function> final {
   static constexpr std::size_t rows = Function::template rows<Output>;
 
   template <bool gradient, class Output>
-  static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale) {
-    apart<Output>(engine, target, [&](std::size_t labels, View<float> weights) {
-      Function::template run<gradient, Output>(engine, output, labels, scalars, scale, weights);
+  static constexpr void run(auto& walk, std::size_t output, std::size_t target, View<Scalars> scalars, double scale) {
+    apart<Output>(walk, target, [&](std::size_t labels, View<float> weights) {
+      Function::template run<gradient, Output>(walk, output, labels, scalars, scale, weights);
     });
   }
   template <class Output, class Engine>
-    requires requires(Engine& engine, std::size_t at, View<Scalars> scalars, View<float> weights) {
-      Function::template count_correct<Output>(engine, at, at, scalars, weights);
+    requires requires(Engine& walk, std::size_t at, View<Scalars> scalars, View<float> weights) {
+      Function::template count_correct<Output>(walk, at, at, scalars, weights);
     }
-  static constexpr void count_correct(Engine& engine, std::size_t output, std::size_t target, View<Scalars> scalars) {
-    apart<Output>(engine, target, [&](std::size_t labels, View<float> weights) {
-      Function::template count_correct<Output>(engine, output, labels, scalars, weights);
+  static constexpr void count_correct(Engine& walk, std::size_t output, std::size_t target, View<Scalars> scalars) {
+    apart<Output>(walk, target, [&](std::size_t labels, View<float> weights) {
+      Function::template count_correct<Output>(walk, output, labels, scalars, weights);
     });
   }
 
  private:
   /// body(targets, weights), each dense, as operations read them.
   template <class Output>
-  static constexpr void apart(auto& engine, std::size_t target, auto&& body) {
+  static constexpr void apart(auto& walk, std::size_t target, auto&& body) {
     using Bundle = typename Labels<Output>::Element;
     const auto copy = [&]<class Part, std::size_t i>(Part*, std::integral_constant<std::size_t, i>) {
       const std::size_t to =
-          engine.arena.take(TensorArena::align(engine.capacity * Part::bytes), MemoryKind::scratch, engine.path);
-      engine.run(detail::copy_of_value<i, Bundle>(engine.batch, target, to));
+          walk.arena.take(TensorArena::align(walk.capacity * Part::bytes), MemoryKind::scratch, walk.path);
+      walk.run(detail::copy_of_value<i, Bundle>(walk.batch, target, to));
       return to;
     };
     const std::size_t labels = copy(static_cast<typename Function::template Labels<Output>*>(nullptr),
@@ -100,8 +100,8 @@ struct SampleWeighted<Function> final {
                       weights = copy(static_cast<Value<fp32, Shape<rows<Output>>>*>(nullptr),
                                      std::integral_constant<std::size_t, 1>{});
     body(labels, View<float>{weights});
-    engine.arena.give(weights);
-    engine.arena.give(labels);
+    walk.arena.give(weights);
+    walk.arena.give(labels);
   }
 };
 

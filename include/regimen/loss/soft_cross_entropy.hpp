@@ -26,14 +26,14 @@ struct SoftCrossEntropyOf {
   static constexpr std::size_t rows = Output::rows;  // per sample; the loss is their mean
 
   template <bool gradient, class Output>
-  static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale,
+  static constexpr void run(auto& walk, std::size_t output, std::size_t target, View<Scalars> scalars, double scale,
                             View<float> weight = {}) {
     using S = typename Output::Element;
-    engine.run(op::SoftCrossEntropy<gradient, S, regimen::detail::left_by_loss<gradient, Output>>{
+    walk.run(op::SoftCrossEntropy<gradient, S, regimen::detail::left_by_loss<gradient, Output>>{
         .logits = {output},
         .target = {target},
         .scalars = scalars,
-        .rows = engine.batch * Output::rows,
+        .rows = walk.batch * Output::rows,
         .columns = Output::columns,
         .scale = scale,
         .leading = Output::leading,

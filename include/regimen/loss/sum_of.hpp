@@ -56,8 +56,8 @@ inline constexpr bool stays_exact_on_ranks = [] {
 }();
 
 template <class Function, class Output, class Engine>
-concept CountsCorrect = requires(Engine& engine, std::size_t at, View<Scalars> scalars) {
-  Function::template count_correct<Output>(engine, at, at, scalars);
+concept CountsCorrect = requires(Engine& walk, std::size_t at, View<Scalars> scalars) {
+  Function::template count_correct<Output>(walk, at, at, scalars);
 };
 
 }  // namespace detail
@@ -122,21 +122,21 @@ struct SumOf final {
   }
   /// Runs body(Place, where its output begins, its targets, its sums) for each loss; then adds up the sums.
   template <class Output>
-  static constexpr void each_by_itself(auto& engine, std::size_t output, std::size_t target, op::SumLosses sum,
+  static constexpr void each_by_itself(auto& walk, std::size_t output, std::size_t target, op::SumLosses sum,
                                        auto&& body) {
     sum.count = count;
-    sum.losses = {engine.arena.take(TensorArena::align(count * sizeof(Scalars)), MemoryKind::scratch, engine.path)};
-    engine.run(op::BeginLosses{sum.scalars, sum.losses, count});
+    sum.losses = {walk.arena.take(TensorArena::align(count * sizeof(Scalars)), MemoryKind::scratch, walk.path)};
+    walk.run(op::BeginLosses{sum.scalars, sum.losses, count});
     for_each<Output>([&]<class At>(At at) {
       const std::size_t labels =
-          engine.arena.take(TensorArena::align(engine.capacity * At::Labels::bytes), MemoryKind::scratch, engine.path);
-      engine.run(detail::copy_of_value<At::index, typename Labels<Output>::Element>(engine.batch, target, labels));
+          walk.arena.take(TensorArena::align(walk.capacity * At::Labels::bytes), MemoryKind::scratch, walk.path);
+      walk.run(detail::copy_of_value<At::index, typename Labels<Output>::Element>(walk.batch, target, labels));
       body(at, output, labels, sum.losses + At::index);
-      engine.arena.give(labels);
-      output += engine.batch * At::Output::size * sizeof(typename Output::Element);
+      walk.arena.give(labels);
+      output += walk.batch * At::Output::size * sizeof(typename Output::Element);
     });
-    engine.run(sum);
-    engine.arena.give(sum.losses.offset);
+    walk.run(sum);
+    walk.arena.give(sum.losses.offset);
   }
 
  public:
@@ -158,21 +158,21 @@ struct SumOf final {
   static constexpr std::size_t rows = 1;  // samples are what the sum is divided by
 
   template <bool gradient, class Output>
-  static constexpr void run(auto& engine, std::size_t output, std::size_t target, View<Scalars> scalars, double scale) {
-    op::SumLosses sum{.scalars = scalars, .samples = double(engine.batch)};
+  static constexpr void run(auto& walk, std::size_t output, std::size_t target, View<Scalars> scalars, double scale) {
+    op::SumLosses sum{.scalars = scalars, .samples = double(walk.batch)};
     for_each<Output>([&]<class At>(At) { sum.weights[At::index] = At::weight / At::rows; });
-    each_by_itself<Output>(engine, output, target, sum, [&]<class At>(At, std::size_t x, std::size_t labels, auto own) {
-      At::Loss::template run<gradient, typename At::Output>(engine, x, labels, own, scale * sum.weights[At::index]);
+    each_by_itself<Output>(walk, output, target, sum, [&]<class At>(At, std::size_t x, std::size_t labels, auto own) {
+      At::Loss::template run<gradient, typename At::Output>(walk, x, labels, own, scale * sum.weights[At::index]);
     });
   }
   template <class Output, class Engine>
     requires(counting<Output, Engine>() < sizeof...(Losses))
-  static constexpr void count_correct(Engine& engine, std::size_t output, std::size_t target, View<Scalars> scalars) {
+  static constexpr void count_correct(Engine& walk, std::size_t output, std::size_t target, View<Scalars> scalars) {
     constexpr std::size_t first = counting<Output, Engine>();
     op::SumLosses sum{.scalars = scalars};
     for_each<Output>([&]<class At>(At) { sum.correct = At::index == first ? 1 / At::rows : sum.correct; });
-    each_by_itself<Output>(engine, output, target, sum, [&]<class At>(At, std::size_t x, std::size_t labels, auto own) {
-      if constexpr (At::index == first) At::Loss::template count_correct<typename At::Output>(engine, x, labels, own);
+    each_by_itself<Output>(walk, output, target, sum, [&]<class At>(At, std::size_t x, std::size_t labels, auto own) {
+      if constexpr (At::index == first) At::Loss::template count_correct<typename At::Output>(walk, x, labels, own);
     });
   }
 };

@@ -93,7 +93,7 @@ struct Averaged final {
   };
   template <class M>
     requires UpdatesByOperations<UpdateRule>
-  static constexpr void update_tensor(auto& engine, const TensorViews<M, Averaged>& t, const Options& o) {
+  static constexpr void update_tensor(auto& walk, const TensorViews<M, Averaged>& t, const Options& o) {
     TensorViews<M, UpdateRule> own{.weight = t.weight,
                                    .gradient = t.gradient,
                                    .numbers = t.numbers + 2,
@@ -103,14 +103,14 @@ struct Averaged final {
                                    .decays = t.decays};
     for (std::size_t i = 0; i < average; ++i) own.state[i] = t.state[i];
     for (std::size_t i = 0; i < own.scratch.size(); ++i) own.scratch[i] = t.scratch[i];
-    UpdateRule::update_tensor(engine, own, o);
-    engine.run(op::Calculate<Shares>{t.numbers, t.scalars, 2});
-    engine.run(op::ScaledSum<M, M>{.x = t.weight,
-                                   .y = t.state[average],
-                                   .count = t.count(),
-                                   .a = {1, t.numbers + 1},
-                                   .b = {1, t.numbers},
-                                   .scalars = t.scalars});
+    UpdateRule::update_tensor(walk, own, o);
+    walk.run(op::Calculate<Shares>{t.numbers, t.scalars, 2});
+    walk.run(op::ScaledSum<M, M>{.x = t.weight,
+                                 .y = t.state[average],
+                                 .count = t.count(),
+                                 .a = {1, t.numbers + 1},
+                                 .b = {1, t.numbers},
+                                 .scalars = t.scalars});
   }
   /// Whole tensors, on spans of the host.
   template <class M>

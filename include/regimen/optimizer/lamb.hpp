@@ -59,7 +59,7 @@ struct Lamb final : detail::Moments {
   using Rate = detail::LambRate;
 
   template <class M>
-  static constexpr void update_tensor(auto& engine, const TensorViews<M, Lamb>& t, const Options& o) {
+  static constexpr void update_tensor(auto& walk, const TensorViews<M, Lamb>& t, const Options& o) {
     using Sum = op::ScaledSum<M, M>;
     const std::size_t count = t.count();
     const View<M> r = t.scratch[0];
@@ -73,13 +73,13 @@ struct Lamb final : detail::Moments {
                                              .divided = true};
     direction.segments.items[0] = {0, count, false};
     direction.segments.count = 1;
-    engine.run(direction);
-    if (t.decays) engine.run(Sum{.x = t.weight, .y = r, .count = count, .a = {o.weight_decay}, .b = {1}});
-    engine.run(op::Zero<double>{t.numbers, numbers});
-    engine.run(op::SumOfSquares<M>{t.weight, t.numbers, count});
-    engine.run(op::SumOfSquares<M>{r, t.numbers + 1, count});
-    engine.run(op::Calculate<Rate>{t.numbers, t.scalars, numbers});
-    engine.run(Sum{.x = r, .y = t.weight, .count = count, .a = {-1, t.numbers}, .b = {1}, .scalars = t.scalars});
+    walk.run(direction);
+    if (t.decays) walk.run(Sum{.x = t.weight, .y = r, .count = count, .a = {o.weight_decay}, .b = {1}});
+    walk.run(op::Zero<double>{t.numbers, numbers});
+    walk.run(op::SumOfSquares<M>{t.weight, t.numbers, count});
+    walk.run(op::SumOfSquares<M>{r, t.numbers + 1, count});
+    walk.run(op::Calculate<Rate>{t.numbers, t.scalars, numbers});
+    walk.run(Sum{.x = r, .y = t.weight, .count = count, .a = {-1, t.numbers}, .b = {1}, .scalars = t.scalars});
   }
 };
 

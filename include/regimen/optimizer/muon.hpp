@@ -93,44 +93,43 @@ struct Muon final {
   using Factors = detail::MuonFactors;
 
   template <class M>
-  static constexpr void update_tensor(auto& engine, const TensorViews<M, Muon>& t, const Options& o) {
+  static constexpr void update_tensor(auto& walk, const TensorViews<M, Muon>& t, const Options& o) {
     using Sum = op::ScaledSum<M, M>;
     const std::size_t count = t.count();
     const View<M> u = t.gradient;
-    engine.run(Sum{.x = u, .y = t.state[0], .count = count, .b = {o.momentum}, .scalars = t.scalars});
-    engine.run(Sum{
+    walk.run(Sum{.x = u, .y = t.state[0], .count = count, .b = {o.momentum}, .scalars = t.scalars});
+    walk.run(Sum{
         .x = t.state[0], .y = u, .count = count, .a = {o.nesterov ? o.momentum : 1}, .b = {o.nesterov ? 1.0 : 0.0}});
-    engine.run(op::Zero<double>{t.numbers, 1});
-    engine.run(op::SumOfSquares<M>{u, t.numbers, count});
-    engine.run(
-        op::Calculate<Factors>{t.numbers, t.scalars, numbers, {o.epsilon, t.decays ? double(o.weight_decay) : 0}});
-    engine.run(Sum{.x = u, .y = u, .count = count, .a = {.number = t.numbers}});
-    const View<M> x = orthogonal<M>(engine, t);
-    engine.run(Sum{.x = x,
-                   .y = t.weight,
-                   .count = count,
-                   .a = {-scale(t.rows, t.columns), learning_rate_of(t.scalars)},
-                   .b = {.number = t.numbers + 1},
-                   .scalars = t.scalars});
+    walk.run(op::Zero<double>{t.numbers, 1});
+    walk.run(op::SumOfSquares<M>{u, t.numbers, count});
+    walk.run(op::Calculate<Factors>{t.numbers, t.scalars, numbers, {o.epsilon, t.decays ? double(o.weight_decay) : 0}});
+    walk.run(Sum{.x = u, .y = u, .count = count, .a = {.number = t.numbers}});
+    const View<M> x = orthogonal<M>(walk, t);
+    walk.run(Sum{.x = x,
+                 .y = t.weight,
+                 .count = count,
+                 .a = {-scale(t.rows, t.columns), learning_rate_of(t.scalars)},
+                 .b = {.number = t.numbers + 1},
+                 .scalars = t.scalars});
   }
 
  private:
   /// The five steps from X in the gradient's place. Returns where the last X lies.
   template <class M>
-  static constexpr View<M> orthogonal(auto& engine, const TensorViews<M, Muon>& t) {
+  static constexpr View<M> orthogonal(auto& walk, const TensorViews<M, Muon>& t) {
     using Times = op::Product<M, M, M>;
     const bool tall = t.rows > t.columns;
     const std::size_t inner = tall ? t.columns : t.rows, outer = tall ? t.rows : t.columns;
     View<M> x = t.gradient, next = t.scratch[0];
     const View<M> square = t.scratch[1], polynomial = t.scratch[2];
     for (int i = 0; i < iterations; ++i) {
-      engine.run(Times{
+      walk.run(Times{
           .a = x, .b = x, .c = square, .m = inner, .n = inner, .k = outer, .transpose_a = tall, .transpose_b = !tall});
-      engine.run(Times{.a = square, .b = square, .c = polynomial, .m = inner, .n = inner, .k = inner});
-      engine.run(op::ScaledSum<M, M>{.x = square, .y = polynomial, .count = inner * inner, .a = {b}, .b = {c}});
-      engine.run(Times{
+      walk.run(Times{.a = square, .b = square, .c = polynomial, .m = inner, .n = inner, .k = inner});
+      walk.run(op::ScaledSum<M, M>{.x = square, .y = polynomial, .count = inner * inner, .a = {b}, .b = {c}});
+      walk.run(Times{
           .a = tall ? x : polynomial, .b = tall ? polynomial : x, .c = next, .m = t.rows, .n = t.columns, .k = inner});
-      engine.run(op::ScaledSum<M, M>{.x = x, .y = next, .count = t.count(), .a = {a}, .b = {1}});
+      walk.run(op::ScaledSum<M, M>{.x = x, .y = next, .count = t.count(), .a = {a}, .b = {1}});
       const View<M> free = x;
       x = next;
       next = free;

@@ -40,39 +40,39 @@ struct Forward {
 
   /// Allocates the persistent regions of inference: parameters, one input, and the layers' caches.
   ///   borrows   parameters and buffers are those of another Inference, at the beginning of its memory
-  static constexpr Resident setup_inference(auto& engine, std::size_t cache_bytes = 0, bool borrows = false) {
+  static constexpr Resident setup_inference(auto& walk, std::size_t cache_bytes = 0, bool borrows = false) {
     Resident r{};
     if (borrows) {
       r.parameters = lent_memory;
       r.buffers = lent_memory + Bound::size(1).parameters;
     } else {
-      r.parameters = push_units(engine, MemoryKind::parameter, &walk::UnitOffsets::parameters);
-      r.buffers = push_buffers(engine);
+      r.parameters = push_units(walk, MemoryKind::parameter, &walk::UnitOffsets::parameters);
+      r.buffers = push_buffers(walk);
     }
-    r.input = push_input(engine);
-    if (cache_bytes > 0) r.cache = engine.arena.push(cache_bytes, MemoryKind::cache, path_of_cache);
-    r.end = engine.arena.top;
+    r.input = push_input(walk);
+    if (cache_bytes > 0) r.cache = walk.arena.push(cache_bytes, MemoryKind::cache, path_of_cache);
+    r.end = walk.arena.top;
     return r;
   }
 
   /// The output for the batch in the input, on the transient side; the caller frees it.
-  static constexpr std::size_t predict(auto& engine, const Resident& r) {
+  static constexpr std::size_t predict(auto& walk, const Resident& r) {
     const regimen::WeightPlaces weights{r.parameters, r.gradients, false, r.buffers};
-    Bound::enter_tied(engine, weights, false);
-    Bound::enter_named(engine, false);
-    engine.phase(op::Phase::forward);
-    const std::size_t output = Body::forward(engine, walk::Tensor{r.input, false}, weights, Bound::path,
+    Bound::enter_tied(walk, weights, false);
+    Bound::enter_named(walk, false);
+    walk.phase(op::Phase::forward);
+    const std::size_t output = Body::forward(walk, walk::Tensor{r.input, false}, weights, Bound::path,
                                              {walk::Mode::discard, walk::Place::transient});
-    engine.arena.pop_to(r.end);
+    walk.arena.pop_to(r.end);
     return output;
   }
 
   /// The same for incremental decoding: the output for positions from `first` on, of one sample.
-  static constexpr std::size_t walk_on(auto& engine, const Resident& r, std::size_t first) {
-    engine.batch = 1;
-    engine.cache = r.cache;
-    engine.position = first;
-    return predict(engine, r);
+  static constexpr std::size_t walk_on(auto& walk, const Resident& r, std::size_t first) {
+    walk.batch = 1;
+    walk.cache = r.cache;
+    walk.position = first;
+    return predict(walk, r);
   }
 
  protected:
@@ -86,19 +86,19 @@ struct Forward {
                              path_of_results = LayerPath::outside(7, "results"),
                              path_of_buffers = LayerPath::outside(8, "buffers");
 
-  static constexpr std::size_t push_input(auto& engine) {
-    return engine.arena.push(walk::bytes_of<X>(engine), MemoryKind::input, path_of_input);
+  static constexpr std::size_t push_input(auto& walk) {
+    return walk.arena.push(walk::bytes_of<X>(walk), MemoryKind::input, path_of_input);
   }
-  static constexpr std::size_t push_buffers(auto& engine) {
+  static constexpr std::size_t push_buffers(auto& walk) {
     if constexpr (Bound::layout.buffer_bytes == 0) return View<char>::absent;
-    else return engine.arena.push(Bound::layout.buffer_bytes, MemoryKind::buffer, path_of_buffers);
+    else return walk.arena.push(Bound::layout.buffer_bytes, MemoryKind::buffer, path_of_buffers);
   }
   /// Allocates each child's part under the child's name.
-  static constexpr std::size_t push_units(auto& engine, MemoryKind kind, std::size_t walk::UnitOffsets::* region) {
-    const std::size_t begin = engine.arena.top;
-    Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, LayerPath path) {
-      const std::size_t bytes = Unit::size(engine.ranks).*region * count;
-      if (bytes > 0) engine.arena.push(bytes, kind, path);
+  static constexpr std::size_t push_units(auto& walk, MemoryKind kind, std::size_t walk::UnitOffsets::* region) {
+    const std::size_t begin = walk.arena.top;
+    Bound::for_each_unit(walk.ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, LayerPath path) {
+      const std::size_t bytes = Unit::size(walk.ranks).*region * count;
+      if (bytes > 0) walk.arena.push(bytes, kind, path);
     });
     return begin;
   }

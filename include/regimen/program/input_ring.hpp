@@ -12,14 +12,14 @@ namespace regimen::train {
 
 /// Allocates the count and `slots` slots; none: no ring.   X, Labels   of a micro-batch
 template <class X, class Labels, std::size_t slots>
-constexpr op::InputRing push_ring(auto& engine, LayerPath path) {
+constexpr op::InputRing push_ring(auto& walk, LayerPath path) {
   if constexpr (slots == 0) {
     return {};
   } else {
-    const std::size_t given = TensorArena::align(given_bytes), input = walk::bytes_of<X>(engine),
-                      stride = given + input + walk::bytes_of<Labels>(engine),
+    const std::size_t given = TensorArena::align(given_bytes), input = walk::bytes_of<X>(walk),
+                      stride = given + input + walk::bytes_of<Labels>(walk),
                       head = TensorArena::align(sizeof(std::uint64_t)),
-                      at = engine.arena.push(head + slots * stride, MemoryKind::input, path);
+                      at = walk.arena.push(head + slots * stride, MemoryKind::input, path);
     return {
         .taken = {at}, .first = at + head, .stride = stride, .count = slots, .input = given, .target = given + input};
   }
@@ -27,14 +27,14 @@ constexpr op::InputRing push_ring(auto& engine, LayerPath path) {
 
 /// Before a micro-batch: copies it from the ring, if there is one, to where the step reads it.
 template <class X, class Labels, std::size_t slots>
-constexpr void take_input(auto& engine, const Resident& r) {
+constexpr void take_input(auto& walk, const Resident& r) {
   if constexpr (slots > 0)
-    engine.run(op::TakeInput{.ring = r.ring,
-                             .scalars = r.scalars,
-                             .input = {r.input},
-                             .target = {r.target},
-                             .input_bytes = engine.batch * X::size * sizeof(typename X::Element),
-                             .target_bytes = engine.batch * Labels::size * sizeof(typename Labels::Element)});
+    walk.run(op::TakeInput{.ring = r.ring,
+                           .scalars = r.scalars,
+                           .input = {r.input},
+                           .target = {r.target},
+                           .input_bytes = walk.batch * X::size * sizeof(typename X::Element),
+                           .target_bytes = walk.batch * Labels::size * sizeof(typename Labels::Element)});
 }
 
 }  // namespace regimen::train

@@ -31,22 +31,22 @@ struct UnitUpdate {
 
   /// Σ g² of each part that belongs to this rank, separately, so that the total does not depend on the sharding.
   template <class Unit>
-  static constexpr void sum_squares(auto& engine, const Resident& r, walk::UnitOffsets at) {
+  static constexpr void sum_squares(auto& walk, const Resident& r, walk::UnitOffsets at) {
     const View<Reduce> kept{r.gradients + at.gradients};
-    if (Sharding::alone || engine.ranks == 1) {
-      engine.run(op::SumOfSquares<Reduce>{kept, square_sum_of(r.scalars), Unit::layout.trained});
+    if (Sharding::alone || walk.ranks == 1) {
+      walk.run(op::SumOfSquares<Reduce>{kept, square_sum_of(r.scalars), Unit::layout.trained});
       return;
     }
-    const std::size_t size = Unit::gradient_part(engine.ranks);
+    const std::size_t size = Unit::gradient_part(walk.ranks);
     const auto sum = [&](std::size_t part, View<Reduce> gradient) {
-      engine.run(op::SumOfSquares<Reduce>{gradient, square_sum_of(r.sums + Sharding::rank_of(part, engine.ranks)),
-                                          in_slice(Unit::layout.trained, size, part)});
+      walk.run(op::SumOfSquares<Reduce>{gradient, square_sum_of(r.sums + Sharding::rank_of(part, walk.ranks)),
+                                        in_slice(Unit::layout.trained, size, part)});
     };
-    const std::size_t own = Sharding::part_of(engine.rank, engine.ranks);
-    if constexpr (Sharding::slices_gradients) sum(own, kept + Sharding::copy_of(engine.rank) * size);
+    const std::size_t own = Sharding::part_of(walk.rank, walk.ranks);
+    if constexpr (Sharding::slices_gradients) sum(own, kept + Sharding::copy_of(walk.rank) * size);
     else if constexpr (Sharding::slices_state) sum(own, kept + own * size);
     else
-      for (std::size_t part = 0; part < engine.ranks; ++part) sum(part, kept + part * size);
+      for (std::size_t part = 0; part < walk.ranks; ++part) sum(part, kept + part * size);
   }
 
   /// The update rules of the groups of parameters.
@@ -69,15 +69,15 @@ struct UnitUpdate {
     }
     return made;
   }
-  static constexpr View<Scalars> begin_groups(auto& engine, const Resident& r,
+  static constexpr View<Scalars> begin_groups(auto& walk, const Resident& r,
                                               [[maybe_unused]] const typename UpdateRule::Options& options,
                                               [[maybe_unused]] const LayerPath& path) {
     if constexpr (Groups::count == 1) return r.scalars;
     else {
       const View<Scalars> scalars{
-          engine.arena.take(TensorArena::align(Groups::count * sizeof(Scalars)), MemoryKind::optimizer, path)};
+          walk.arena.take(TensorArena::align(Groups::count * sizeof(Scalars)), MemoryKind::optimizer, path)};
       [&]<std::size_t... group>(std::index_sequence<group...>) {
-        (engine.run(scalars_of_group<group>(r.scalars, scalars + group, options)), ...);
+        (walk.run(scalars_of_group<group>(r.scalars, scalars + group, options)), ...);
       }(std::make_index_sequence<Groups::count>{});
       return scalars;
     }
@@ -104,17 +104,17 @@ struct UnitUpdate {
   }();
 
   template <class Unit>
-  static constexpr void update_unit(auto& engine, const Resident& r, walk::UnitOffsets at, const Given& given,
+  static constexpr void update_unit(auto& walk, const Resident& r, walk::UnitOffsets at, const Given& given,
                                     [[maybe_unused]] const LayerPath& path) {
     [&]<std::size_t... group>(std::index_sequence<group...>) {
-      (update_group<Unit, group>(engine, r, at, given), ...);
+      (update_group<Unit, group>(walk, r, at, given), ...);
     }(std::make_index_sequence<Groups::count>{});
     if constexpr (whole_states<Unit> != none) {
       if constexpr (Sharding::slices_state)
-        if (engine.ranks > 1) return update_gathered<Unit>(engine, r, at, given, path);
+        if (walk.ranks > 1) return update_gathered<Unit>(walk, r, at, given, path);
       const std::size_t values = r.parameters + at.parameters;
-      update_tensors<Unit>(engine, given, path,
-                           {.master = values + Unit::master_offset(engine.ranks),
+      update_tensors<Unit>(walk, given, path,
+                           {.master = values + Unit::master_offset(walk.ranks),
                             .gradient = r.gradients + at.gradients,
                             .state = r.states + at.states,
                             .values = Unit::shares_master ? walk::absent : values,
@@ -125,12 +125,12 @@ struct UnitUpdate {
  private:
   /// The tensors of a group whose rule is elementwise.
   template <class Unit, std::size_t group>
-  static constexpr void update_group(auto& engine, const Resident& r, walk::UnitOffsets at, const Given& given) {
+  static constexpr void update_group(auto& walk, const Resident& r, walk::UnitOffsets at, const Given& given) {
     if constexpr (!sees_whole[group])
       [&]<std::size_t... piece>(std::index_sequence<piece...>) {
         if constexpr (Sharding::slices_state)
-          if (engine.ranks > 1) return (update_slice<Unit, group, piece>(engine, r, at, given), ...);
-        (update_piece<Unit, group, piece>(engine, r, at, given), ...);
+          if (walk.ranks > 1) return (update_slice<Unit, group, piece>(walk, r, at, given), ...);
+        (update_piece<Unit, group, piece>(walk, r, at, given), ...);
       }(std::make_index_sequence<Pieces<Unit, group>::count>{});
   }
   /// The elements of a piece that one update changes.
@@ -140,17 +140,17 @@ struct UnitUpdate {
     std::size_t count, state_stride, first = 0;  // first   of the piece
   };
   template <class Unit, std::size_t group, std::size_t piece, class T>
-  static constexpr void update_elements(auto& engine, const Given& given, const Elements& elements, View<T> copy) {
-    engine.run(op::Update<RuleOf<group>, Master, T, Reduce>{.master = elements.master,
-                                                            .state = elements.state,
-                                                            .copy = copy,
-                                                            .gradient = elements.gradient,
-                                                            .scalars = given.scalars + group,
-                                                            .segments = Pieces<Unit, group>::template segments<piece>,
-                                                            .count = elements.count,
-                                                            .state_stride = elements.state_stride,
-                                                            .options = Groups::template options<group>(given.options),
-                                                            .first = elements.first});
+  static constexpr void update_elements(auto& walk, const Given& given, const Elements& elements, View<T> copy) {
+    walk.run(op::Update<RuleOf<group>, Master, T, Reduce>{.master = elements.master,
+                                                          .state = elements.state,
+                                                          .copy = copy,
+                                                          .gradient = elements.gradient,
+                                                          .scalars = given.scalars + group,
+                                                          .segments = Pieces<Unit, group>::template segments<piece>,
+                                                          .count = elements.count,
+                                                          .state_stride = elements.state_stride,
+                                                          .options = Groups::template options<group>(given.options),
+                                                          .first = elements.first});
   }
   template <std::size_t group>
   static constexpr View<Master> state_at(std::size_t offset) {
@@ -158,17 +158,17 @@ struct UnitUpdate {
   }
 
   template <class Unit, std::size_t group, std::size_t piece>
-  static constexpr void update_piece(auto& engine, const Resident& r, walk::UnitOffsets at, const Given& given) {
+  static constexpr void update_piece(auto& walk, const Resident& r, walk::UnitOffsets at, const Given& given) {
     constexpr walk::TensorPlace first = Pieces<Unit, group>::template first<piece>;
     const std::size_t parameters = r.parameters + at.parameters;
-    const Elements elements{{parameters + Unit::master_offset(engine.ranks) + first.master * sizeof(Master)},
+    const Elements elements{{parameters + Unit::master_offset(walk.ranks) + first.master * sizeof(Master)},
                             state_at<group>(r.states + at.states + first.gradient * sizeof(Master)),
                             {r.gradients + at.gradients + first.gradient * sizeof(Reduce)},
                             Pieces<Unit, group>::template elements<piece>,
                             Unit::layout.trained};
-    if constexpr (Unit::shares_master) update_elements<Unit, group, piece>(engine, given, elements, View<Master>{});
+    if constexpr (Unit::shares_master) update_elements<Unit, group, piece>(walk, given, elements, View<Master>{});
     else
-      update_elements<Unit, group, piece>(engine, given, elements,
+      update_elements<Unit, group, piece>(walk, given, elements,
                                           View<element_t<first.element>>{parameters + first.values});
   }
 
@@ -177,12 +177,12 @@ struct UnitUpdate {
     std::size_t master, gradient, state, values = walk::absent, state_stride = 0;
   };
   template <class Unit, std::size_t index>
-  static constexpr void update_tensor(auto& engine, const Given& given, const LayerPath& path, const WholeUnit& unit) {
+  static constexpr void update_tensor(auto& walk, const Given& given, const LayerPath& path, const WholeUnit& unit) {
     constexpr walk::TensorPlace tensor = Unit::tensors[index];
     constexpr std::size_t group = tensor.group;
     if constexpr (tensor.trains && sees_whole[group]) {
       using T = std::conditional_t<Unit::shares_master, Master, element_t<tensor.element>>;
-      update_whole_tensor(engine,
+      update_whole_tensor(walk,
                           op::UpdateTensor<RuleOf<group>, Master, T, Reduce>{
                               .master = {unit.master + tensor.master * sizeof(Master)},
                               .state = state_at<group>(unit.state + tensor.gradient * sizeof(Master)),
@@ -198,9 +198,9 @@ struct UnitUpdate {
     }
   }
   template <class Unit>
-  static constexpr void update_tensors(auto& engine, const Given& given, const LayerPath& path, const WholeUnit& unit) {
+  static constexpr void update_tensors(auto& walk, const Given& given, const LayerPath& path, const WholeUnit& unit) {
     [&]<std::size_t... tensor>(std::index_sequence<tensor...>) {
-      (update_tensor<Unit, tensor>(engine, given, path, unit), ...);
+      (update_tensor<Unit, tensor>(walk, given, path, unit), ...);
     }(std::make_index_sequence<Unit::tensors.size()>{});
   }
 
@@ -210,20 +210,20 @@ struct UnitUpdate {
   ///         already, but for elements that were just updated one by one, and stay so; of others, kernels' copies are
   ///         rounded here: gather_values has nothing to do
   template <class Unit>
-  static constexpr void update_gathered(auto& engine, const Resident& r, walk::UnitOffsets at, const Given& given,
+  static constexpr void update_gathered(auto& walk, const Resident& r, walk::UnitOffsets at, const Given& given,
                                         const LayerPath& path) {
     static_assert(Unit::is_uniform, "regimen: a unit of weights of several types cannot be cut into slices");
     using Value = element_t<Unit::tensors[0].element>;
     constexpr bool gathers_master = !Unit::shares_master || Sharding::slices_parameters;
     constexpr std::size_t states = whole_states<Unit>;
-    const std::size_t slice = Unit::slice(engine.ranks), index = Sharding::slice_of(engine.rank), begin = index * slice,
-                      whole = slice * Sharding::slices(engine.ranks), kept = in_slice(Unit::layout.count, slice, index),
-                      values = r.parameters + at.parameters, own_master = values + Unit::master_offset(engine.ranks),
+    const std::size_t slice = Unit::slice(walk.ranks), index = Sharding::slice_of(walk.rank), begin = index * slice,
+                      whole = slice * Sharding::slices(walk.ranks), kept = in_slice(Unit::layout.count, slice, index),
+                      values = r.parameters + at.parameters, own_master = values + Unit::master_offset(walk.ranks),
                       own_state = r.states + at.states;
-    const auto take = [&](std::size_t bytes) { return engine.arena.take(bytes, MemoryKind::communication, path); };
+    const auto take = [&](std::size_t bytes) { return walk.arena.take(bytes, MemoryKind::communication, path); };
     std::size_t ticket = no_ticket;
     const auto gather = [&](std::size_t own, std::size_t all, std::size_t element) {
-      ticket = engine.all_gather(
+      ticket = walk.all_gather(
           {.own = own, .all = all, .bytes = slice * element, .teams = Sharding::shard_group, .path = path});
     };
     WholeUnit unit{.master = gathers_master ? take(whole * sizeof(Master)) : values,
@@ -236,32 +236,32 @@ struct UnitUpdate {
       gather(own_state + s * slice * sizeof(Master), unit.state + s * whole * sizeof(Master), sizeof(Master));
     gather(r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce)), unit.gradient,
            sizeof(Reduce));
-    engine.await(ticket);  // and, by the order, all earlier ones
-    update_tensors<Unit>(engine, given, path, unit);
+    walk.await(ticket);  // and, by the order, all earlier ones
+    update_tensors<Unit>(walk, given, path, unit);
 
     const auto keep = [&](std::size_t all, std::size_t own) {
-      engine.run(op::Cast<Master, Master>{{all + begin * sizeof(Master)}, {own}, kept});
+      walk.run(op::Cast<Master, Master>{{all + begin * sizeof(Master)}, {own}, kept});
     };
     if constexpr (gathers_master) keep(unit.master, own_master);
     for (std::size_t s = 0; s < states; ++s)
       keep(unit.state + s * whole * sizeof(Master), own_state + s * slice * sizeof(Master));
     if constexpr (!Unit::shares_master) {
-      if constexpr (Sharding::slices_parameters) engine.run(op::Cast<Master, Value>{{own_master}, {values}, kept});
-      else engine.run(op::Cast<Master, Value>{{unit.master}, {values}, Unit::layout.count});
+      if constexpr (Sharding::slices_parameters) walk.run(op::Cast<Master, Value>{{own_master}, {values}, kept});
+      else walk.run(op::Cast<Master, Value>{{unit.master}, {values}, Unit::layout.count});
     }
-    if constexpr (states > 0) engine.arena.give(unit.state);
-    engine.arena.give(unit.gradient);
-    if constexpr (gathers_master) engine.arena.give(unit.master);
+    if constexpr (states > 0) walk.arena.give(unit.state);
+    walk.arena.give(unit.gradient);
+    if constexpr (gathers_master) walk.arena.give(unit.master);
   }
 
   /// Updates this rank's slice of a piece: of the master weights, the state, and the copy that kernels read.
   template <class Unit, std::size_t group, std::size_t piece>
-  static constexpr void update_slice(auto& engine, const Resident& r, walk::UnitOffsets at, const Given& given) {
+  static constexpr void update_slice(auto& walk, const Resident& r, walk::UnitOffsets at, const Given& given) {
     static_assert(Unit::is_uniform, "regimen: a unit of weights of several types cannot be cut into slices");
     using Value = element_t<Unit::tensors[0].element>;
     constexpr std::size_t first = Pieces<Unit, group>::template first<piece>.gradient,
                           last = first + Pieces<Unit, group>::template elements<piece>;
-    const std::size_t slice = Unit::slice(engine.ranks), begin = Sharding::slice_of(engine.rank) * slice,
+    const std::size_t slice = Unit::slice(walk.ranks), begin = Sharding::slice_of(walk.rank) * slice,
                       parameters = r.parameters + at.parameters;
     const std::size_t from = begin > first ? begin : first,
                       to = begin + slice < last ? begin + slice : last;  // of the piece, within this slice
@@ -269,7 +269,7 @@ struct UnitUpdate {
     const View<Value> values =
         View<Value>{parameters + (Sharding::slices_parameters ? 0 : begin * sizeof(Value))} + offset;
     Elements elements{
-        {parameters + Unit::master_offset(engine.ranks) + offset * sizeof(Master)},
+        {parameters + Unit::master_offset(walk.ranks) + offset * sizeof(Master)},
         state_at<group>(r.states + at.states + offset * sizeof(Master)),
         View<Reduce>{r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce))} + offset,
         count,
@@ -277,9 +277,9 @@ struct UnitUpdate {
         count > 0 ? from - first : 0};
     if constexpr (Unit::shares_master) {
       elements.master = {values.offset};
-      update_elements<Unit, group, piece>(engine, given, elements, View<Master>{});
+      update_elements<Unit, group, piece>(walk, given, elements, View<Master>{});
     } else {
-      update_elements<Unit, group, piece>(engine, given, elements, values);
+      update_elements<Unit, group, piece>(walk, given, elements, values);
     }
   }
 };

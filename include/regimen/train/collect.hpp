@@ -27,23 +27,23 @@ class Collector final {
  public:
   static constexpr std::size_t master_weights = ~std::size_t{0};
 
-  [[gnu::cold]] static std::vector<Master> collect(auto& engine, comm::Control& ranks, const Resident& r,
+  [[gnu::cold]] static std::vector<Master> collect(auto& walk, comm::Control& ranks, const Resident& r,
                                                    std::size_t state, std::span<const TensorRecord> tensors = {}) {
     std::vector<Master> all, own, unit_of_all_ranks;
-    Bound::for_each_unit(engine.ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, LayerPath) {
+    Bound::for_each_unit(walk.ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, LayerPath) {
       const std::size_t elements = state == master_weights ? Unit::layout.count : Unit::layout.trained;
       if (elements == 0) return;
-      const std::size_t slice = Unit::slice(engine.ranks);
-      unit_of_all_ranks.resize(slice * Sharding::slices(engine.ranks));
+      const std::size_t slice = Unit::slice(walk.ranks);
+      unit_of_all_ranks.resize(slice * Sharding::slices(walk.ranks));
       for (std::size_t i = 0; i < count; ++i) {
-        const walk::UnitOffsets at = first + Unit::size(engine.ranks) * i;
+        const walk::UnitOffsets at = first + Unit::size(walk.ranks) * i;
         const bool among_values = Unit::shares_master && !Sharding::slices_parameters;
         const View<Master> kept = state == master_weights
-                                      ? View<Master>{r.parameters + at.parameters + Unit::master_offset(engine.ranks)} +
-                                            (among_values ? Sharding::slice_of(engine.rank) * slice : 0)
-                                      : View<Master>{r.states + at.states} + state * Unit::kept_state(engine.ranks);
+                                      ? View<Master>{r.parameters + at.parameters + Unit::master_offset(walk.ranks)} +
+                                            (among_values ? Sharding::slice_of(walk.rank) * slice : 0)
+                                      : View<Master>{r.states + at.states} + state * Unit::kept_state(walk.ranks);
         own.resize(slice);
-        download(engine, kept, std::span(own));
+        download(walk, kept, std::span(own));
         ranks.all_gather(reinterpret_cast<const std::byte*>(own.data()),
                          reinterpret_cast<std::byte*>(unit_of_all_ranks.data()), slice * sizeof(Master),
                          Sharding::shard_group);
@@ -58,7 +58,7 @@ class Collector final {
     for (const TensorRecord& tensor : tensors)
       if (tensor.is_buffer) {
         own.resize(tensor.place.count);
-        download(engine, View<Master>{r.parameters + tensor.unit.parameters}, std::span(own));
+        download(walk, View<Master>{r.parameters + tensor.unit.parameters}, std::span(own));
         all.insert(all.end(), own.begin(), own.end());
       }
     return all;

@@ -142,36 +142,36 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     if (reads_values || At<i>::reads_output) return Place::saved;
     return place == Place::nowhere || (adds && i == last) ? place : Place::transient;
   }
-  static constexpr std::size_t footprint(const auto& engine, Place place) {
-    return floors(engine, 0, place)[count] + (is_apart && place == Place::saved ? bytes_of<Output>(engine) : 0);
+  static constexpr std::size_t footprint(const auto& walk, Place place) {
+    return floors(walk, 0, place)[count] + (is_apart && place == Place::saved ? bytes_of<Output>(walk) : 0);
   }
   static constexpr bool is_idle(Place place) {
     return (adds || place == Place::nowhere) &&
            all_of([&]<std::size_t i>() { return At<i>::is_idle(place_of<i>(place)); });
   }
 
-  static constexpr std::size_t forward(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     std::size_t y = absent;
-    if constexpr (adds) y = sum(engine, x, weights, path, way);
-    else y = join(engine, x, weights, path, way);
-    if (x.owned && !gives_input) engine.arena.give(x.offset);
+    if constexpr (adds) y = sum(walk, x, weights, path, way);
+    else y = join(walk, x, weights, path, way);
+    if (x.owned && !gives_input) walk.arena.give(x.offset);
     return y;
   }
-  static constexpr void retire_output(auto& engine, Place place) {
-    if constexpr (!is_apart) Last::retire_output(engine, place);
-    else if (place == Place::saved) pop<Output>(engine);
+  static constexpr void retire_output(auto& walk, Place place) {
+    if constexpr (!is_apart) Last::retire_output(walk, place);
+    else if (place == Place::saved) pop<Output>(walk);
   }
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor,
-                                        WeightPlaces weights, LayerPath path, Place place) {
-    const auto begins = floors(engine, floor, place);
+  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces weights,
+                                        LayerPath path, Place place) {
+    const auto begins = floors(walk, floor, place);
     if constexpr (adds) {
       std::array<std::size_t, count> d_values{};
       d_values.fill(d_y.offset);
-      const std::size_t d_x = backward_of_branches(engine, d_values, false, x, begins, weights, path, place);
-      if (d_y.owned) engine.arena.give(d_y.offset);
+      const std::size_t d_x = backward_of_branches(walk, d_values, false, x, begins, weights, path, place);
+      if (d_y.owned) walk.arena.give(d_y.offset);
       return d_x;
     } else {
-      return backward_of_branches(engine, split(engine, d_y, x, begins, path), true, x, begins, weights, path, place);
+      return backward_of_branches(walk, split(walk, d_y, x, begins, path), true, x, begins, weights, path, place);
     }
   }
 
@@ -228,26 +228,26 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     return all;
   }
   /// Where each branch's part of the saved stack begins; the last entry is the end of all parts.
-  static constexpr std::array<std::size_t, count + 1> floors(const auto& engine, std::size_t floor, Place place) {
+  static constexpr std::array<std::size_t, count + 1> floors(const auto& walk, std::size_t floor, Place place) {
     std::array<std::size_t, count + 1> result{};
     result.fill(floor);
     for_each_branch([&]<std::size_t i>() {
-      floor += At<i>::footprint(engine, place_of<i>(place));
+      floor += At<i>::footprint(walk, place_of<i>(place));
       for (std::size_t next = i + 1; next <= count; ++next) result[next] = floor;
     });
     return result;
   }
 
   template <std::size_t i>
-  static constexpr std::size_t forward_of(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way,
+  static constexpr std::size_t forward_of(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way,
                                           std::size_t onto) {
-    return At<i>::forward(engine, Tensor{x.offset, x.owned && gives_input && i == last}, weights_of(weights, i), path,
+    return At<i>::forward(walk, Tensor{x.offset, x.owned && gives_input && i == last}, weights_of(weights, i), path,
                           {way.mode, way.place, onto});
   }
   /// Whether the join does without branch i at this position of a text.
   template <std::size_t i>
-  static constexpr bool is_left_out([[maybe_unused]] const auto& engine) {
-    if constexpr (requires { Join::is_last_alone(engine); }) return i + 1 < count && Join::is_last_alone(engine);
+  static constexpr bool is_left_out([[maybe_unused]] const auto& walk) {
+    if constexpr (requires { Join::is_last_alone(walk); }) return i + 1 < count && Join::is_last_alone(walk);
     else return false;
   }
   /// Where the output of branch i goes.
@@ -258,78 +258,78 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   }
 
   // Each branch is added to the sum of those before it. Bits must not depend on what is saved, so neither may this order.
-  static constexpr std::size_t sum(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t sum(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     Tensor total{input < count ? x.offset : absent, false};
     for_each_branch([&]<std::size_t i>() {
       constexpr bool joins = joins_y<Context::Epilogues::sums, At<i>>;
       // What this branch reads again in backward stays as it is.
       const bool stays = At<i>::reads_output && way.mode == Mode::save;
       std::size_t y =
-          forward_of<i>(engine, x, weights, path, {way.mode, place_in<i>(way)}, joins ? total.offset : absent);
+          forward_of<i>(walk, x, weights, path, {way.mode, place_in<i>(way)}, joins ? total.offset : absent);
       if (way.place == Place::nowhere) return;
       if (stays && i != last && total.offset == absent) {
         total = {y, false};
         return;
       }
-      if (stays && i != last && total.owned) return add<Output>(engine, y, total.offset);
-      if (stays) y = copy_of(engine, y, i == last ? way.place : Place::transient, path);
-      if (!joins && total.offset != absent) add<Output>(engine, total.offset, y);
-      if (total.owned) engine.arena.give(total.offset);
+      if (stays && i != last && total.owned) return add<Output>(walk, y, total.offset);
+      if (stays) y = copy_of(walk, y, i == last ? way.place : Place::transient, path);
+      if (!joins && total.offset != absent) add<Output>(walk, total.offset, y);
+      if (total.owned) walk.arena.give(total.offset);
       total = {y, true};
     });
     return way.place == Place::nowhere ? absent : total.offset;
   }
-  static constexpr std::size_t join(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t join(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     std::array<std::size_t, count> values{};
     values.fill(x.offset);
     for_each_branch([&]<std::size_t i>() {
-      if (is_left_out<i>(engine)) return;
-      values[i] = forward_of<i>(engine, x, weights, path, {way.mode, place_in<i>(way)}, absent);
+      if (is_left_out<i>(walk)) return;
+      values[i] = forward_of<i>(walk, x, weights, path, {way.mode, place_in<i>(way)}, absent);
     });
     std::size_t y = absent;
     if (way.place != Place::nowhere) {
-      y = allocate<Output>(engine, way.place, path);
-      engine.path = path;
-      Joined::forward(engine, values, y);
-      engine.template produced<T>(y, engine.batch * Output::size, path);
+      y = allocate<Output>(walk, way.place, path);
+      walk.path = path;
+      Joined::forward(walk, values, y);
+      walk.template produced<T>(y, walk.batch * Output::size, path);
     }
     for_each_branch([&]<std::size_t i>() {
-      if (place_in<i>(way) == Place::transient && !is_left_out<i>(engine)) engine.arena.give(values[i]);
+      if (place_in<i>(way) == Place::transient && !is_left_out<i>(walk)) walk.arena.give(values[i]);
     });
     return y;
   }
 
   /// The gradients of all outputs that want one. Consumes d_y.
-  static constexpr std::array<std::size_t, count> split(auto& engine, Tensor d_y, std::size_t x, const auto& begins,
+  static constexpr std::array<std::size_t, count> split(auto& walk, Tensor d_y, std::size_t x, const auto& begins,
                                                         LayerPath path) {
     std::array<std::size_t, count> values{}, d_values{};
     values.fill(x);
     d_values.fill(absent);
     for_each_branch([&]<std::size_t i>() {
-      values[i] = reads_values ? just_below<typename At<i>::Output>(engine, begins[i + 1]) : absent;
-      if (At<i>::active) d_values[i] = allocate<typename At<i>::Output>(engine, Place::transient, path);
+      values[i] = reads_values ? just_below<typename At<i>::Output>(walk, begins[i + 1]) : absent;
+      if (At<i>::active) d_values[i] = allocate<typename At<i>::Output>(walk, Place::transient, path);
     });
-    if (input < count && flows) d_values[input] = allocate<X>(engine, Place::transient, path);
-    engine.path = path;
-    Joined::backward(engine, d_y.offset, values, d_values);
-    if (d_y.owned) engine.arena.give(d_y.offset);
+    if (input < count && flows) d_values[input] = allocate<X>(walk, Place::transient, path);
+    walk.path = path;
+    Joined::backward(walk, d_y.offset, values, d_values);
+    if (d_y.owned) walk.arena.give(d_y.offset);
     return d_values;
   }
   /// The gradient of x, of all branches together.   owned   whether this consumes d_values
-  static constexpr std::size_t backward_of_branches(auto& engine, const std::array<std::size_t, count>& d_values,
+  static constexpr std::size_t backward_of_branches(auto& walk, const std::array<std::size_t, count>& d_values,
                                                     bool owned, std::size_t x, const auto& begins, WeightPlaces weights,
                                                     LayerPath path, Place place) {
     Tensor d_x{};
     if (input < count && flows) d_x = {d_values[input], owned};
     for_each_branch<true>([&]<std::size_t i>() {
       constexpr bool joins = joins_d_x<(Context::Epilogues::sums && flows), At<i>>;
-      if constexpr (reads_values) At<i>::retire_output(engine, Place::saved);
+      if constexpr (reads_values) At<i>::retire_output(walk, Place::saved);
       const std::size_t own =
-          At<i>::backward(engine, Tensor{d_values[i], owned && d_values[i] != absent, joins ? d_x.offset : absent}, x,
+          At<i>::backward(walk, Tensor{d_values[i], owned && d_values[i] != absent, joins ? d_x.offset : absent}, x,
                           begins[i], weights_of(weights, i), path, place_of<i>(place));
       if constexpr (flows) {
-        if (!joins && d_x.offset != absent) add<X>(engine, d_x.offset, own);
-        if (d_x.owned) engine.arena.give(d_x.offset);
+        if (!joins && d_x.offset != absent) add<X>(walk, d_x.offset, own);
+        if (d_x.owned) walk.arena.give(d_x.offset);
         d_x = {own, true};
       }
     });
@@ -337,12 +337,12 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   }
 
   template <class V>
-  static constexpr void add(auto& engine, std::size_t from, std::size_t to) {
-    engine.run(op::Add<typename V::Element>{{from}, {to}, engine.batch * V::size});
+  static constexpr void add(auto& walk, std::size_t from, std::size_t to) {
+    walk.run(op::Add<typename V::Element>{{from}, {to}, walk.batch * V::size});
   }
-  static constexpr std::size_t copy_of(auto& engine, std::size_t tensor, Place place, LayerPath path) {
-    const std::size_t copy = allocate<Output>(engine, place, path);
-    engine.run(op::Cast<T, T>{{tensor}, {copy}, engine.batch * Output::size});
+  static constexpr std::size_t copy_of(auto& walk, std::size_t tensor, Place place, LayerPath path) {
+    const std::size_t copy = allocate<Output>(walk, place, path);
+    walk.run(op::Cast<T, T>{{tensor}, {copy}, walk.batch * Output::size});
     return copy;
   }
 };

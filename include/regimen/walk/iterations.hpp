@@ -10,28 +10,27 @@ namespace regimen::walk {
 /// Runs body(0) ... body(count - 1); each moves the saved stack by `stride`. A plan skips iterations once one begins
 /// with the same transient side as one or two iterations before: from there all repeats, and the peak lies in the
 /// period where the stack is highest, which is evaluated. `unit` is the distance between the units of two iterations.
-constexpr void iterate(auto& engine, std::size_t count, std::size_t stride, std::size_t unit, bool growing,
-                       auto&& body) {
-  if (!engine.may_skip()) {
+constexpr void iterate(auto& walk, std::size_t count, std::size_t stride, std::size_t unit, bool growing, auto&& body) {
+  if (!walk.may_skip()) {
     for (std::size_t i = 0; i < count; ++i) body(i);
     return;
   }
-  auto one_before = engine.mark(), two_before = one_before;
+  auto one_before = walk.mark(), two_before = one_before;
   bool skipped = false;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t period = i >= 1 && engine.repeats(one_before) ? 1 : i >= 2 && engine.repeats(two_before) ? 2 : 0;
+    const std::size_t period = i >= 1 && walk.repeats(one_before) ? 1 : i >= 2 && walk.repeats(two_before) ? 2 : 0;
     if (!skipped && period > 0 && count - i > period) {
       const std::size_t periods = (count - i - period) / period;  // leaves one whole period to run at the end
-      engine.skip(periods, period * stride, growing, period == 1 ? one_before : two_before);
+      walk.skip(periods, period * stride, growing, period == 1 ? one_before : two_before);
       i += periods * period;
-      if (engine.ahead.unit != absent)
-        engine.ahead.unit =
-            growing ? engine.ahead.unit + periods * period * unit : engine.ahead.unit - periods * period * unit;
+      if (walk.ahead.unit != absent)
+        walk.ahead.unit =
+            growing ? walk.ahead.unit + periods * period * unit : walk.ahead.unit - periods * period * unit;
       skipped = true;
     }
     if (!skipped) {
       two_before = one_before;
-      one_before = engine.mark();
+      one_before = walk.mark();
     }
     body(i);
   }
@@ -60,16 +59,16 @@ struct Iterations {
                                           .buffer_bytes = body_layout.buffer_bytes * Count};
 
   /// The unit of iteration i, for prefetching.
-  static constexpr NextUnit unit(const auto& engine, WeightPlaces weights, std::size_t i, LayerPath path) {
+  static constexpr NextUnit unit(const auto& walk, WeightPlaces weights, std::size_t i, LayerPath path) {
     if constexpr (holds_units)
-      return unit_at<UnitOfIteration>(engine, resident_of(engine, weights, i).values, path.repeated(i, Count));
+      return unit_at<UnitOfIteration>(walk, resident_of(walk, weights, i).values, path.repeated(i, Count));
     else return {};
   }
   /// Where the parameters and gradients of iteration i are kept.
-  static constexpr WeightPlaces resident_of(const auto& engine, WeightPlaces weights, std::size_t i) {
+  static constexpr WeightPlaces resident_of(const auto& walk, WeightPlaces weights, std::size_t i) {
     using Reduce = typename Context::Roles::reduce;
     if constexpr (holds_units) {
-      const UnitOffsets size = UnitOfIteration::size(engine.ranks);
+      const UnitOffsets size = UnitOfIteration::size(walk.ranks);
       return {weights.values + i * size.parameters, weights.gradients + i * size.gradients, weights.add,
               weights.buffers + i * body_layout.buffer_bytes};
     } else {
@@ -89,8 +88,8 @@ struct Iterations {
   }
 
  protected:
-  static constexpr std::size_t unit_bytes(const auto& engine) {
-    if constexpr (holds_units) return UnitOfIteration::size(engine.ranks).parameters;
+  static constexpr std::size_t unit_bytes(const auto& walk) {
+    if constexpr (holds_units) return UnitOfIteration::size(walk.ranks).parameters;
     else return 0;
   }
 };

@@ -220,30 +220,30 @@ struct BoundModel {
 
   /// Before forward: gathers tied tables and sets that are kept in slices, and gives their places to their layers; with
   /// gradients, also the places of these. Its memory lies on the saved stack until the end of backward.
-  static constexpr void enter_tied(auto& engine, WeightPlaces base, bool with_gradients) {
+  static constexpr void enter_tied(auto& walk, WeightPlaces base, bool with_gradients) {
     [[maybe_unused]] std::size_t buffers = base.buffers + Body::layout.buffer_bytes;
-    for_each_table(engine.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, LayerPath table) {
-      WeightPlaces& tied = engine.tied[index];
+    for_each_table(walk.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, LayerPath table) {
+      WeightPlaces& tied = walk.tied[index];
       tied = {base.values + at.parameters, base.gradients + at.gradients, base.add};
       if constexpr (Unit::layout.buffer_bytes > 0) {
         tied.buffers = buffers;
         buffers += Unit::layout.buffer_bytes;
       }
-      if (engine.ranks == 1 || Unit::layout.count == 0) return;
+      if (walk.ranks == 1 || Unit::layout.count == 0) return;
       if constexpr (Unit::Sharding::slices_parameters) {
         const std::size_t kept = tied.values;
         tied.values =
-            engine.arena.push(TensorArena::align(Unit::gathered_bytes(engine.ranks)), MemoryKind::communication, table);
-        engine.await(engine.all_gather({.own = kept,
-                                        .all = tied.values,
-                                        .bytes = Unit::values_slice_bytes(engine.ranks),
-                                        .teams = Unit::Sharding::shard_group,
-                                        .path = table}));
+            walk.arena.push(TensorArena::align(Unit::gathered_bytes(walk.ranks)), MemoryKind::communication, table);
+        walk.await(walk.all_gather({.own = kept,
+                                    .all = tied.values,
+                                    .bytes = Unit::values_slice_bytes(walk.ranks),
+                                    .teams = Unit::Sharding::shard_group,
+                                    .path = table}));
       }
       if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each) {
         if (!with_gradients) return;
-        tied.gradients = engine.arena.push(Unit::whole_gradient_bytes(engine.ranks), MemoryKind::gradient, table);
-        clear_gaps<Unit>(engine, tied.gradients);
+        tied.gradients = walk.arena.push(Unit::whole_gradient_bytes(walk.ranks), MemoryKind::gradient, table);
+        clear_gaps<Unit>(walk, tied.gradients);
         tied.add = false;
       }
     });
@@ -260,33 +260,33 @@ struct BoundModel {
     return sum;
   }
   /// Before forward: memory for the values with names, and for their gradients, on the saved stack above the tied tables.
-  static constexpr void enter_named(auto& engine, bool with_gradients) {
-    for_each_name(engine, [&]<class V>(NamedTensor& named, std::size_t bytes, LayerPath place, V*) {
-      named.value = engine.arena.push(bytes, MemoryKind::saved, place);
+  static constexpr void enter_named(auto& walk, bool with_gradients) {
+    for_each_name(walk, [&]<class V>(NamedTensor& named, std::size_t bytes, LayerPath place, V*) {
+      named.value = walk.arena.push(bytes, MemoryKind::saved, place);
       if (Number<typename V::Element> && with_gradients)
-        named.gradient = engine.arena.push(bytes, MemoryKind::saved, place);
+        named.gradient = walk.arena.push(bytes, MemoryKind::saved, place);
     });
   }
   /// Bytes that enter_named allocates with gradients.
-  static constexpr std::size_t named_bytes([[maybe_unused]] const auto& engine) {
+  static constexpr std::size_t named_bytes([[maybe_unused]] const auto& walk) {
     std::size_t sum = 0;
     mp::mp_for_each<mp::mp_transform<mp::mp_identity, Named>>([&](auto name) {
       using V = NamedAs<typename decltype(name)::type>;
-      sum += (Number<typename V::Element> ? 2 : 1) * bytes_of<V>(engine);
+      sum += (Number<typename V::Element> ? 2 : 1) * bytes_of<V>(walk);
     });
     return sum;
   }
   /// Before backward: all who read a value add to its gradient.
-  static constexpr void clear_named_gradients(auto& engine) {
-    for_each_name(engine, [&]<class V>(NamedTensor& named, std::size_t, LayerPath, V*) {
+  static constexpr void clear_named_gradients(auto& walk) {
+    for_each_name(walk, [&]<class V>(NamedTensor& named, std::size_t, LayerPath, V*) {
       if constexpr (Number<typename V::Element>)
-        engine.run(op::Zero<typename V::Element>{{named.gradient}, engine.batch * V::size});
+        walk.run(op::Zero<typename V::Element>{{named.gradient}, walk.batch * V::size});
     });
   }
   /// After backward: the tables' gradients are complete; reduces them over all ranks.
-  static constexpr void reduce_tied(auto& engine, WeightPlaces base) {
-    for_each_table(engine.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, LayerPath table) {
-      reduce<Unit>(engine, {base.values + at.parameters, base.gradients + at.gradients, base.add}, engine.tied[index],
+  static constexpr void reduce_tied(auto& walk, WeightPlaces base) {
+    for_each_table(walk.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, LayerPath table) {
+      reduce<Unit>(walk, {base.values + at.parameters, base.gradients + at.gradients, base.add}, walk.tied[index],
                    table, true);
     });
   }
@@ -304,12 +304,12 @@ struct BoundModel {
   template <class Name>
   using NamedAs = typename named_as<Name>::type;
   /// Calls f(where the value lies, bytes of it, path, a null pointer of its type).
-  static constexpr void for_each_name([[maybe_unused]] auto& engine, [[maybe_unused]] auto&& f) {
+  static constexpr void for_each_name([[maybe_unused]] auto& walk, [[maybe_unused]] auto&& f) {
     if constexpr (mp::mp_size<Named>::value > 0) {
       std::size_t index = 0;
       mp::mp_for_each<mp::mp_transform<mp::mp_identity, Named>>([&](auto name) {
         using V = NamedAs<typename decltype(name)::type>;
-        f(engine.named[index], bytes_of<V>(engine), path.child(Flat::length + tied_count + index, "named"),
+        f(walk.named[index], bytes_of<V>(walk), path.child(Flat::length + tied_count + index, "named"),
           static_cast<V*>(nullptr));
         ++index;
       });

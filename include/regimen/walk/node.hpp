@@ -270,66 +270,66 @@ struct Node {
                 "regimen: Selective<...> names a layer whose backward reads its own output; keep that output");
   using Saved = std::conditional_t<active, Declared, Tensors<>>;
 
-  static constexpr std::size_t footprint(const auto& engine, Place place) {
-    return bytes_of_all<Saved>(engine) + (place == Place::saved ? bytes_of<Output>(engine) : 0);
+  static constexpr std::size_t footprint(const auto& walk, Place place) {
+    return bytes_of_all<Saved>(walk) + (place == Place::saved ? bytes_of<Output>(walk) : 0);
   }
 
   /// Whether a recomputation that only serves backward has nothing to do.
   static constexpr bool is_idle(Place place) { return place == Place::nowhere && Saved::count == 0; }
 
-  static constexpr std::size_t forward(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     if (is_idle(way.place)) {
-      if (x.owned) engine.arena.give(x.offset);
+      if (x.owned) walk.arena.give(x.offset);
       return absent;
     }
     const bool keeps = way.mode == Mode::save && active;
     ForwardCall<Declared::count, Bound::ForwardScratch::count, Bound::Cache::count, parameter_count, buffer_count> call{
         .x = x.offset,
         .y = absent,
-        .parameters = offsets_of(locate(engine, weights).values, begins, element_bytes),
+        .parameters = offsets_of(locate(walk, weights).values, begins, element_bytes),
         .path = path,
         .onto = way.onto};
-    if constexpr (Bound::Cache::count > 0) call.cache = next_cache<typename Bound::Cache>(engine);
-    if constexpr (buffer_count > 0) find_buffers(engine, weights, call);
-    find_named(engine, call);
+    if constexpr (Bound::Cache::count > 0) call.cache = next_cache<typename Bound::Cache>(walk);
+    if constexpr (buffer_count > 0) find_buffers(walk, weights, call);
+    find_named(walk, call);
     // What is computed twice is computed by the same operations, so that it has the same bits.
     const bool saves = keeps || !Bound::saves_for_backward || (active && Context::twice);
-    if (keeps) call.saved = push_all<Declared>(engine, path);
-    else if (saves) call.saved = take_all<Declared>(engine, path);
+    if (keeps) call.saved = push_all<Declared>(walk, path);
+    else if (saves) call.saved = take_all<Declared>(walk, path);
     else call.saved.fill(absent);
     const bool reuse = can_reuse && way.place != Place::saved && x.owned;
-    call.y = reuse ? x.offset : allocate<Output>(engine, way.place, path);
-    compute(engine, call);
-    engine.template produced<typename Output::Element>(call.y, engine.batch * Output::size, path, Output::columns,
-                                                       Output::leading);
-    if (!keeps && saves) give_all(engine, call.saved);
-    if (x.owned && !reuse) engine.arena.give(x.offset);
-    if (way.place == Place::nowhere) engine.arena.give(call.y);
+    call.y = reuse ? x.offset : allocate<Output>(walk, way.place, path);
+    compute(walk, call);
+    walk.template produced<typename Output::Element>(call.y, walk.batch * Output::size, path, Output::columns,
+                                                     Output::leading);
+    if (!keeps && saves) give_all(walk, call.saved);
+    if (x.owned && !reuse) walk.arena.give(x.offset);
+    if (way.place == Place::nowhere) walk.arena.give(call.y);
     return call.y;
   }
   /// Recomputes the output from the saved input. This writes the layer's saved tensors again, with equal bits.
-  static constexpr std::size_t recompute(auto& engine, std::size_t x, std::size_t floor, WeightPlaces weights,
+  static constexpr std::size_t recompute(auto& walk, std::size_t x, std::size_t floor, WeightPlaces weights,
                                          LayerPath path) {
     ForwardCall<Declared::count, Bound::ForwardScratch::count, 0, parameter_count, buffer_count> call{
         .x = x,
-        .y = allocate<Output>(engine, Place::transient, path),
-        .parameters = offsets_of(locate(engine, weights).values, begins, element_bytes),
-        .saved = offsets_from<Declared>(engine, floor),
+        .y = allocate<Output>(walk, Place::transient, path),
+        .parameters = offsets_of(locate(walk, weights).values, begins, element_bytes),
+        .saved = offsets_from<Declared>(walk, floor),
         .path = path};
-    if constexpr (buffer_count > 0) find_buffers(engine, weights, call);
-    find_named(engine, call);
-    compute(engine, call);
+    if constexpr (buffer_count > 0) find_buffers(walk, weights, call);
+    find_named(walk, call);
+    compute(walk, call);
     return call.y;
   }
 
-  static constexpr void retire_output(auto& engine, Place place) {
-    if (place == Place::saved && !reads_output) pop<Output>(engine);
+  static constexpr void retire_output(auto& walk, Place place) {
+    if (place == Place::saved && !reads_output) pop<Output>(walk);
   }
 
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor,
-                                        WeightPlaces weights, LayerPath path, Place) {
-    const std::size_t y = reads_output ? floor + bytes_of_all<Declared>(engine) : absent;
-    const WeightPlaces here = locate(engine, weights);
+  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces weights,
+                                        LayerPath path, Place) {
+    const std::size_t y = reads_output ? floor + bytes_of_all<Declared>(walk) : absent;
+    const WeightPlaces here = locate(walk, weights);
     constexpr bool writes = flows || Bound::always_writes_d_x;
     const bool reuse = can_reuse && writes && d_y.owned;
     BackwardCall<Declared::count, Bound::BackwardScratch::count, parameter_count> call{
@@ -340,27 +340,27 @@ struct Node {
         .parameters = offsets_of(here.values, begins, element_bytes),
         .gradients = offsets_of(trains ? here.gradients : absent, begins, sizeof(typename Context::Roles::reduce)),
         .add = here.add,
-        .saved = offsets_from<Declared>(engine, floor),
+        .saved = offsets_from<Declared>(walk, floor),
         .path = path,
         .onto = d_y.onto,
         .uses_buffers = Context::keeps_statistics};
-    find_named(engine, call);
-    if constexpr (has_name) call.d_named = engine.named[named_index].gradient;
-    if (Bound::writes_d_sum) call.d_sum = d_y.owned ? d_y.offset : allocate<Output>(engine, Place::transient, path);
-    if constexpr (Bound::derives_before && flows) call.saved_before = saved_before<X>(engine, x, floor);
+    find_named(walk, call);
+    if constexpr (has_name) call.d_named = walk.named[named_index].gradient;
+    if (Bound::writes_d_sum) call.d_sum = d_y.owned ? d_y.offset : allocate<Output>(walk, Place::transient, path);
+    if constexpr (Bound::derives_before && flows) call.saved_before = saved_before<X>(walk, x, floor);
     if (reuse) call.d_x = d_y.offset;
-    else if (writes) call.d_x = allocate<X>(engine, Place::transient, path);
-    call.scratch = take_all<typename Bound::BackwardScratch>(engine, path);
-    engine.path = path;
-    Bound::backward(engine, call);
-    if constexpr (writes) engine.template produced<typename X::Element>(call.d_x, engine.batch * X::size, path);
-    give_all(engine, call.scratch);
-    if (d_y.owned && !reuse) engine.arena.give(d_y.offset);
-    if (Bound::writes_d_sum && !d_y.owned) engine.arena.give(call.d_sum);
-    if constexpr (is_tied && trains) engine.tied[tied_index].add = true;
-    engine.arena.pop_to(floor);
+    else if (writes) call.d_x = allocate<X>(walk, Place::transient, path);
+    call.scratch = take_all<typename Bound::BackwardScratch>(walk, path);
+    walk.path = path;
+    Bound::backward(walk, call);
+    if constexpr (writes) walk.template produced<typename X::Element>(call.d_x, walk.batch * X::size, path);
+    give_all(walk, call.scratch);
+    if (d_y.owned && !reuse) walk.arena.give(d_y.offset);
+    if (Bound::writes_d_sum && !d_y.owned) walk.arena.give(call.d_sum);
+    if constexpr (is_tied && trains) walk.tied[tied_index].add = true;
+    walk.arena.pop_to(floor);
     if constexpr (writes && !flows) {
-      engine.arena.give(call.d_x);
+      walk.arena.give(call.d_x);
       return absent;
     }
     return call.d_x;
@@ -406,27 +406,27 @@ struct Node {
   static constexpr bool can_reuse =
       Bound::in_place && std::is_same_v<typename X::Element, typename Output::Element> && X::size == Output::size;
 
-  static constexpr WeightPlaces locate(const auto& engine, WeightPlaces weights) {
-    if constexpr (is_tied) return engine.tied[tied_index];
+  static constexpr WeightPlaces locate(const auto& walk, WeightPlaces weights) {
+    if constexpr (is_tied) return walk.tied[tied_index];
     else return weights;
   }
-  static constexpr void find_named([[maybe_unused]] const auto& engine, [[maybe_unused]] auto& call) {
-    if constexpr (has_name) call.named = engine.named[named_index].value;
-    if constexpr (has_lengths) call.lengths = engine.named[lengths_index].value;
+  static constexpr void find_named([[maybe_unused]] const auto& walk, [[maybe_unused]] auto& call) {
+    if constexpr (has_name) call.named = walk.named[named_index].value;
+    if constexpr (has_lengths) call.lengths = walk.named[lengths_index].value;
   }
   /// Recomputation belongs to backward, so that a forward moves the buffers once.
-  static constexpr void find_buffers(const auto& engine, WeightPlaces weights, auto& call) {
+  static constexpr void find_buffers(const auto& walk, WeightPlaces weights, auto& call) {
     if (weights.buffers == absent) defect("a walker passed no buffers on");
     constexpr auto begin = buffer_begins_of<Buffer>(Bound::buffers);
     for (std::size_t i = 0; i < buffer_count; ++i) call.buffers[i] = weights.buffers + begin[i];
-    call.uses_buffers = !engine.training || Context::keeps_statistics;
-    call.moves = !call.uses_buffers && engine.engine.phase == op::Phase::forward;
+    call.uses_buffers = !walk.training || Context::keeps_statistics;
+    call.moves = !call.uses_buffers && walk.phase() == op::Phase::forward;
   }
-  static constexpr void compute(auto& engine, auto& call) {
-    engine.path = call.path;
-    call.scratch = take_all<typename Bound::ForwardScratch>(engine, call.path);
-    Bound::forward(engine, call);
-    give_all(engine, call.scratch);
+  static constexpr void compute(auto& walk, auto& call) {
+    walk.path = call.path;
+    call.scratch = take_all<typename Bound::ForwardScratch>(walk, call.path);
+    Bound::forward(walk, call);
+    give_all(walk, call.scratch);
   }
 };
 

@@ -112,201 +112,201 @@ struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, fl
       checkpoints && segment > 1 && holds_units&& Context::Sharding::slices_parameters&& Context::Sharding::keeps;
 
   static constexpr bool is_idle(Place) { return false; }
-  static constexpr std::size_t footprint(const auto& engine, Place place) {
-    if constexpr (rest > 0) return own_footprint(engine, seam) + Rest::footprint(engine, place);
-    else return own_footprint(engine, place);
+  static constexpr std::size_t footprint(const auto& walk, Place place) {
+    if constexpr (rest > 0) return own_footprint(walk, seam) + Rest::footprint(walk, place);
+    else return own_footprint(walk, place);
   }
 
-  static constexpr std::size_t forward(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
-    const NextUnit after = engine.after;
+  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+    const NextUnit after = walk.after;
     if constexpr (offloads)
-      if (way.mode == Mode::save) return run_offloaded(engine, x, weights, path, way, after);
-    if (way.mode == Mode::discard) return run(engine, begin, own_count + rest, x, weights, path, way, after);
-    if constexpr (rest == 0) return own_forward(engine, x, weights, path, way, after);
+      if (way.mode == Mode::save) return run_offloaded(walk, x, weights, path, way, after);
+    if (way.mode == Mode::discard) return run(walk, begin, own_count + rest, x, weights, path, way, after);
+    if constexpr (rest == 0) return own_forward(walk, x, weights, path, way, after);
     else {
       const std::size_t y =
-          own_forward(engine, x, weights, path, {way.mode, seam}, unit(engine, weights, begin + own_count, path));
-      engine.after = after;
-      return Rest::forward(engine, Tensor{y, seam == Place::transient}, weights, path, way);
+          own_forward(walk, x, weights, path, {way.mode, seam}, unit(walk, weights, begin + own_count, path));
+      walk.after = after;
+      return Rest::forward(walk, Tensor{y, seam == Place::transient}, weights, path, way);
     }
   }
 
-  static constexpr void retire_output(auto& engine, Place place) {
-    if constexpr (rest > 0) Rest::retire_output(engine, place);
-    else own_retire_output(engine, place);
+  static constexpr void retire_output(auto& walk, Place place) {
+    if constexpr (rest > 0) Rest::retire_output(walk, place);
+    else own_retire_output(walk, place);
   }
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor,
-                                        WeightPlaces weights, LayerPath path, Place place) {
-    const NextUnit after = engine.after;
+  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces weights,
+                                        LayerPath path, Place place) {
+    const NextUnit after = walk.after;
     if constexpr (rest > 0) {
-      const std::size_t bottom = floor + own_footprint(engine, seam);
-      engine.after = own_first_of_backward(engine, weights, path);
-      d_y = {Rest::backward(engine, d_y, seam == Place::saved ? just_below<X>(engine, bottom) : absent, bottom, weights,
+      const std::size_t bottom = floor + own_footprint(walk, seam);
+      walk.after = own_first_of_backward(walk, weights, path);
+      d_y = {Rest::backward(walk, d_y, seam == Place::saved ? just_below<X>(walk, bottom) : absent, bottom, weights,
                             path, place),
              true};
-      own_retire_output(engine, seam);
+      own_retire_output(walk, seam);
       place = seam;
     }
-    d_y = {own_backward(engine, d_y, x, floor, weights, path, place, after), true};
+    d_y = {own_backward(walk, d_y, x, floor, weights, path, place, after), true};
     if constexpr (!flows) {
-      engine.arena.give(d_y.offset);
+      walk.arena.give(d_y.offset);
       return absent;
     }
     return d_y.offset;
   }
 
   /// The unit that backward uses first, for prefetching.
-  static constexpr NextUnit first_of_backward(const auto& engine, WeightPlaces weights, LayerPath path) {
-    if constexpr (rest > 0) return Rest::first_of_backward(engine, weights, path);
-    else return own_first_of_backward(engine, weights, path);
+  static constexpr NextUnit first_of_backward(const auto& walk, WeightPlaces weights, LayerPath path) {
+    if constexpr (rest > 0) return Rest::first_of_backward(walk, weights, path);
+    else return own_first_of_backward(walk, weights, path);
   }
 
  private:
   using Weighed::unit_bytes;
 
-  static constexpr std::size_t own_footprint(const auto& engine, Place place) {
-    const std::size_t x = bytes_of<X>(engine);
-    if constexpr (offloads) return moved_bytes(engine) + input_bytes(engine) + Body::footprint(engine, place);
+  static constexpr std::size_t own_footprint(const auto& walk, Place place) {
+    const std::size_t x = bytes_of<X>(walk);
+    if constexpr (offloads) return moved_bytes(walk) + input_bytes(walk) + Body::footprint(walk, place);
     else if constexpr (checkpoints) return (segments - 1) * x + (place == Place::saved ? x : 0);
-    else return (own_count - 1) * Body::footprint(engine, between) + Body::footprint(engine, place);
+    else return (own_count - 1) * Body::footprint(walk, between) + Body::footprint(walk, place);
   }
-  static constexpr std::size_t own_forward(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way,
+  static constexpr std::size_t own_forward(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way,
                                            const NextUnit& after) {
-    if constexpr (!checkpoints) return run(engine, begin, own_count, x, weights, path, way, after);
-    iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), true, [&](std::size_t s) {
-      run(engine, begin + s * segment, segment, segment_input(engine, s, x.offset), weights, path,
-          {Mode::discard, Place::saved}, unit(engine, weights, begin + (s + 1) * segment, path));
+    if constexpr (!checkpoints) return run(walk, begin, own_count, x, weights, path, way, after);
+    iterate(walk, segments - 1, bytes_of<X>(walk), segment * unit_bytes(walk), true, [&](std::size_t s) {
+      run(walk, begin + s * segment, segment, segment_input(walk, s, x.offset), weights, path,
+          {Mode::discard, Place::saved}, unit(walk, weights, begin + (s + 1) * segment, path));
     });
     std::size_t y = absent;
     if (way.place != Place::nowhere)
-      y = run(engine, begin + own_count - last_segment, last_segment, segment_input(engine, segments - 1, x.offset),
+      y = run(walk, begin + own_count - last_segment, last_segment, segment_input(walk, segments - 1, x.offset),
               weights, path, {Mode::discard, way.place}, after);
-    if (x.owned) engine.arena.give(x.offset);  // it is computed again before it is read
+    if (x.owned) walk.arena.give(x.offset);  // it is computed again before it is read
     return y;
   }
-  static constexpr void own_retire_output(auto& engine, Place place) {
-    if constexpr (!checkpoints) Body::retire_output(engine, place);
-    else if (place == Place::saved) pop<X>(engine);
+  static constexpr void own_retire_output(auto& walk, Place place) {
+    if constexpr (!checkpoints) Body::retire_output(walk, place);
+    else if (place == Place::saved) pop<X>(walk);
   }
-  static constexpr std::size_t own_backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor,
+  static constexpr std::size_t own_backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor,
                                             WeightPlaces weights, LayerPath path, Place place, const NextUnit& after) {
-    if constexpr (offloads) return backward_offloaded(engine, d_y, floor, weights, path, place, after);
+    if constexpr (offloads) return backward_offloaded(walk, d_y, floor, weights, path, place, after);
     else if constexpr (!checkpoints)
-      return backward_blocks(engine, begin, own_count, d_y, x, floor, weights, path, place, after);
+      return backward_blocks(walk, begin, own_count, d_y, x, floor, weights, path, place, after);
     else {
       const auto redo = [&](std::size_t s, std::size_t count) {
-        return Tensor{recompute_segment(engine, begin + s * segment, count, d_y, segment_input(engine, s, x), weights,
-                                        path, s > 0 ? unit(engine, weights, begin + (s - 1) * segment, path) : after),
+        return Tensor{recompute_segment(walk, begin + s * segment, count, d_y, segment_input(walk, s, x), weights, path,
+                                        s > 0 ? unit(walk, weights, begin + (s - 1) * segment, path) : after),
                       true};
       };
       d_y = redo(segments - 1, last_segment);
-      iterate(engine, segments - 1, bytes_of<X>(engine), segment * unit_bytes(engine), false, [&](std::size_t i) {
-        pop<X>(engine);  // the input of the segment whose backward just ended
+      iterate(walk, segments - 1, bytes_of<X>(walk), segment * unit_bytes(walk), false, [&](std::size_t i) {
+        pop<X>(walk);  // the input of the segment whose backward just ended
         d_y = redo(segments - 2 - i, segment);
       });
       return d_y.offset;
     }
   }
-  static constexpr NextUnit own_first_of_backward(const auto& engine, WeightPlaces weights, LayerPath path) {
+  static constexpr NextUnit own_first_of_backward(const auto& walk, WeightPlaces weights, LayerPath path) {
     if constexpr (keeps_segments) return {};  // it is gathered with its segment
-    else return unit(engine, weights, begin + own_count - (checkpoints ? last_segment : 1), path);
+    else return unit(walk, weights, begin + own_count - (checkpoints ? last_segment : 1), path);
   }
-  static constexpr Tensor segment_input(const auto& engine, std::size_t s, std::size_t x) {
-    return {s == 0 ? x : just_below<X>(engine, engine.arena.top), false};
+  static constexpr Tensor segment_input(const auto& walk, std::size_t s, std::size_t x) {
+    return {s == 0 ? x : just_below<X>(walk, walk.arena.top), false};
   }
   /// The units of a segment, gathered side by side, from its recomputation to the end of its backward.
   struct Kept {
     std::size_t first = 0, values = absent;
     std::array<std::size_t, keeps_segments ? segment : 1> tickets{};
   };
-  static constexpr Kept gather_segment(auto& engine, std::size_t first, std::size_t count, WeightPlaces weights,
+  static constexpr Kept gather_segment(auto& walk, std::size_t first, std::size_t count, WeightPlaces weights,
                                        LayerPath path) {
     Kept kept{first};
     if constexpr (keeps_segments) {
-      if (engine.ranks == 1) return kept;
-      const std::size_t bytes = UnitOfIteration::gathered_bytes(engine.ranks);
-      kept.values = engine.arena.push(count * bytes, MemoryKind::communication, path.repeated(first, Count));
-      engine.repeat(count, [&](std::size_t i) {
-        kept.tickets[i] = engine.all_gather({.own = resident_of(engine, weights, first + i).values,
-                                             .all = kept.values + i * bytes,
-                                             .bytes = UnitOfIteration::values_slice_bytes(engine.ranks),
-                                             .teams = Context::Sharding::shard_group,
-                                             .path = path.repeated(first + i, Count)});
+      if (walk.ranks == 1) return kept;
+      const std::size_t bytes = UnitOfIteration::gathered_bytes(walk.ranks);
+      kept.values = walk.arena.push(count * bytes, MemoryKind::communication, path.repeated(first, Count));
+      walk.repeat(count, [&](std::size_t i) {
+        kept.tickets[i] = walk.all_gather({.own = resident_of(walk, weights, first + i).values,
+                                           .all = kept.values + i * bytes,
+                                           .bytes = UnitOfIteration::values_slice_bytes(walk.ranks),
+                                           .teams = Context::Sharding::shard_group,
+                                           .path = path.repeated(first + i, Count)});
       });
     }
     return kept;
   }
 
-  static constexpr WeightPlaces enter(auto& engine, std::size_t i, WeightPlaces resident, LayerPath path,
+  static constexpr WeightPlaces enter(auto& walk, std::size_t i, WeightPlaces resident, LayerPath path,
                                       const NextUnit& next, const Kept& kept) {
     if constexpr (keeps_segments)
       if (kept.values != absent) {
-        engine.await(kept.tickets[i - kept.first]);
-        return {kept.values + (i - kept.first) * UnitOfIteration::gathered_bytes(engine.ranks), resident.gradients,
+        walk.await(kept.tickets[i - kept.first]);
+        return {kept.values + (i - kept.first) * UnitOfIteration::gathered_bytes(walk.ranks), resident.gradients,
                 resident.add, resident.buffers};
       }
-    if constexpr (holds_units) return gather<UnitOfIteration>(engine, resident, path, next);
+    if constexpr (holds_units) return gather<UnitOfIteration>(walk, resident, path, next);
     else return resident;
   }
-  static constexpr void leave(auto& engine, WeightPlaces resident, WeightPlaces own, const NextUnit& next,
+  static constexpr void leave(auto& walk, WeightPlaces resident, WeightPlaces own, const NextUnit& next,
                               const Kept& kept) {
     if constexpr (holds_units)
-      if (kept.values == absent) release<UnitOfIteration>(engine, resident, own, next);
+      if (kept.values == absent) release<UnitOfIteration>(walk, resident, own, next);
   }
 
-  static constexpr std::size_t step_forward(auto& engine, std::size_t i, Tensor x, WeightPlaces weights, LayerPath path,
+  static constexpr std::size_t step_forward(auto& walk, std::size_t i, Tensor x, WeightPlaces weights, LayerPath path,
                                             Way way, const NextUnit& next, const Kept& kept) {
-    const WeightPlaces resident = resident_of(engine, weights, i),
-                       own = enter(engine, i, resident, path.repeated(i, Count), next, kept);
-    const std::size_t y = Body::forward(engine, x, own, path.repeated(i, Count), way);
-    leave(engine, resident, own, next, kept);
+    const WeightPlaces resident = resident_of(walk, weights, i),
+                       own = enter(walk, i, resident, path.repeated(i, Count), next, kept);
+    const std::size_t y = Body::forward(walk, x, own, path.repeated(i, Count), way);
+    leave(walk, resident, own, next, kept);
     return y;
   }
 
-  static constexpr std::size_t step_backward(auto& engine, std::size_t i, Tensor d_y, std::size_t x, std::size_t floor,
+  static constexpr std::size_t step_backward(auto& walk, std::size_t i, Tensor d_y, std::size_t x, std::size_t floor,
                                              WeightPlaces weights, LayerPath path, Place place, const NextUnit& next,
                                              const Kept& kept) {
     const LayerPath here = path.repeated(i, Count);
-    const WeightPlaces resident = resident_of(engine, weights, i);
-    WeightPlaces own = enter(engine, i, resident, here, next, kept);
-    if constexpr (holds_units) own = open_gradients<UnitOfIteration>(engine, own, here);
-    const std::size_t d_x = Body::backward(engine, d_y, x, floor, own, here, place);
-    if constexpr (holds_units) reduce<UnitOfIteration>(engine, resident, own, here);
-    leave(engine, resident, own, next, kept);
+    const WeightPlaces resident = resident_of(walk, weights, i);
+    WeightPlaces own = enter(walk, i, resident, here, next, kept);
+    if constexpr (holds_units) own = open_gradients<UnitOfIteration>(walk, own, here);
+    const std::size_t d_x = Body::backward(walk, d_y, x, floor, own, here, place);
+    if constexpr (holds_units) reduce<UnitOfIteration>(walk, resident, own, here);
+    leave(walk, resident, own, next, kept);
     return d_x;
   }
 
   /// Forward of iterations first ... first + count - 1; the last output goes to `place`. `after`
   /// is the unit that is used next.
-  static constexpr std::size_t run(auto& engine, std::size_t first, std::size_t count, Tensor x, WeightPlaces weights,
+  static constexpr std::size_t run(auto& walk, std::size_t first, std::size_t count, Tensor x, WeightPlaces weights,
                                    LayerPath path, Way way, const NextUnit& after, const Kept& kept = {}) {
     const Place inner = way.mode == Mode::save ? between : Place::transient;
-    const std::size_t stride = way.mode == Mode::save ? Body::footprint(engine, inner) : 0;
+    const std::size_t stride = way.mode == Mode::save ? Body::footprint(walk, inner) : 0;
     const auto input = [&](std::size_t i) {
-      return i > 0 && inner == Place::saved ? Tensor{just_below<X>(engine, engine.arena.top), false} : x;
+      return i > 0 && inner == Place::saved ? Tensor{just_below<X>(walk, walk.arena.top), false} : x;
     };
-    iterate(engine, count - 1, stride, unit_bytes(engine), true, [&](std::size_t i) {
-      x = {step_forward(engine, first + i, input(i), weights, path, {way.mode, inner},
-                        unit(engine, weights, first + i + 1, path), kept),
+    iterate(walk, count - 1, stride, unit_bytes(walk), true, [&](std::size_t i) {
+      x = {step_forward(walk, first + i, input(i), weights, path, {way.mode, inner},
+                        unit(walk, weights, first + i + 1, path), kept),
            inner == Place::transient};
     });
-    return step_forward(engine, first + count - 1, input(count - 1), weights, path, way, after, kept);
+    return step_forward(walk, first + count - 1, input(count - 1), weights, path, way, after, kept);
   }
 
   /// Backward of the same iterations; their saved tensors begin at `floor`.
-  static constexpr std::size_t backward_blocks(auto& engine, std::size_t first, std::size_t count, Tensor d_y,
+  static constexpr std::size_t backward_blocks(auto& walk, std::size_t first, std::size_t count, Tensor d_y,
                                                std::size_t x, std::size_t floor, WeightPlaces weights, LayerPath path,
                                                Place place, const NextUnit& after, const Kept& kept = {}) {
-    const std::size_t stride = Body::footprint(engine, between);
+    const std::size_t stride = Body::footprint(walk, between);
     const auto step = [&](std::size_t i, Place here) {
       const std::size_t bottom = floor + i * stride;
-      const std::size_t input = i > 0 ? just_below<X>(engine, bottom) : x;
-      return step_backward(engine, first + i, d_y, input, bottom, weights, path, here,
-                           i > 0 ? unit(engine, weights, first + i - 1, path) : after, kept);
+      const std::size_t input = i > 0 ? just_below<X>(walk, bottom) : x;
+      return step_backward(walk, first + i, d_y, input, bottom, weights, path, here,
+                           i > 0 ? unit(walk, weights, first + i - 1, path) : after, kept);
     };
     d_y = {step(count - 1, place), true};
-    iterate(engine, count - 1, stride, unit_bytes(engine), false, [&](std::size_t i) {
-      Body::retire_output(engine, between);
+    iterate(walk, count - 1, stride, unit_bytes(walk), false, [&](std::size_t i) {
+      Body::retire_output(walk, between);
       d_y = {step(count - 2 - i, between), true};
     });
     return d_y.offset;
@@ -319,84 +319,83 @@ struct Blocks : Iterations<Count, typename Iterated<Count, Block, X, Context, fl
   // to the host meanwhile, and to which in backward the block after next is copied back. The last block stays on top,
   // the last but one below.
 
-  static constexpr std::size_t input_bytes(const auto& engine) { return Body::reads_input ? bytes_of<X>(engine) : 0; }
+  static constexpr std::size_t input_bytes(const auto& walk) { return Body::reads_input ? bytes_of<X>(walk) : 0; }
   /// What a block has saved.
-  static constexpr std::size_t moved_bytes(const auto& engine) {
-    return input_bytes(engine) + Body::footprint(engine, between);
+  static constexpr std::size_t moved_bytes(const auto& walk) {
+    return input_bytes(walk) + Body::footprint(walk, between);
   }
-  static constexpr void copy(auto& engine, std::size_t from, std::size_t to, std::size_t bytes, const LayerPath& path) {
-    engine.path = path;
-    engine.run(op::Cast<fp32, fp32>{{from}, {to}, bytes / sizeof(fp32)});
+  static constexpr void copy(auto& walk, std::size_t from, std::size_t to, std::size_t bytes, const LayerPath& path) {
+    walk.path = path;
+    walk.run(op::Cast<fp32, fp32>{{from}, {to}, bytes / sizeof(fp32)});
   }
   /// Forward of one iteration, on top of the stack.
-  static constexpr std::size_t step_moving(auto& engine, std::size_t i, Tensor x, WeightPlaces weights, LayerPath path,
+  static constexpr std::size_t step_moving(auto& walk, std::size_t i, Tensor x, WeightPlaces weights, LayerPath path,
                                            Way way, const NextUnit& next) {
     if constexpr (Body::reads_input) {
       const LayerPath here = path.repeated(i, Count);
-      const std::size_t kept = engine.arena.push(bytes_of<X>(engine), MemoryKind::saved, here);
-      copy(engine, x.offset, kept, bytes_of<X>(engine), here);
-      if (x.owned) engine.arena.give(x.offset);
+      const std::size_t kept = walk.arena.push(bytes_of<X>(walk), MemoryKind::saved, here);
+      copy(walk, x.offset, kept, bytes_of<X>(walk), here);
+      if (x.owned) walk.arena.give(x.offset);
       x = {kept, false};
     }
-    return step_forward(engine, i, x, weights, path, way, next, {});
+    return step_forward(walk, i, x, weights, path, way, next, {});
   }
-  static constexpr std::size_t run_offloaded(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way,
+  static constexpr std::size_t run_offloaded(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way,
                                              const NextUnit& after) {
-    const std::size_t bytes = moved_bytes(engine), host = engine.host.push((Count - 2) * bytes),
-                      below = engine.arena.push(bytes, MemoryKind::saved, path.repeated(0, Count)),
-                      top = engine.arena.top;
+    const std::size_t bytes = moved_bytes(walk), host = walk.host.push((Count - 2) * bytes),
+                      below = walk.arena.push(bytes, MemoryKind::saved, path.repeated(0, Count)), top = walk.arena.top;
     std::size_t ticket = no_ticket;
-    iterate(engine, Count - 1, 0, unit_bytes(engine), true, [&](std::size_t i) {
+    iterate(walk, Count - 1, 0, unit_bytes(walk), true, [&](std::size_t i) {
       const std::size_t y =
-          step_moving(engine, i, x, weights, path, {way.mode, between}, unit(engine, weights, i + 1, path));
-      if (i > 0) engine.await_copy(ticket);
-      copy(engine, top, below, bytes, path.repeated(i, Count));
-      if (i + 2 < Count) ticket = engine.offload({below, host + i * bytes, bytes, path.repeated(i, Count)});
-      engine.arena.pop_to(top);
-      x = between == Place::saved ? Tensor{just_below<X>(engine, top), false} : Tensor{y, true};
+          step_moving(walk, i, x, weights, path, {way.mode, between}, unit(walk, weights, i + 1, path));
+      if (i > 0) walk.await_copy(ticket);
+      copy(walk, top, below, bytes, path.repeated(i, Count));
+      if (i + 2 < Count) ticket = walk.offload({below, host + i * bytes, bytes, path.repeated(i, Count)});
+      walk.arena.pop_to(top);
+      x = between == Place::saved ? Tensor{just_below<X>(walk, top), false} : Tensor{y, true};
     });
-    return step_moving(engine, Count - 1, x, weights, path, way, after);
+    return step_moving(walk, Count - 1, x, weights, path, way, after);
   }
-  static constexpr std::size_t backward_offloaded(auto& engine, Tensor d_y, std::size_t below, WeightPlaces weights,
+  static constexpr std::size_t backward_offloaded(auto& walk, Tensor d_y, std::size_t below, WeightPlaces weights,
                                                   LayerPath path, Place place, const NextUnit& after) {
-    const std::size_t bytes = moved_bytes(engine), host = engine.host.pop((Count - 2) * bytes), top = below + bytes;
+    const std::size_t bytes = moved_bytes(walk), host = walk.host.pop((Count - 2) * bytes), top = below + bytes;
     const auto step = [&](std::size_t i, Place here) {
-      d_y = {step_backward(engine, i, d_y, Body::reads_input ? top : absent, top + input_bytes(engine), weights, path,
-                           here, i > 0 ? unit(engine, weights, i - 1, path) : after, {}),
+      d_y = {step_backward(walk, i, d_y, Body::reads_input ? top : absent, top + input_bytes(walk), weights, path, here,
+                           i > 0 ? unit(walk, weights, i - 1, path) : after, {}),
              true};
-      engine.arena.pop_to(top);
+      walk.arena.pop_to(top);
     };
     step(Count - 1, place);
     std::size_t ticket = no_ticket;
-    iterate(engine, Count - 1, 0, unit_bytes(engine), false, [&](std::size_t back) {
+    iterate(walk, Count - 1, 0, unit_bytes(walk), false, [&](std::size_t back) {
       const std::size_t i = Count - 2 - back;
       const LayerPath here = path.repeated(i, Count);
-      if (back > 0) engine.await_copy(ticket);
-      engine.arena.push(bytes, MemoryKind::saved, here);
-      copy(engine, below, top, bytes, here);
-      if (i > 0) ticket = engine.fetch({below, host + (i - 1) * bytes, bytes, path.repeated(i - 1, Count)});
-      Body::retire_output(engine, between);
+      if (back > 0) walk.await_copy(ticket);
+      walk.arena.push(bytes, MemoryKind::saved, here);
+      copy(walk, below, top, bytes, here);
+      if (i > 0) ticket = walk.fetch({below, host + (i - 1) * bytes, bytes, path.repeated(i - 1, Count)});
+      Body::retire_output(walk, between);
       step(i, between);
     });
-    engine.arena.pop_to(below);
+    walk.arena.pop_to(below);
     return d_y.offset;
   }
 
   /// Backward of a segment, whose first block is `first`.
-  static constexpr std::size_t recompute_segment(auto& engine, std::size_t first, std::size_t count, Tensor d_y,
+  static constexpr std::size_t recompute_segment(auto& walk, std::size_t first, std::size_t count, Tensor d_y,
                                                  Tensor input, WeightPlaces weights, LayerPath path,
                                                  const NextUnit& after) {
     constexpr Place place =
         Body::reads_output ? Place::saved : Place::nowhere;  // only tensors before the output are needed
-    const std::size_t bottom = engine.arena.top;
-    const Kept kept = gather_segment(engine, first, count, weights, path);
-    const std::size_t floor = engine.arena.top;
+    const std::size_t bottom = walk.arena.top;
+    const Kept kept = gather_segment(walk, first, count, weights, path);
+    const std::size_t floor = walk.arena.top;
     // The unit of the last block stays gathered: its backward follows at once.
-    run(engine, first, count, input, weights, path, {Mode::save, place}, unit(engine, weights, first + count - 1, path),
+    run(walk, first, count, input, weights, path, {Mode::save, place}, unit(walk, weights, first + count - 1, path),
         kept);
     const std::size_t d_x =
-        backward_blocks(engine, first, count, d_y, input.offset, floor, weights, path, place, after, kept);
-    if constexpr (keeps_segments) engine.arena.pop_to(bottom);
+        backward_blocks(walk, first, count, d_y, input.offset, floor, weights, path, place, after, kept);
+    if constexpr (keeps_segments) walk.arena.pop_to(bottom);
     return d_x;
   }
 };

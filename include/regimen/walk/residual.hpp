@@ -24,32 +24,32 @@ struct Node<Residual<Layers...>, X, Context, flows> {
   static constexpr bool joins_forward = joins_y<Context::Epilogues::sums, Branch>,
                         joins_backward = joins_d_x<(Context::Epilogues::sums && flows), Branch>;
 
-  static constexpr std::size_t footprint(const auto& engine, Place place) {
-    return Branch::footprint(engine, branch_place(place)) +
-           (keeps_branch && place == Place::saved ? bytes_of<X>(engine) : 0);
+  static constexpr std::size_t footprint(const auto& walk, Place place) {
+    return Branch::footprint(walk, branch_place(place)) +
+           (keeps_branch && place == Place::saved ? bytes_of<X>(walk) : 0);
   }
   static constexpr bool is_idle(Place place) { return Branch::is_idle(branch_place(place)); }
 
-  static constexpr std::size_t forward(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     const bool apart = keeps_branch && way.mode == Mode::save;
-    std::size_t y = Branch::forward(engine, Tensor{x.offset, false}, weights, path,
+    std::size_t y = Branch::forward(walk, Tensor{x.offset, false}, weights, path,
                                     {way.mode, apart ? Place::saved : way.place, joins_forward ? x.offset : absent});
     if constexpr (keeps_branch)
-      if (apart) y = way.place == Place::nowhere ? absent : copy_of(engine, y, way.place, path);
-    if (!joins_forward && way.place != Place::nowhere) add(engine, x.offset, y);
-    if (x.owned) engine.arena.give(x.offset);
+      if (apart) y = way.place == Place::nowhere ? absent : copy_of(walk, y, way.place, path);
+    if (!joins_forward && way.place != Place::nowhere) add(walk, x.offset, y);
+    if (x.owned) walk.arena.give(x.offset);
     return y;
   }
-  static constexpr void retire_output(auto& engine, Place place) {
-    if constexpr (!keeps_branch) Branch::retire_output(engine, place);
-    else if (place == Place::saved) pop<X>(engine);
+  static constexpr void retire_output(auto& walk, Place place) {
+    if constexpr (!keeps_branch) Branch::retire_output(walk, place);
+    else if (place == Place::saved) pop<X>(walk);
   }
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor,
-                                        WeightPlaces weights, LayerPath path, Place place) {
-    const std::size_t d_x = Branch::backward(engine, Tensor{d_y.offset, false, joins_backward ? d_y.offset : absent}, x,
+  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces weights,
+                                        LayerPath path, Place place) {
+    const std::size_t d_x = Branch::backward(walk, Tensor{d_y.offset, false, joins_backward ? d_y.offset : absent}, x,
                                              floor, weights, path, branch_place(place));
-    if constexpr (flows && !joins_backward) add(engine, d_y.offset, d_x);
-    if (d_y.owned) engine.arena.give(d_y.offset);
+    if constexpr (flows && !joins_backward) add(walk, d_y.offset, d_x);
+    if (d_y.owned) walk.arena.give(d_y.offset);
     return d_x;
   }
 
@@ -59,13 +59,13 @@ struct Node<Residual<Layers...>, X, Context, flows> {
   }
 
  private:
-  static constexpr void add(auto& engine, std::size_t from, std::size_t to) {
-    engine.run(op::Add<typename X::Element>{{from}, {to}, engine.batch * X::size});
+  static constexpr void add(auto& walk, std::size_t from, std::size_t to) {
+    walk.run(op::Add<typename X::Element>{{from}, {to}, walk.batch * X::size});
   }
-  static constexpr std::size_t copy_of(auto& engine, std::size_t tensor, Place place, LayerPath path) {
+  static constexpr std::size_t copy_of(auto& walk, std::size_t tensor, Place place, LayerPath path) {
     using T = typename X::Element;
-    const std::size_t copy = allocate<X>(engine, place, path);
-    engine.run(op::Cast<T, T>{{tensor}, {copy}, engine.batch * X::size});
+    const std::size_t copy = allocate<X>(walk, place, path);
+    walk.run(op::Cast<T, T>{{tensor}, {copy}, walk.batch * X::size});
     return copy;
   }
 };

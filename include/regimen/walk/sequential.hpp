@@ -113,41 +113,40 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   }(std::make_index_sequence<count>{});
 
   /// Where each child's part of the saved stack begins; the last entry is the end of the sequence's part.
-  static constexpr auto floors(const auto& engine, std::size_t floor, Place place) {
+  static constexpr auto floors(const auto& walk, std::size_t floor, Place place) {
     return [&]<std::size_t... i>(std::index_sequence<i...>) {
       std::array<std::size_t, count + 1> result{floor};
-      ((result[i + 1] = result[i] + At<i>::footprint(engine, output_place<i>(place))), ...);
+      ((result[i + 1] = result[i] + At<i>::footprint(walk, output_place<i>(place))), ...);
       return result;
     }(std::make_index_sequence<count>{});
   }
-  static constexpr std::size_t footprint(const auto& engine, Place place) { return floors(engine, 0, place)[count]; }
+  static constexpr std::size_t footprint(const auto& walk, Place place) { return floors(walk, 0, place)[count]; }
 
-  static constexpr std::size_t forward(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     [&]<std::size_t... i>(std::index_sequence<i...>) {
-      ((x = forward_of<i>(engine, x, weights, path, way)), ...);
+      ((x = forward_of<i>(walk, x, weights, path, way)), ...);
     }(std::make_index_sequence<count>{});
     return x.offset;
   }
 
-  static constexpr void retire_output(auto& engine, Place place) { At<count - 1>::retire_output(engine, place); }
+  static constexpr void retire_output(auto& walk, Place place) { At<count - 1>::retire_output(walk, place); }
 
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor,
-                                        WeightPlaces weights, LayerPath path, Place place) {
-    Values values{x, floors(engine, floor, place), weights, path, {}, {}, d_y.onto};
-    return backward_from<count - 1>(engine, Tensor{d_y.offset, d_y.owned, count == 1 ? d_y.onto : absent}, values,
-                                    place);
+  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces weights,
+                                        LayerPath path, Place place) {
+    Values values{x, floors(walk, floor, place), weights, path, {}, {}, d_y.onto};
+    return backward_from<count - 1>(walk, Tensor{d_y.offset, d_y.owned, count == 1 ? d_y.onto : absent}, values, place);
   }
 
   /// Recomputes the output of a Group.
-  static constexpr std::size_t recompute(auto& engine, std::size_t x, std::size_t floor, WeightPlaces weights,
+  static constexpr std::size_t recompute(auto& walk, std::size_t x, std::size_t floor, WeightPlaces weights,
                                          LayerPath path) {
     constexpr std::size_t last = count - 1;
-    Values values{x, floors(engine, floor, Place::transient), weights, path, {}, {}};
-    const std::size_t input = value<last>(engine, values);
-    const std::size_t y = At<last>::recompute(engine, input, values.floors[last], resident_of(engine, weights, last),
-                                              path_of(path, last));
+    Values values{x, floors(walk, floor, Place::transient), weights, path, {}, {}};
+    const std::size_t input = value<last>(walk, values);
+    const std::size_t y =
+        At<last>::recompute(walk, input, values.floors[last], resident_of(walk, weights, last), path_of(path, last));
     for (std::size_t i = 0; i < count; ++i)
-      if (values.is_ready[i]) engine.arena.give(values.recomputed[i]);
+      if (values.is_ready[i]) walk.arena.give(values.recomputed[i]);
     return y;
   }
 
@@ -233,9 +232,9 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   }(std::make_index_sequence<count>{});
 
   /// Where child i's parameters and gradients are kept.
-  static constexpr WeightPlaces resident_of(const auto& engine, WeightPlaces weights, std::size_t i) {
+  static constexpr WeightPlaces resident_of(const auto& walk, WeightPlaces weights, std::size_t i) {
     if constexpr (Context::units) {
-      const UnitOffsets at = unit_offset(i, engine.ranks);
+      const UnitOffsets at = unit_offset(i, walk.ranks);
       return {weights.values + at.parameters, weights.gradients + at.gradients, weights.add,
               layout.buffer_bytes > 0 ? weights.buffers + buffer_offsets[i] : absent};
     } else if (Context::Sharding::slices_parameters && weights.values == absent) {  // not read
@@ -252,48 +251,47 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
 
   /// The first unit of child i or of a later child.
   template <std::size_t i>
-  static constexpr NextUnit first_from(const auto& engine, WeightPlaces weights, LayerPath path) {
+  static constexpr NextUnit first_from(const auto& walk, WeightPlaces weights, LayerPath path) {
     if constexpr (i >= count) return {};
     else if constexpr (is_unit<i>)
-      return unit_at<UnitOf<i>>(engine, resident_of(engine, weights, i).values, unit_path(path, i));
-    else if constexpr (holds_units<i>)
-      return At<i>::unit(engine, resident_of(engine, weights, i), 0, unit_path(path, i));
-    else return first_from<i + 1>(engine, weights, path);
+      return unit_at<UnitOf<i>>(walk, resident_of(walk, weights, i).values, unit_path(path, i));
+    else if constexpr (holds_units<i>) return At<i>::unit(walk, resident_of(walk, weights, i), 0, unit_path(path, i));
+    else return first_from<i + 1>(walk, weights, path);
   }
   /// The first unit of a backward that begins with child i.
   template <std::size_t i>
-  static constexpr NextUnit last_from(const auto& engine, WeightPlaces weights, LayerPath path) {
+  static constexpr NextUnit last_from(const auto& walk, WeightPlaces weights, LayerPath path) {
     constexpr bool goes_on = i > 0 && At<i>::active;
     if constexpr (is_unit<i> && At<i>::active && At<i>::reads_weights)
-      return unit_at<UnitOf<i>>(engine, resident_of(engine, weights, i).values, unit_path(path, i));
+      return unit_at<UnitOf<i>>(walk, resident_of(walk, weights, i).values, unit_path(path, i));
     else if constexpr (holds_units<i> && At<i>::active)
-      return At<i>::first_of_backward(engine, resident_of(engine, weights, i), unit_path(path, i));
-    else if constexpr (goes_on) return last_from<i - 1>(engine, weights, path);
+      return At<i>::first_of_backward(walk, resident_of(walk, weights, i), unit_path(path, i));
+    else if constexpr (goes_on) return last_from<i - 1>(walk, weights, path);
     else return {};
   }
   /// The unit after child i in forward; after the last child, the first unit of backward, if backward follows.
   template <std::size_t i>
-  static constexpr NextUnit behind(const auto& engine, WeightPlaces weights, LayerPath path, Mode mode) {
-    const NextUnit next = first_from<i + 1>(engine, weights, path);
-    return mode == Mode::save && next.is_absent() ? last_from<count - 1>(engine, weights, path) : next;
+  static constexpr NextUnit behind(const auto& walk, WeightPlaces weights, LayerPath path, Mode mode) {
+    const NextUnit next = first_from<i + 1>(walk, weights, path);
+    return mode == Mode::save && next.is_absent() ? last_from<count - 1>(walk, weights, path) : next;
   }
   template <std::size_t i>
-  static constexpr NextUnit before(const auto& engine, WeightPlaces weights, LayerPath path) {
+  static constexpr NextUnit before(const auto& walk, WeightPlaces weights, LayerPath path) {
     if constexpr (i == 0) return {};
-    else return last_from<i - 1>(engine, weights, path);
+    else return last_from<i - 1>(walk, weights, path);
   }
   static constexpr bool slices_parameters = Context::units && Context::Sharding::slices_parameters;
 
   template <std::size_t i>
-  static constexpr WeightPlaces enter(auto& engine, WeightPlaces weights, LayerPath path, const NextUnit& next) {
-    const WeightPlaces resident = resident_of(engine, weights, i);
-    if constexpr (is_unit<i>) return gather<UnitOf<i>>(engine, resident, unit_path(path, i), next);
-    if constexpr (holds_units<i>) engine.after = next;
+  static constexpr WeightPlaces enter(auto& walk, WeightPlaces weights, LayerPath path, const NextUnit& next) {
+    const WeightPlaces resident = resident_of(walk, weights, i);
+    if constexpr (is_unit<i>) return gather<UnitOf<i>>(walk, resident, unit_path(path, i), next);
+    if constexpr (holds_units<i>) walk.after = next;
     return resident;
   }
   template <std::size_t i>
-  static constexpr void leave(auto& engine, WeightPlaces weights, WeightPlaces own, const NextUnit& next) {
-    if constexpr (is_unit<i>) release<UnitOf<i>>(engine, resident_of(engine, weights, i), own, next);
+  static constexpr void leave(auto& walk, WeightPlaces weights, WeightPlaces own, const NextUnit& next) {
+    if constexpr (is_unit<i>) release<UnitOf<i>>(walk, resident_of(walk, weights, i), own, next);
   }
 
  public:
@@ -334,17 +332,17 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
 
   /// Child i; its output is the input of the next.
   template <std::size_t i>
-  static constexpr Tensor forward_of(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr Tensor forward_of(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     const Way here{way.mode, i + 1 < count && way.mode == Mode::discard ? Place::transient : output_place<i>(way.place),
                    i + 1 < count ? absent : way.onto};
     std::size_t y = absent;
     if constexpr (slices_parameters) {
-      const NextUnit next = behind<i>(engine, weights, path, way.mode);
-      const WeightPlaces own = enter<i>(engine, weights, path, next);
-      y = At<i>::forward(engine, x, own, path_of(path, i), here);
-      leave<i>(engine, weights, own, next);
+      const NextUnit next = behind<i>(walk, weights, path, way.mode);
+      const WeightPlaces own = enter<i>(walk, weights, path, next);
+      y = At<i>::forward(walk, x, own, path_of(path, i), here);
+      leave<i>(walk, weights, own, next);
     } else {
-      y = At<i>::forward(engine, x, resident_of(engine, weights, i), path_of(path, i), here);
+      y = At<i>::forward(walk, x, resident_of(walk, weights, i), path_of(path, i), here);
     }
     return {y, here.place == Place::transient};
   }
@@ -359,52 +357,52 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     std::size_t onto = absent;
   };
   template <std::size_t i>
-  static constexpr std::size_t value(auto& engine, Values& values) {
+  static constexpr std::size_t value(auto& walk, Values& values) {
     if constexpr (i == 0) return values.input;
-    else if constexpr (!is_recomputed<i>()) return just_below<typename At<i - 1>::Output>(engine, values.floors[i]);
+    else if constexpr (!is_recomputed<i>()) return just_below<typename At<i - 1>::Output>(walk, values.floors[i]);
     else {
       if (!values.is_ready[i]) {
-        const std::size_t input = value<i - 1>(engine, values);
-        WeightPlaces own = resident_of(engine, values.weights, i - 1);
-        if constexpr (slices_parameters) own = enter<i - 1>(engine, values.weights, values.path, {});
+        const std::size_t input = value<i - 1>(walk, values);
+        WeightPlaces own = resident_of(walk, values.weights, i - 1);
+        if constexpr (slices_parameters) own = enter<i - 1>(walk, values.weights, values.path, {});
         values.recomputed[i] =
-            At<i - 1>::recompute(engine, input, values.floors[i - 1], own, path_of(values.path, i - 1));
-        if constexpr (slices_parameters) leave<i - 1>(engine, values.weights, own, {});
+            At<i - 1>::recompute(walk, input, values.floors[i - 1], own, path_of(values.path, i - 1));
+        if constexpr (slices_parameters) leave<i - 1>(walk, values.weights, own, {});
         values.is_ready[i] = true;
       }
       return values.recomputed[i];
     }
   }
   template <std::size_t i>
-  static constexpr std::size_t backward_of(auto& engine, Tensor d_y, std::size_t x, Values& values, Place here) {
-    const WeightPlaces resident = resident_of(engine, values.weights, i);
+  static constexpr std::size_t backward_of(auto& walk, Tensor d_y, std::size_t x, Values& values, Place here) {
+    const WeightPlaces resident = resident_of(walk, values.weights, i);
     WeightPlaces own = resident;
     [[maybe_unused]] NextUnit next{};
     constexpr bool gathers = slices_parameters && (!is_unit<i> || At<i>::reads_weights);
-    if constexpr (slices_parameters) next = before<i>(engine, values.weights, values.path);
-    if constexpr (gathers) own = enter<i>(engine, values.weights, values.path, next);
-    else if (slices_parameters && engine.ranks > 1) own.values = absent;
-    if constexpr (is_unit<i>) own = open_gradients<UnitOf<i>>(engine, own, unit_path(values.path, i));
-    const std::size_t d_x = At<i>::backward(engine, d_y, x, values.floors[i], own, path_of(values.path, i), here);
-    if constexpr (is_unit<i>) reduce<UnitOf<i>>(engine, resident, own, unit_path(values.path, i));
-    if constexpr (gathers) leave<i>(engine, values.weights, own, next);
+    if constexpr (slices_parameters) next = before<i>(walk, values.weights, values.path);
+    if constexpr (gathers) own = enter<i>(walk, values.weights, values.path, next);
+    else if (slices_parameters && walk.ranks > 1) own.values = absent;
+    if constexpr (is_unit<i>) own = open_gradients<UnitOf<i>>(walk, own, unit_path(values.path, i));
+    const std::size_t d_x = At<i>::backward(walk, d_y, x, values.floors[i], own, path_of(values.path, i), here);
+    if constexpr (is_unit<i>) reduce<UnitOf<i>>(walk, resident, own, unit_path(values.path, i));
+    if constexpr (gathers) leave<i>(walk, values.weights, own, next);
     return d_x;
   }
   template <std::size_t i>
-  static constexpr std::size_t backward_from(auto& engine, Tensor d_y, Values& values, Place place) {
+  static constexpr std::size_t backward_from(auto& walk, Tensor d_y, Values& values, Place place) {
     if constexpr (!At<i>::active) {  // no child before trains either
-      if (d_y.owned && d_y.offset != absent) engine.arena.give(d_y.offset);
-      engine.arena.pop_to(values.floors[0]);
+      if (d_y.owned && d_y.offset != absent) walk.arena.give(d_y.offset);
+      walk.arena.pop_to(values.floors[0]);
       return absent;
     } else {
       const Place here = output_place<i>(place);
-      if constexpr (i + 1 < count) At<i>::retire_output(engine, here);
+      if constexpr (i + 1 < count) At<i>::retire_output(walk, here);
       std::size_t x = absent;
-      if constexpr (At<i>::reads_input) x = value<i>(engine, values);
-      const std::size_t d_x = backward_of<i>(engine, d_y, x, values, here);
-      if (values.is_ready[i]) engine.arena.give(values.recomputed[i]);
+      if constexpr (At<i>::reads_input) x = value<i>(walk, values);
+      const std::size_t d_x = backward_of<i>(walk, d_y, x, values, here);
+      if (values.is_ready[i]) walk.arena.give(values.recomputed[i]);
       if constexpr (i == 0) return d_x;
-      else return backward_from<i - 1>(engine, Tensor{d_x, true, i == 1 ? values.onto : absent}, values, place);
+      else return backward_from<i - 1>(walk, Tensor{d_x, true, i == 1 ? values.onto : absent}, values, place);
     }
   }
 };

@@ -25,16 +25,16 @@ struct Node<Shared<Name, Layers...>, X, Context, flows> {
                         recomputes_output = false, reads_weights = false, keeps_d_y = Branch::keeps_d_y,
                         sums_y = Branch::sums_y, sums_d_x = Branch::sums_d_x;
 
-  static constexpr std::size_t footprint(const auto& engine, Place place) { return Branch::footprint(engine, place); }
+  static constexpr std::size_t footprint(const auto& walk, Place place) { return Branch::footprint(walk, place); }
   static constexpr bool is_idle(Place place) { return Branch::is_idle(place); }
-  static constexpr std::size_t forward(auto& engine, Tensor x, WeightPlaces, LayerPath path, Way way) {
-    return Branch::forward(engine, x, engine.tied[index], path, way);
+  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces, LayerPath path, Way way) {
+    return Branch::forward(walk, x, walk.tied[index], path, way);
   }
-  static constexpr void retire_output(auto& engine, Place place) { Branch::retire_output(engine, place); }
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces,
+  static constexpr void retire_output(auto& walk, Place place) { Branch::retire_output(walk, place); }
+  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces,
                                         LayerPath path, Place place) {
-    const std::size_t d_x = Branch::backward(engine, d_y, x, floor, engine.tied[index], path, place);
-    if constexpr (Branch::layout.trained > 0) engine.tied[index].add = true;
+    const std::size_t d_x = Branch::backward(walk, d_y, x, floor, walk.tied[index], path, place);
+    if constexpr (Branch::layout.trained > 0) walk.tied[index].add = true;
     return d_x;
   }
 

@@ -49,19 +49,19 @@ template <class Walker>
 inline constexpr bool joins_d_x<true, Walker> = Walker::sums_d_x;
 
 template <class V>
-constexpr std::size_t bytes_of(const auto& engine) {
-  return TensorArena::align(engine.capacity * V::bytes);
+constexpr std::size_t bytes_of(const auto& walk) {
+  return TensorArena::align(walk.capacity * V::bytes);
 }
 
 template <class Declared>
-constexpr std::size_t bytes_of_all(const auto& engine) {
+constexpr std::size_t bytes_of_all(const auto& walk) {
   std::size_t sum = 0;
-  for (std::size_t bytes : Declared::bytes(engine.capacity)) sum += bytes;
+  for (std::size_t bytes : Declared::bytes(walk.capacity)) sum += bytes;
   return sum;
 }
 template <class Declared>
-constexpr auto offsets_from(const auto& engine, std::size_t offset) {
-  std::array<std::size_t, Declared::count> offsets = Declared::bytes(engine.capacity);
+constexpr auto offsets_from(const auto& walk, std::size_t offset) {
+  std::array<std::size_t, Declared::count> offsets = Declared::bytes(walk.capacity);
   for (std::size_t& at : offsets) {
     const std::size_t bytes = at;
     at = offset;
@@ -70,51 +70,51 @@ constexpr auto offsets_from(const auto& engine, std::size_t offset) {
   return offsets;
 }
 template <class Declared>
-constexpr auto push_all(auto& engine, LayerPath path) {
-  std::array<std::size_t, Declared::count> offsets = Declared::bytes(engine.capacity);
-  for (std::size_t& at : offsets) at = engine.arena.push(at, MemoryKind::saved, path);
+constexpr auto push_all(auto& walk, LayerPath path) {
+  std::array<std::size_t, Declared::count> offsets = Declared::bytes(walk.capacity);
+  for (std::size_t& at : offsets) at = walk.arena.push(at, MemoryKind::saved, path);
   return offsets;
 }
 template <class Declared>
-constexpr auto take_all(auto& engine, LayerPath path) {
-  std::array<std::size_t, Declared::count> offsets = Declared::bytes(engine.capacity);
-  for (std::size_t& at : offsets) at = engine.arena.take(at, MemoryKind::scratch, path);
+constexpr auto take_all(auto& walk, LayerPath path) {
+  std::array<std::size_t, Declared::count> offsets = Declared::bytes(walk.capacity);
+  for (std::size_t& at : offsets) at = walk.arena.take(at, MemoryKind::scratch, path);
   return offsets;
 }
 /// The caches of a walk's layers, one after the other, in the order of the walk.
 template <class Declared>
-constexpr auto next_cache(auto& engine) {
+constexpr auto next_cache(auto& walk) {
   std::array<std::size_t, Declared::count> offsets = Declared::bytes(1);
   for (std::size_t& at : offsets) {
     const std::size_t bytes = at;
-    at = engine.cache;
-    engine.cache += bytes;
+    at = walk.cache;
+    walk.cache += bytes;
   }
   return offsets;
 }
 template <std::size_t Count>
-constexpr void give_all(auto& engine, const std::array<std::size_t, Count>& offsets) {
-  for (std::size_t offset : offsets) engine.arena.give(offset);
+constexpr void give_all(auto& walk, const std::array<std::size_t, Count>& offsets) {
+  for (std::size_t offset : offsets) walk.arena.give(offset);
 }
 
 template <class V>
-constexpr std::size_t allocate(auto& engine, Place place, LayerPath path) {
-  if (place == Place::saved) return engine.arena.push(bytes_of<V>(engine), MemoryKind::saved, path);
-  return engine.arena.take(bytes_of<V>(engine), MemoryKind::transient, path);
+constexpr std::size_t allocate(auto& walk, Place place, LayerPath path) {
+  if (place == Place::saved) return walk.arena.push(bytes_of<V>(walk), MemoryKind::saved, path);
+  return walk.arena.take(bytes_of<V>(walk), MemoryKind::transient, path);
 }
 template <class V>
-constexpr void pop(auto& engine) {
-  engine.arena.pop_to(engine.arena.top - bytes_of<V>(engine));
+constexpr void pop(auto& walk) {
+  walk.arena.pop_to(walk.arena.top - bytes_of<V>(walk));
 }
 template <class V>
-constexpr std::size_t just_below(const auto& engine, std::size_t offset) {
-  return offset - bytes_of<V>(engine);
+constexpr std::size_t just_below(const auto& walk, std::size_t offset) {
+  return offset - bytes_of<V>(walk);
 }
 /// Where the layer before has saved a tensor like x: below x, which is the last before `floor`, unless it is
 /// recomputed.
 template <class X>
-constexpr std::size_t saved_before(const auto& engine, std::size_t x, std::size_t floor) {
-  return just_below<X>(engine, x == just_below<X>(engine, floor) ? x : floor);
+constexpr std::size_t saved_before(const auto& walk, std::size_t x, std::size_t floor) {
+  return just_below<X>(walk, x == just_below<X>(walk, floor) ? x : floor);
 }
 
 }  // namespace regimen::walk

@@ -127,52 +127,52 @@ struct TiedTable final {
 // ---- parameters: gathered before their first use, freed after the last
 
 template <class Unit>
-constexpr NextUnit unit_at(const auto& engine, std::size_t values, LayerPath path) {
+constexpr NextUnit unit_at(const auto& walk, std::size_t values, LayerPath path) {
   if constexpr (Unit::Sharding::slices_parameters) {
-    if (engine.ranks > 1) return {values, Unit::values_slice_bytes(engine.ranks), path};
+    if (walk.ranks > 1) return {values, Unit::values_slice_bytes(walk.ranks), path};
   }
   return {};
 }
 
 template <class Sharding>
-constexpr GatheredUnit start_all_gather(auto& engine, const NextUnit& unit) {
+constexpr GatheredUnit start_all_gather(auto& walk, const NextUnit& unit) {
   const std::size_t whole =
-      engine.arena.take(unit.slice_bytes * Sharding::slices(engine.ranks), MemoryKind::communication, unit.path);
+      walk.arena.take(unit.slice_bytes * Sharding::slices(walk.ranks), MemoryKind::communication, unit.path);
   return {unit.values, whole,
-          engine.all_gather({.own = unit.values,
-                             .all = whole,
-                             .bytes = unit.slice_bytes,
-                             .teams = Sharding::shard_group,
-                             .path = unit.path})};
+          walk.all_gather({.own = unit.values,
+                           .all = whole,
+                           .bytes = unit.slice_bytes,
+                           .teams = Sharding::shard_group,
+                           .path = unit.path})};
 }
 
 /// Before a unit computes: gathers its parameters for the kernels, and starts to gather the next unit.
 template <class Unit>
-constexpr WeightPlaces gather(auto& engine, WeightPlaces resident, LayerPath path, const NextUnit& next) {
+constexpr WeightPlaces gather(auto& walk, WeightPlaces resident, LayerPath path, const NextUnit& next) {
   if constexpr (!Unit::Sharding::slices_parameters) {
     return resident;
   } else {
-    if (engine.ranks == 1) return resident;
+    if (walk.ranks == 1) return resident;
     GatheredUnit here{};
-    if (engine.ahead.is_of(resident.values)) {
-      here = engine.ahead;
-      engine.ahead = {};
+    if (walk.ahead.is_of(resident.values)) {
+      here = walk.ahead;
+      walk.ahead = {};
     } else {
-      here = start_all_gather<typename Unit::Sharding>(engine, unit_at<Unit>(engine, resident.values, path));
+      here = start_all_gather<typename Unit::Sharding>(walk, unit_at<Unit>(walk, resident.values, path));
     }
-    if (here.ticket != no_ticket) engine.await(here.ticket);
+    if (here.ticket != no_ticket) walk.await(here.ticket);
     if (Unit::Sharding::prefetches && !next.is_absent() && next.values != resident.values)
-      engine.ahead = start_all_gather<typename Unit::Sharding>(engine, next);
+      walk.ahead = start_all_gather<typename Unit::Sharding>(walk, next);
     return {here.values, resident.gradients, resident.add, resident.buffers};
   }
 }
 /// After a unit's last use in a pass: frees it, unless it is the next unit, too.
 template <class Unit>
-constexpr void release(auto& engine, WeightPlaces resident, WeightPlaces gathered, const NextUnit& next) {
+constexpr void release(auto& walk, WeightPlaces resident, WeightPlaces gathered, const NextUnit& next) {
   if constexpr (Unit::Sharding::slices_parameters) {
-    if (engine.ranks == 1) return;
-    if (next.values == resident.values) engine.ahead = {resident.values, gathered.values, no_ticket};
-    else engine.arena.give(gathered.values);
+    if (walk.ranks == 1) return;
+    if (next.values == resident.values) walk.ahead = {resident.values, gathered.values, no_ticket};
+    else walk.arena.give(gathered.values);
   }
 }
 
@@ -180,17 +180,17 @@ constexpr void release(auto& engine, WeightPlaces resident, WeightPlaces gathere
 
 /// Gradients are assigned, but for the gaps between them, which the norm reads, too.
 template <class Unit>
-constexpr void clear_gaps(auto& engine, std::size_t gradients) {
+constexpr void clear_gaps(auto& walk, std::size_t gradients) {
   if constexpr (Unit::layout.trained_gaps > 0)
-    engine.run(op::Zero<typename Unit::Reduce>{{gradients}, Unit::layout.trained});
+    walk.run(op::Zero<typename Unit::Reduce>{{gradients}, Unit::layout.trained});
 }
 /// Before backward: where the gradients are written.
 template <class Unit>
-constexpr WeightPlaces open_gradients(auto& engine, WeightPlaces gathered, LayerPath path) {
+constexpr WeightPlaces open_gradients(auto& walk, WeightPlaces gathered, LayerPath path) {
   if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each) {
-    if (engine.ranks == 1) return gathered;
-    const std::size_t whole = engine.arena.take(Unit::whole_gradient_bytes(engine.ranks), MemoryKind::gradient, path);
-    clear_gaps<Unit>(engine, whole);
+    if (walk.ranks == 1) return gathered;
+    const std::size_t whole = walk.arena.take(Unit::whole_gradient_bytes(walk.ranks), MemoryKind::gradient, path);
+    clear_gaps<Unit>(walk, whole);
     return {gathered.values, whole, false, gathered.buffers};
   } else {
     return gathered;
@@ -199,60 +199,58 @@ constexpr WeightPlaces open_gradients(auto& engine, WeightPlaces gathered, Layer
 
 /// Awaits the running reduction.
 template <class Reduce, class Sharding>
-constexpr void finish_reduction(auto& engine) {
-  ReducingUnit& under_way = engine.reducing;
+constexpr void finish_reduction(auto& walk) {
+  ReducingUnit& under_way = walk.reducing;
   if (under_way.is_absent()) return;
-  engine.await(under_way.ticket);
-  if (under_way.staging != absent) engine.arena.give(under_way.staging);
+  walk.await(under_way.ticket);
+  if (under_way.staging != absent) walk.arena.give(under_way.staging);
   if (under_way.own != absent) {
-    const View<Reduce> sum = View<Reduce>{under_way.whole} + Sharding::slice_of(engine.rank) * under_way.slice;
-    if (under_way.add) engine.run(op::Add<Reduce>{sum, {under_way.own}, under_way.slice});
-    else engine.run(op::Cast<Reduce, Reduce>{sum, {under_way.own}, under_way.slice});
-    if (!under_way.on_stack) engine.arena.give(under_way.whole);
+    const View<Reduce> sum = View<Reduce>{under_way.whole} + Sharding::slice_of(walk.rank) * under_way.slice;
+    if (under_way.add) walk.run(op::Add<Reduce>{sum, {under_way.own}, under_way.slice});
+    else walk.run(op::Cast<Reduce, Reduce>{sum, {under_way.own}, under_way.slice});
+    if (!under_way.on_stack) walk.arena.give(under_way.whole);
   }
   under_way = {};
 }
 
 /// Reduces the gradients in the bucket; every rank keeps the sums.
 template <class Reduce, class Sharding>
-constexpr void send_bucket(auto& engine) {
-  GradientBucket& bucket = engine.bucket;
+constexpr void send_bucket(auto& walk) {
+  GradientBucket& bucket = walk.bucket;
   if (bucket.bytes == 0) return;
-  const std::size_t slice_bytes = bucket.bytes / engine.ranks;
-  engine.reduce_scatter({.all = bucket.begin,
-                         .bytes = slice_bytes,
-                         .element = element_type_of<Reduce>,
-                         .staging = bucket.staging,
-                         .teams = Sharding::shard_group,
-                         .path = bucket.path});
-  bucket.ticket = engine.all_gather({.own = bucket.begin + engine.rank * slice_bytes,
-                                     .all = bucket.begin,
-                                     .bytes = slice_bytes,
-                                     .path = bucket.path});
+  const std::size_t slice_bytes = bucket.bytes / walk.ranks;
+  walk.reduce_scatter({.all = bucket.begin,
+                       .bytes = slice_bytes,
+                       .element = element_type_of<Reduce>,
+                       .staging = bucket.staging,
+                       .teams = Sharding::shard_group,
+                       .path = bucket.path});
+  bucket.ticket = walk.all_gather(
+      {.own = bucket.begin + walk.rank * slice_bytes, .all = bucket.begin, .bytes = slice_bytes, .path = bucket.path});
   bucket.bytes = 0;
 }
 /// After a unit's backward: adds its gradients to the bucket, which has those of the next unit, directly above them.
 template <class Unit>
-constexpr void reduce_in_bucket(auto& engine, std::size_t gradients, LayerPath path) {
+constexpr void reduce_in_bucket(auto& walk, std::size_t gradients, LayerPath path) {
   using Reduce = typename Unit::Reduce;
   using Sharding = typename Unit::Sharding;
-  const std::size_t bytes = Unit::whole_gradient_bytes(engine.ranks);
-  GradientBucket& bucket = engine.bucket;
-  if (gradients + bytes != bucket.begin) send_bucket<Reduce, Sharding>(engine);
+  const std::size_t bytes = Unit::whole_gradient_bytes(walk.ranks);
+  GradientBucket& bucket = walk.bucket;
+  if (gradients + bytes != bucket.begin) send_bucket<Reduce, Sharding>(walk);
   bucket.begin = gradients;
   bucket.bytes += bytes;
   bucket.path = path;
-  if (bucket.bytes >= engine.engine.bucket(Sharding::bucket)) send_bucket<Reduce, Sharding>(engine);
+  if (bucket.bytes >= walk.engine.bucket(Sharding::bucket)) send_bucket<Reduce, Sharding>(walk);
 }
 
 /// Ends every reduction: of the gradients in a bucket, and running ones.
 template <class Reduce, class Sharding>
-constexpr void finish_reductions(auto& engine) {
-  if constexpr (Sharding::bucket == 0) finish_reduction<Reduce, Sharding>(engine);
+constexpr void finish_reductions(auto& walk) {
+  if constexpr (Sharding::bucket == 0) finish_reduction<Reduce, Sharding>(walk);
   else {
-    send_bucket<Reduce, Sharding>(engine);
-    if (engine.bucket.ticket != no_ticket) engine.await(engine.bucket.ticket);  // and, by the order, all earlier ones
-    engine.bucket.ticket = no_ticket;
+    send_bucket<Reduce, Sharding>(walk);
+    if (walk.bucket.ticket != no_ticket) walk.await(walk.bucket.ticket);  // and, by the order, all earlier ones
+    walk.bucket.ticket = no_ticket;
   }
 }
 
@@ -260,58 +258,57 @@ constexpr void finish_reductions(auto& engine) {
 ///   resident   where the unit's gradients are kept
 ///   written    the result of open_gradients, or a place on the saved stack
 template <class Unit>
-constexpr void reduce(auto& engine, WeightPlaces resident, WeightPlaces written, LayerPath path,
-                      bool on_stack = false) {
+constexpr void reduce(auto& walk, WeightPlaces resident, WeightPlaces written, LayerPath path, bool on_stack = false) {
   using Reduce = typename Unit::Reduce;
   using Sharding = typename Unit::Sharding;
   if constexpr (Unit::layout.trained > 0 && !Sharding::alone) {
-    if (engine.ranks == 1 || !engine.reduces) return;
-    if constexpr (Sharding::bucket > 0) return reduce_in_bucket<Unit>(engine, written.gradients, path);
-    finish_reduction<Reduce, Sharding>(engine);
-    const std::size_t slice = Unit::gradient_slice(engine.ranks), part = Unit::gradient_part(engine.ranks),
-                      groups = Sharding::groups(engine.ranks),
+    if (walk.ranks == 1 || !walk.reduces) return;
+    if constexpr (Sharding::bucket > 0) return reduce_in_bucket<Unit>(walk, written.gradients, path);
+    finish_reduction<Reduce, Sharding>(walk);
+    const std::size_t slice = Unit::gradient_slice(walk.ranks), part = Unit::gradient_part(walk.ranks),
+                      groups = Sharding::groups(walk.ranks),
                       of_shards =
-                          Sharding::Transport::staging_bytes(Sharding::slices(engine.ranks), slice * sizeof(Reduce)),
+                          Sharding::Transport::staging_bytes(Sharding::slices(walk.ranks), slice * sizeof(Reduce)),
                       of_replicas = Sharding::Transport::staging_bytes(groups, part * sizeof(Reduce)),
                       staging_bytes = of_shards > of_replicas ? of_shards : of_replicas;
-    ReducingUnit& under_way = engine.reducing;
+    ReducingUnit& under_way = walk.reducing;
     under_way.whole = written.gradients;
     under_way.slice = slice;
     under_way.add = resident.add;
     under_way.on_stack = on_stack;
     if (staging_bytes > 0)
-      under_way.staging = engine.arena.take(TensorArena::align(staging_bytes), MemoryKind::communication, path);
+      under_way.staging = walk.arena.take(TensorArena::align(staging_bytes), MemoryKind::communication, path);
     if constexpr (Sharding::reduces_each)
       under_way.own = resident.gradients +
-                      (Sharding::slices_gradients ? 0 : Sharding::slice_of(engine.rank) * slice * sizeof(Reduce));
-    under_way.ticket = engine.reduce_scatter({.all = under_way.whole,
-                                              .bytes = slice * sizeof(Reduce),
-                                              .element = element_type_of<Reduce>,
-                                              .staging = under_way.staging,
-                                              .teams = Sharding::shard_group,
-                                              .path = path});
+                      (Sharding::slices_gradients ? 0 : Sharding::slice_of(walk.rank) * slice * sizeof(Reduce));
+    under_way.ticket = walk.reduce_scatter({.all = under_way.whole,
+                                            .bytes = slice * sizeof(Reduce),
+                                            .element = element_type_of<Reduce>,
+                                            .staging = under_way.staging,
+                                            .teams = Sharding::shard_group,
+                                            .path = path});
     if (groups >
         1) {  // then, in order: sums over the groups, part by part, and their all-gather among the ranks of the slice
-      const View<Reduce> own = View<Reduce>{under_way.whole} + Sharding::slice_of(engine.rank) * slice,
-                         summed = own + Sharding::copy_of(engine.rank) * part;
+      const View<Reduce> own = View<Reduce>{under_way.whole} + Sharding::slice_of(walk.rank) * slice,
+                         summed = own + Sharding::copy_of(walk.rank) * part;
       const std::size_t bytes = part * sizeof(Reduce);
-      engine.reduce_scatter({.all = own.offset,
-                             .bytes = bytes,
-                             .element = element_type_of<Reduce>,
-                             .staging = under_way.staging,
-                             .teams = Sharding::replica_group(engine.ranks),
-                             .path = path});
-      under_way.ticket = engine.all_gather({.own = summed.offset,
-                                            .all = own.offset,
-                                            .bytes = bytes,
-                                            .teams = Sharding::replica_group(engine.ranks),
-                                            .path = path});
+      walk.reduce_scatter({.all = own.offset,
+                           .bytes = bytes,
+                           .element = element_type_of<Reduce>,
+                           .staging = under_way.staging,
+                           .teams = Sharding::replica_group(walk.ranks),
+                           .path = path});
+      under_way.ticket = walk.all_gather({.own = summed.offset,
+                                          .all = own.offset,
+                                          .bytes = bytes,
+                                          .teams = Sharding::replica_group(walk.ranks),
+                                          .path = path});
     }
     if constexpr (Sharding::stage == 0 && !Sharding::reduces_each)  // then, in order: every rank gets all sums
-      under_way.ticket = engine.all_gather({.own = under_way.whole + engine.rank * slice * sizeof(Reduce),
-                                            .all = under_way.whole,
-                                            .bytes = slice * sizeof(Reduce),
-                                            .path = path});
+      under_way.ticket = walk.all_gather({.own = under_way.whole + walk.rank * slice * sizeof(Reduce),
+                                          .all = under_way.whole,
+                                          .bytes = slice * sizeof(Reduce),
+                                          .path = path});
   }
 }
 

@@ -31,7 +31,7 @@ struct HostStack {
   }
 };
 
-/// The walk of any engine, the plan's included. Layers and walkers receive it as `engine`.
+/// The walk of any engine, the plan's included. Layers and walkers receive it as `walk`.
 ///
 ///   capacity   samples for which memory is allocated
 ///   batch      samples that are computed; the last batch of an epoch may be short
@@ -75,6 +75,7 @@ struct Walk {
 
   // ---- operations
 
+  constexpr op::Phase phase() const { return engine.phase; }
   constexpr void phase(op::Phase now) { engine.phase = now; }
   /// Runs the operation with the workspace of this engine's kernel.
   template <class Operation>

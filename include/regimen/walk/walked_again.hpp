@@ -24,29 +24,29 @@ struct WalkedAgain {
   static constexpr bool keeps_d_y = true;  // its layers are walked again before it is read
   static constexpr Place inner_place = Inside::reads_output ? Place::saved : Place::nowhere;
 
-  static constexpr std::size_t footprint(const auto& engine, Place place) {
-    return place == Place::saved ? bytes_of<Output>(engine) : 0;
+  static constexpr std::size_t footprint(const auto& walk, Place place) {
+    return place == Place::saved ? bytes_of<Output>(walk) : 0;
   }
   static constexpr bool is_idle(Place place) { return place == Place::nowhere; }
 
-  static constexpr std::size_t forward(auto& engine, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     const Way once{Mode::discard, way.place, way.onto};
     if (way.mode == Mode::discard || !active) {
-      return Inside::forward(engine, x, weights, path, once);
+      return Inside::forward(walk, x, weights, path, once);
     } else {
       std::size_t y = absent;
-      if (way.place != Place::nowhere) y = Inside::forward(engine, Tensor{x.offset, false}, weights, path, once);
-      if (x.owned) engine.arena.give(x.offset);  // it is computed again before it is read
+      if (way.place != Place::nowhere) y = Inside::forward(walk, Tensor{x.offset, false}, weights, path, once);
+      if (x.owned) walk.arena.give(x.offset);  // it is computed again before it is read
       return y;
     }
   }
-  static constexpr void retire_output(auto& engine, Place place) {
-    if (place == Place::saved) pop<Output>(engine);
+  static constexpr void retire_output(auto& walk, Place place) {
+    if (place == Place::saved) pop<Output>(walk);
   }
-  static constexpr std::size_t backward(auto& engine, Tensor d_y, std::size_t x, std::size_t floor,
-                                        WeightPlaces weights, LayerPath path, Place) {
-    Inside::forward(engine, Tensor{x, false}, weights, path, {Mode::save, inner_place});
-    return Inside::backward(engine, d_y, x, floor, weights, path, inner_place);
+  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces weights,
+                                        LayerPath path, Place) {
+    Inside::forward(walk, Tensor{x, false}, weights, path, {Mode::save, inner_place});
+    return Inside::backward(walk, d_y, x, floor, weights, path, inner_place);
   }
 
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) { Inside::place_tensors(out, at); }
