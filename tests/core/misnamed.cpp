@@ -19,7 +19,8 @@ struct RunAlone {
   bool progress = true, validate_average = false;
 };
 struct AdamWAlone {
-  double learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01;
+  double learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  detail::WeightDecay weight_decay = 0.01;
 };
 
 template <class Meaning>

@@ -76,7 +76,7 @@ struct EveryIteration {
   static constexpr Mark mark(const auto&) { return {}; }
   static constexpr bool repeats(const auto&, Mark) { return false; }
   static constexpr void skip(auto&, std::size_t, std::size_t, bool, Mark) {}
-  static constexpr void repeat(std::size_t count, auto&& body) {
+  [[gnu::always_inline]] static constexpr void repeat(std::size_t count, auto&& body) {
     for (std::size_t i = 0; i < count; ++i) body(i);
   }
   /// A bucket of gradients is reduced when it has this many bytes.

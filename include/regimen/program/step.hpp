@@ -156,7 +156,7 @@ struct Step : Forward<Bound_> {
     if constexpr (!Sharding::alone)
       if (walk.ranks > 1) walk.run(op::Zero<double>{{r.sums.offset}, walk.ranks * (sizeof(RankSums) / sizeof(double))});
     for_each_trained(walk, [&]<class Unit>(Unit*, walk::UnitOffsets at, LayerPath) {
-      Units::template sum_squares<Unit>(walk, r, at);
+      Units::sum_squares(walk, r, at, Unit::layout.trained, Unit::gradient_part(walk.ranks));
     });
     if constexpr (!Sharding::alone)
       if (walk.ranks > 1) combine_sums(walk, r);

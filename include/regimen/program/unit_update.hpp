@@ -30,17 +30,17 @@ struct UnitUpdate {
   }
 
   /// Σ g² of each part that belongs to this rank, separately, so that the total does not depend on the sharding.
-  template <class Unit>
-  static constexpr void sum_squares(auto& walk, const Resident& r, walk::UnitOffsets at) {
+  ///   trained, size   of the unit's gradient, and of a part of it
+  static constexpr void sum_squares(auto& walk, const Resident& r, walk::UnitOffsets at, std::size_t trained,
+                                    [[maybe_unused]] std::size_t size) {
     const View<Reduce> kept{r.gradients + at.gradients};
     if (Sharding::alone || walk.ranks == 1) {
-      walk.run(op::SumOfSquares<Reduce>{kept, square_sum_of(r.scalars), Unit::layout.trained});
+      walk.run(op::SumOfSquares<Reduce>{kept, square_sum_of(r.scalars), trained});
       return;
     }
-    const std::size_t size = Unit::gradient_part(walk.ranks);
     const auto sum = [&](std::size_t part, View<Reduce> gradient) {
       walk.run(op::SumOfSquares<Reduce>{gradient, square_sum_of(r.sums + Sharding::rank_of(part, walk.ranks)),
-                                        in_slice(Unit::layout.trained, size, part)});
+                                        in_slice(trained, size, part)});
     };
     const std::size_t own = Sharding::part_of(walk.rank, walk.ranks);
     if constexpr (Sharding::slices_gradients) sum(own, kept + Sharding::copy_of(walk.rank) * size);
@@ -106,9 +106,11 @@ struct UnitUpdate {
   template <class Unit>
   static constexpr void update_unit(auto& walk, const Resident& r, walk::UnitOffsets at, const Given& given,
                                     [[maybe_unused]] const LayerPath& path) {
-    [&]<std::size_t... group>(std::index_sequence<group...>) {
-      (update_group<Unit, group>(walk, r, at, given), ...);
-    }(std::make_index_sequence<Groups::count>{});
+    if constexpr (Groups::count == 1) update_group<Unit, 0>(walk, r, at, given);
+    else
+      [&]<std::size_t... group>(std::index_sequence<group...>) {
+        (update_group<Unit, group>(walk, r, at, given), ...);
+      }(std::make_index_sequence<Groups::count>{});
     if constexpr (whole_states<Unit> != none) {
       if constexpr (Sharding::slices_state)
         if (walk.ranks > 1) return update_gathered<Unit>(walk, r, at, given, path);
@@ -139,14 +141,15 @@ struct UnitUpdate {
     View<Reduce> gradient;
     std::size_t count, state_stride, first = 0;  // first   of the piece
   };
-  template <class Unit, std::size_t group, std::size_t piece, class T>
-  static constexpr void update_elements(auto& walk, const Given& given, const Elements& elements, View<T> copy) {
+  template <std::size_t group, class T>
+  static constexpr void update_elements(auto& walk, const Given& given, const Elements& elements,
+                                        const op::Segments& segments, View<T> copy) {
     walk.run(op::Update<RuleOf<group>, Master, T, Reduce>{.master = elements.master,
                                                           .state = elements.state,
                                                           .copy = copy,
                                                           .gradient = elements.gradient,
                                                           .scalars = given.scalars + group,
-                                                          .segments = Pieces<Unit, group>::template segments<piece>,
+                                                          .segments = segments,
                                                           .count = elements.count,
                                                           .state_stride = elements.state_stride,
                                                           .options = Groups::template options<group>(given.options),
@@ -166,10 +169,11 @@ struct UnitUpdate {
                             {r.gradients + at.gradients + first.gradient * sizeof(Reduce)},
                             Pieces<Unit, group>::template elements<piece>,
                             Unit::layout.trained};
-    if constexpr (Unit::shares_master) update_elements<Unit, group, piece>(walk, given, elements, View<Master>{});
+    constexpr auto& segments = Pieces<Unit, group>::template segments<piece>;
+    if constexpr (Unit::shares_master) update_elements<group>(walk, given, elements, segments, View<Master>{});
     else
-      update_elements<Unit, group, piece>(walk, given, elements,
-                                          View<element_t<first.element>>{parameters + first.values});
+      update_elements<group>(walk, given, elements, segments,
+                             View<element_t<first.element>>{parameters + first.values});
   }
 
   /// Where the arrays of a unit begin that are whole on this rank.   values   the copy that kernels read; or absent
@@ -275,11 +279,12 @@ struct UnitUpdate {
         count,
         slice,
         count > 0 ? from - first : 0};
+    constexpr auto& segments = Pieces<Unit, group>::template segments<piece>;
     if constexpr (Unit::shares_master) {
       elements.master = {values.offset};
-      update_elements<Unit, group, piece>(walk, given, elements, View<Master>{});
+      update_elements<group>(walk, given, elements, segments, View<Master>{});
     } else {
-      update_elements<Unit, group, piece>(walk, given, elements, values);
+      update_elements<group>(walk, given, elements, segments, values);
     }
   }
 };

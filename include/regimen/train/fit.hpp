@@ -18,7 +18,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -113,6 +112,13 @@ struct Fitting final {
   Session& session;
 };
 
+/// Tells a Trainer's callbacks of an event. (std::apply on a tuple of them costs six functions for each event.)
+template <class Trainer, class... Callbacks>
+auto teller([[maybe_unused]] Trainer& trainer, Callbacks&... callbacks) {
+  if constexpr (sizeof...(Callbacks) == 0) return [](const auto&) { return true; };
+  else return [&](const auto& event) { return train::tell(trainer, event, callbacks...); };
+}
+
 /// A Trainer with a source, perhaps a validation source, and callbacks, as the loop of fit sees them.
 template <class Trainer, class Source, class Validation, class... Callbacks>
 class FitOf final : public FitProgram {
@@ -128,7 +134,7 @@ class FitOf final : public FitProgram {
         session_(Inside::session(trainer)),
         source_(source),
         validation_(validation),
-        callbacks_(callbacks...),
+        tell_callbacks_(teller(trainer, callbacks...)),
         measured_(measurement_of(session_, callbacks...)),
         loader_({&source}, Trainer::sample_shape(), loader_options(session_, session_.run), session_.batch_memory()) {
     if constexpr (!Step::Sharding::alone)
@@ -166,7 +172,9 @@ class FitOf final : public FitProgram {
     (oldest_ == nullptr ? oldest_ : newest_) = &started;
   }
   StepResults finish() override {
-    Ran& ran = *std::exchange(oldest_, std::exchange(newest_, nullptr));
+    Ran& ran = *oldest_;
+    oldest_ = newest_;
+    newest_ = nullptr;
     StepResults results;
     session_.guarded([&] { results = session_.finish(ran); });
     return results;
@@ -174,23 +182,20 @@ class FitOf final : public FitProgram {
   Evaluation evaluate() override { return evaluate_in_fit(trainer_, *validation_, session_.run, measured_); }
   bool on_all_ranks(bool own) override { return trainer_.on_all_ranks(own); }
   bool tell(StepResults steps) override {
-    if constexpr (Session::steps > 1) return tell_all(steps);
-    else return tell_all(steps.front());
+    if constexpr (Session::steps > 1) return tell_callbacks_(steps);
+    else return tell_callbacks_(steps.front());
   }
-  bool tell(const EpochEvent& epoch) override { return tell_all(epoch); }
-  bool tell(const Evaluation& evaluation) override { return tell_all(evaluation); }
+  bool tell(const EpochEvent& epoch) override { return tell_callbacks_(epoch); }
+  bool tell(const Evaluation& evaluation) override { return tell_callbacks_(evaluation); }
   bool tell(const Measured& found) override {
-    if constexpr (measures) return tell_all(found);
+    if constexpr (measures) return tell_callbacks_(found);
     else return true;
   }
-  bool tell(const Fitted& fitted) override { return tell_all(fitted); }
+  bool tell(const Fitted& fitted) override { return tell_callbacks_(fitted); }
   std::string name() const override { return regimen::detail::name_of_source(source_); }
   void timings(std::vector<data::Timing>& all) const override { all = data::timings(source_); }
 
  private:
-  bool tell_all(const auto& event) {
-    return std::apply([&](Callbacks&... callbacks) { return train::tell(trainer_, event, callbacks...); }, callbacks_);
-  }
   void agree() {
     std::uint64_t how = fingerprint_of_run(session_.run);
     if constexpr (measures) how = mix(how, measured_.fingerprint());
@@ -240,7 +245,7 @@ class FitOf final : public FitProgram {
   Session& session_;
   const Source& source_;
   const Validation* const validation_;
-  const std::tuple<Callbacks&...> callbacks_;
+  decltype(teller(std::declval<Trainer&>(), std::declval<Callbacks&>()...)) tell_callbacks_;
   decltype(measurement_of(std::declval<Session&>(), std::declval<Callbacks&>()...)) measured_;
   Loader<typename Trainer::Input, typename Trainer::Label, Borrowed<Source>> loader_;
   Ran *oldest_ = nullptr, *newest_ = nullptr;  // that run

@@ -97,7 +97,7 @@ struct Session final {
   walk::Walk<Engine> walk;
   Scalars given{};  // the first members: the values that the host writes before a micro-batch
   typename Engine::Fence uploaded{};
-  std::array<Ran, 2> ran{};
+  Ran ran[2]{};                                     // the newest, and the one before it
   std::array<StepResult, steps> results{};          // of the last `finish`
   std::unique_ptr<PinnedBatchesOf<Engine>> pinned;  // null: the engine copies from any memory
   std::uint64_t fed = 0;                            // micro-batches that went to the ring
@@ -383,7 +383,7 @@ struct Session final {
     return note_steps(steps, steps * micro_batches * batch);
   }
   Ran& note_steps(std::size_t count, std::size_t samples) {
-    Ran& noted = ran[launches++ % ran.size()];
+    Ran& noted = ran[launches++ % 2];
     noted.last = steps_done += count;
     noted.count = count;
     noted.samples = samples;

@@ -166,8 +166,9 @@ struct BoundModel {
   /// Bytes of the persistent regions: the children's units, then the tied tables, then the sets.
   static constexpr UnitOffsets size(std::size_t ranks) {
     UnitOffsets sum = Body::unit_offset(Body::count, ranks);
-    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>(
-        [&](auto table) { sum = sum + TableUnit<typename decltype(table)::type>::size(ranks); });
+    if constexpr (tied_count > 0)
+      mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>(
+          [&](auto table) { sum = sum + TableUnit<typename decltype(table)::type>::size(ranks); });
     return sum;
   }
   static constexpr ParameterLayout layout = [] {
@@ -200,13 +201,14 @@ struct BoundModel {
     Body::name_tensors(std::string(), false, visit);
     FirstNames first;
     if constexpr (has_sets) Body::name_tensors(std::string(), false, first);
-    std::size_t index = 0;
-    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) {
-      using Table = typename decltype(table)::type;
-      if constexpr (is_shared<Table>) TableUnit<Table>::Node::name_tensors(first.names[index], visit);
-      else TableUnit<Table>::Node::name_tensors(name_of_table<Table>(index), visit);
-      ++index;
-    });
+    [[maybe_unused]] std::size_t index = 0;
+    if constexpr (tied_count > 0)
+      mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) {
+        using Table = typename decltype(table)::type;
+        if constexpr (is_shared<Table>) TableUnit<Table>::Node::name_tensors(first.names[index], visit);
+        else TableUnit<Table>::Node::name_tensors(name_of_table<Table>(index), visit);
+        ++index;
+      });
   }
 
   /// The same in constant expressions. Names are TensorPaths, which tell layers apart.
@@ -270,10 +272,11 @@ struct BoundModel {
   /// Bytes that enter_named allocates with gradients.
   static constexpr std::size_t named_bytes([[maybe_unused]] const auto& walk) {
     std::size_t sum = 0;
-    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Named>>([&](auto name) {
-      using V = NamedAs<typename decltype(name)::type>;
-      sum += (Number<typename V::Element> ? 2 : 1) * bytes_of<V>(walk);
-    });
+    if constexpr (mp::mp_size<Named>::value > 0)
+      mp::mp_for_each<mp::mp_transform<mp::mp_identity, Named>>([&](auto name) {
+        using V = NamedAs<typename decltype(name)::type>;
+        sum += (Number<typename V::Element> ? 2 : 1) * bytes_of<V>(walk);
+      });
     return sum;
   }
   /// Before backward: all who read a value add to its gradient.
@@ -316,7 +319,8 @@ struct BoundModel {
     }
   }
   /// Calls f.operator()<Unit>(offset, index among the tables, path).
-  static constexpr void for_each_table([[maybe_unused]] std::size_t ranks, [[maybe_unused]] auto&& f) {
+  [[gnu::always_inline]] static constexpr void for_each_table([[maybe_unused]] std::size_t ranks,
+                                                              [[maybe_unused]] auto&& f) {
     if constexpr (tied_count > 0) visit_tables(ranks, f);
   }
   static constexpr void visit_tables(std::size_t ranks, auto& f) {

@@ -322,7 +322,7 @@ struct Node {
     return call.y;
   }
 
-  static constexpr void retire_output(auto& walk, Place place) {
+  [[gnu::always_inline]] static constexpr void retire_output(auto& walk, Place place) {
     if (place == Place::saved && !reads_output) pop<Output>(walk);
   }
 
@@ -406,11 +406,12 @@ struct Node {
   static constexpr bool can_reuse =
       Bound::in_place && std::is_same_v<typename X::Element, typename Output::Element> && X::size == Output::size;
 
-  static constexpr WeightPlaces locate(const auto& walk, WeightPlaces weights) {
+  [[gnu::always_inline]] static constexpr WeightPlaces locate(const auto& walk, WeightPlaces weights) {
     if constexpr (is_tied) return walk.tied[tied_index];
     else return weights;
   }
-  static constexpr void find_named([[maybe_unused]] const auto& walk, [[maybe_unused]] auto& call) {
+  [[gnu::always_inline]] static constexpr void find_named([[maybe_unused]] const auto& walk,
+                                                          [[maybe_unused]] auto& call) {
     if constexpr (has_name) call.named = walk.named[named_index].value;
     if constexpr (has_lengths) call.lengths = walk.named[lengths_index].value;
   }

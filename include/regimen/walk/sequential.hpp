@@ -87,7 +87,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
       }(std::make_index_sequence<count - 1>{});
   /// Where the output of child i goes, if that of the last goes to `place`.
   template <std::size_t i>
-  static constexpr Place output_place(Place place) {
+  [[gnu::always_inline]] static constexpr Place output_place(Place place) {
     return output_places[static_cast<std::size_t>(place)][i];
   }
   static constexpr bool is_idle(Place place) {

@@ -62,23 +62,25 @@ struct Unit final {
     const std::size_t share = (count + ranks - 1) / ranks;
     return ranks == 1 ? count : (share + line - 1) / line * line;
   }
-  static constexpr std::size_t gradient_part(std::size_t ranks) { return cut(layout.trained, ranks); }  // elements
-  static constexpr std::size_t slice(std::size_t ranks) {
+  [[gnu::always_inline]] static constexpr std::size_t gradient_part(std::size_t ranks) {
+    return cut(layout.trained, ranks);
+  }  // elements
+  [[gnu::always_inline]] static constexpr std::size_t slice(std::size_t ranks) {
     return cut(layout.count, ranks) * Sharding::groups(ranks);
   }  // elements
-  static constexpr std::size_t gradient_slice(std::size_t ranks) {
+  [[gnu::always_inline]] static constexpr std::size_t gradient_slice(std::size_t ranks) {
     return gradient_part(ranks) * Sharding::groups(ranks);
   }  // elements
   static constexpr std::size_t values_slice_bytes(std::size_t ranks) { return slice(ranks) * value_size; }
   static constexpr std::size_t gathered_bytes(std::size_t ranks) {
     return values_slice_bytes(ranks) * Sharding::slices(ranks);
   }
-  static constexpr std::size_t whole_gradient_bytes(std::size_t ranks) {
+  [[gnu::always_inline]] static constexpr std::size_t whole_gradient_bytes(std::size_t ranks) {
     return TensorArena::align(gradient_part(ranks) * ranks * sizeof(Reduce));
   }
 
   /// Where the master weights begin in the region of parameters.
-  static constexpr std::size_t master_offset(std::size_t ranks) {
+  [[gnu::always_inline]] static constexpr std::size_t master_offset(std::size_t ranks) {
     if constexpr (shares_master) return 0;
     else return values_bytes(ranks);
   }
@@ -86,7 +88,7 @@ struct Unit final {
   static constexpr std::size_t kept_master(std::size_t ranks) {
     return Sharding::slices_state ? slice(ranks) : layout.count;
   }
-  static constexpr std::size_t kept_state(std::size_t ranks) {
+  [[gnu::always_inline]] static constexpr std::size_t kept_state(std::size_t ranks) {
     return Sharding::slices_state ? gradient_slice(ranks) : layout.trained;
   }
 

@@ -145,7 +145,9 @@ struct Walk {
 
   // ---- iterations, which a plan may skip
 
-  constexpr void repeat(std::size_t count, auto&& body) { engine.repeat(count, body); }
+  /// Inlined also without optimisation, as what is small in nodes, chains and units is: they have a function each of their
+  /// own, for each layer of each model, and tests compile thousands.
+  [[gnu::always_inline]] constexpr void repeat(std::size_t count, auto&& body) { engine.repeat(count, body); }
   constexpr bool may_skip() const { return engine.may_skip(); }
   constexpr auto mark() const { return engine.mark(*this); }
   constexpr bool repeats(const auto& then) const { return engine.repeats(*this, then); }
