@@ -165,13 +165,13 @@ class Mixed final {
   std::shared_ptr<detail::Meter> meter_;
 };
 
-/// Each image with another one of the dataset, which is drawn anew in every epoch. All images have one size.
+/// Mixes each image with another one of the dataset, which is drawn anew in every epoch. All images have one size.
 ///
 ///   how   Mixup or CutMix
 ///
 ///   folder | data::map(decode_and_augment) | data::mixed(data::Mixup{.classes = 10}) | data::samples(write)
 ///
-/// cost   makes two images of the dataset for each
+/// cost   reads two images of the dataset for each
 template <class How>
   requires(!Dataset<How>)
 auto mixed(How how) {

@@ -61,7 +61,7 @@ struct TarSample final {
 ///
 /// failure  Error that names the archive and the offset, when opened: for a header whose checksum does not match, an archive
 ///          that is cut off or does not end with zeros, a link or a device, a name without a dot, two files of one name
-///          in a sample. With Corrupt::Skip such files are left out and counted; after a damaged header all the rest of its
+///          in a sample. With Corrupt::Skip such files are left out and counted; a damaged header loses the rest of its
 ///          archive, which counts as one, since nothing says where the next file begins.
 ///          The format has no checksum of data
 /// source   POSIX pax; GNU tar manual, "Basic Tar Format"; WebDataset, "The WebDataset Format"

@@ -25,7 +25,7 @@ namespace regimen {
 ///
 /// With all weights 1 it has the bits of the loss without weights. The mean is over the whole global batch:
 /// micro-batches and ranks may have different weights. Summed<SampleWeighted<...>> is Σ w · loss. A weight of 0 leaves
-/// the target out, for any output, as ignore_index and no_target do; if all weights are 0, there is no step. The
+/// the target out, for any output, as ignore_index and no_target do; if all weights are 0, no step is made. The
 /// accuracy is the correct share of Σ |w|. For weights of classes give each sample the weight of its class:
 /// data::ClassWeights does. CrossEntropy is then PyTorch's CrossEntropyLoss(weight=...), except with smoothing: PyTorch
 /// weights the smoothed part by class.

@@ -15,7 +15,7 @@ namespace regimen {
 ///   choices   Precision<fp64>, Precision<fp32>, Precision<tf32>, Precision<bf16, fp32>, Precision<fp16, fp32>; the
 ///             last two also with Reduce = Compute: ranks send half the bytes, and round gradients before they sum them
 ///   default   Precision<fp32>
-///   refuses   masters of 16 bits (bf16 loses an update below 2^-8 of its weight, half its resolution); masters
+///   refuses   masters of 16 bits (bf16 loses an update below 2^-8 of its weight, half of its rounding step); masters
 ///             narrower than Compute; fp64 masters under anything but fp64; fp16 without a LossScale
 ///   cost      a 16-bit Compute halves the activations and adds a 16-bit copy of the weights beside the masters
 ///   tf32      all tensors are stored and summed in fp32; a layer's products, except those inside attention, round

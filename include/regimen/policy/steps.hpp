@@ -7,7 +7,7 @@
 
 namespace regimen {
 
-/// Decides how many optimizer steps `fit` gives the device in one launch. The host copies the batches of all K steps;
+/// Decides how many optimizer steps `fit` launches together. The host copies the batches of all K steps;
 /// then a GPU runs the steps as one graph, without the host. Every K gives the same bits: the device computes the
 /// numbers that change from step to step.
 ///

@@ -34,7 +34,7 @@ struct Model final {
   std::vector<Pattern> patterns{};
 };
 
-/// The tokens of words that came lately. A word has one place, which the next word of that place takes.
+/// Caches the tokens of recent words. Each word has one slot; a later word of the slot replaces it.
 ///
 /// cost     2 MiB; words of at most 26 bytes and 8 tokens
 class WordCache final {
