@@ -210,10 +210,12 @@ TEST_CASE("the text of a run has the version, and all options of the Trainer, of
         std::string("fit: steps 3 epochs 0 validate_every 0 patience 0 order Runs remainder Wrap workers 1 ahead 2 "
                     "validate_average false")})
     CHECK(::test::says(text, "\n" + line + "\n"));
-  const auto lists_all = []<class Rule>(Rule) {  // options are doubles, and at most one bool
-    std::size_t listed = 1;                      // the rate
+  // Options are doubles, at most one bool, and whether a weight decay was written, as wide as a double.
+  const auto lists_all = []<class Rule>(Rule) {
+    std::size_t listed = 1;  // the rate
     Rule::list(typename Rule::Options{}, [&](const char*, auto) { ++listed; });
-    CHECK(listed == sizeof(typename Rule::Options) / sizeof(double));
+    const std::size_t flags = requires(typename Rule::Options options) { options.weight_decay.is_written(); };
+    CHECK(listed + flags == sizeof(typename Rule::Options) / sizeof(double));
   };
   lists_all(Adam{}), lists_all(AdamW{}), lists_all(Lamb{}), lists_all(Muon{}), lists_all(RmsProp{}), lists_all(Sgd{});
 }
