@@ -80,11 +80,11 @@ struct Check final {
   }
 };
 
-/// Two threads beside one alone, with Inferences that share weights, and with two that share nothing, which so say what
-/// of two processors there was. A round has all four, one after the other.
+/// Two threads beside one alone: with Inferences that share weights, and with Inferences that share nothing, which show how
+/// much of two processors there was. A round has all three, one after the other.
 ///   calls, apart_calls   how many times as much two do in a second
-///   …by_processor      how much each of two does in a second on a processor, in parts of what one alone does
-///   waits              how often one of two threads gave up its processor: for a lock, if there were one
+///   …by_processor        how much each of two does in a second on a processor, in parts of what one alone does
+///   waits                how often one of two threads gave up its processor: for a lock, if there were one
 struct Pair final {
   std::vector<double> calls{}, apart_calls{}, by_processor{}, apart_by_processor{};
   std::size_t waits = 0, served = 0;
@@ -101,13 +101,12 @@ struct Pair final {
       const Done alone = done_by([&](const auto& stop) { return serve(first, stop); }),
                  both = done_by([&](const auto& stop) { return serve(first, stop); },
                                 [&](const auto& stop) { return serve(second, stop); }),
-                 added = done_by([&](const auto& stop) { return serve(first, stop); }),
-                 both_added = done_by([&](const auto& stop) { return serve(first, stop); },
+                 both_apart = done_by([&](const auto& stop) { return serve(first, stop); },
                                       [&](const auto& stop) { return serve(apart, stop); });
       calls.push_back(both.a_second / alone.a_second);
-      apart_calls.push_back(both_added.a_second / added.a_second);
+      apart_calls.push_back(both_apart.a_second / alone.a_second);
       by_processor.push_back(both.a_processor_second / alone.a_processor_second);
-      apart_by_processor.push_back(both_added.a_processor_second / added.a_processor_second);
+      apart_by_processor.push_back(both_apart.a_processor_second / alone.a_processor_second);
       waits += both.waits;
       served += both.count;
     }

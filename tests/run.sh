@@ -3,7 +3,7 @@
 #
 #   tests/run.sh                         every test once, by g++ or by clang; every refusal by every compiler; programs for a GPU for one architecture
 #   tests/run.sh --all                   every test by g++, clang 14, clang 19, both sanitizers and without product libraries, programs for a GPU for
-#                                        all architectures, and 100 more random programs by each of g++ and clang: most of a day on two cores
+#                                        all architectures, and 100 more random programs by each of g++ and clang: many times as long
 #   tests/run.sh --preset asan           all tests in one configuration of CMakePresets.json; may be repeated
 #   tests/run.sh --preset release -- -R core   what follows -- goes to ctest
 #

@@ -5,6 +5,7 @@
 #include "support/weights.hpp"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace support {
@@ -16,6 +17,18 @@ std::vector<double> trained(auto& trainer, const auto& source, std::uint64_t ste
   CHECK(trainer.used().peak == trainer.planned().peak);
   std::vector<double> all = weights_of<double>(trainer);
   all.push_back(loss);
+  return all;
+}
+
+/// The same, with the names of all parameters.
+struct NamedResult {
+  std::vector<double> numbers;
+  std::vector<std::string> names;
+  bool operator==(const NamedResult&) const = default;
+};
+NamedResult trained_with_names(auto& trainer, const auto& source, std::uint64_t steps) {
+  NamedResult all{trained(trainer, source, steps), {}};
+  for (const auto& parameter : trainer.parameters()) all.names.push_back(parameter.name);
   return all;
 }
 

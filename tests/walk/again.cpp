@@ -4,10 +4,7 @@
 #include <regimen/regimen.hpp>
 
 #include "support/catch.hpp"
-#include "support/weights.hpp"
-
-#include <string>
-#include <vector>
+#include "support/trained.hpp"
 
 using namespace regimen;
 
@@ -24,19 +21,9 @@ struct Net final
             Fork<Add, Sequential<Linear<12>, Drop>, Sequential<LayerNorm, Around<Drop, Linear<12>>>>,
             Around<Repeat<2, Residual<Linear<12>, Drop, Softmax>>>, LayerNorm, Around<Drop, Linear<9>>> {};
 
-struct Result {
-  std::vector<double> weights;
-  std::vector<std::string> names;
-  bool operator==(const Result&) const = default;
-};
+using Result = support::NamedResult;
 Result numbers(auto& trainer) {
-  trainer.poison_dead_memory();
-  const double loss = trainer.fit(Fake({.samples = 16, .classes = 9, .seed = 4}), {.steps = 4, .progress = false}).loss;
-  CHECK(trainer.used().peak == trainer.planned().peak);
-  Result all{support::weights_of<double>(trainer), {}};
-  all.weights.push_back(loss);
-  for (const auto& parameter : trainer.parameters()) all.names.push_back(parameter.name);
-  return all;
+  return support::trained_with_names(trainer, Fake({.samples = 16, .classes = 9, .seed = 4}), 4);
 }
 template <template <class...> class Around, class... Policies>
 Result trained() {

@@ -4,8 +4,8 @@
 namespace regimen::rule {
 
 /// Otherwise nothing would be recomputed.   Chooses: whether it is true of a layer; by_cost: whether it asks what layers
-/// cost; of_list: whether it is true of
-/// what is written out in a list of layers   docs/errors/checkpointing.md#if_chooses_a_layer
+/// cost; of_list: whether it is true of a composite that is written out in a list of layers
+/// docs/errors/checkpointing.md#if_chooses_a_layer
 template <class Schedule, bool Chooses, bool by_cost = false, bool of_list = false>
 struct if_chooses_a_layer {
   static constexpr bool holds = Chooses;

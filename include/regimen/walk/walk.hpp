@@ -145,8 +145,8 @@ struct Walk {
 
   // ---- iterations, which a plan may skip
 
-  /// Inlined also without optimisation, as what is small in nodes, chains and units is: they have a function each of their
-  /// own, for each layer of each model, and tests compile thousands.
+  /// Inlined also without optimisation, like the small functions of nodes, chains and units: each layer of each model
+  /// would have its own copy, and tests compile thousands of them.
   [[gnu::always_inline]] constexpr void repeat(std::size_t count, auto&& body) { engine.repeat(count, body); }
   constexpr bool may_skip() const { return engine.may_skip(); }
   constexpr auto mark() const { return engine.mark(*this); }
