@@ -67,25 +67,25 @@ static_assert(seconds_of(0, 8, 8, Way::ring) ==
 static_assert(seconds_of(45e9, 8, 1, Way::ring) > 0.1 && seconds_of(45e9, 8, 1, Way::ring) < 0.1001);
 
 /// A plan that also asks the links how long each collective takes, of one rank; every iteration of a Repeat by itself.
-struct LinkedPlan : plan::Engine<cpu::Traits> {
+struct LinkedPlan : planning::Engine<cpu::Traits> {
   Way way;
   Links links;
   std::array<std::size_t, 3> collectives{};
   std::array<double, 3> seconds{};
 
   constexpr LinkedPlan(std::size_t world, Way shape, const Links& speeds)
-      : plan::Engine<cpu::Traits>(world, true), way(shape), links(speeds) {}
-  constexpr std::size_t all_gather(const engine::Transfer& transfer) {
+      : planning::Engine<cpu::Traits>(world, true), way(shape), links(speeds) {}
+  constexpr std::size_t all_gather(const engines::Transfer& transfer) {
     add(transfer);
-    return plan::Engine<cpu::Traits>::all_gather(transfer);
+    return planning::Engine<cpu::Traits>::all_gather(transfer);
   }
-  constexpr std::size_t reduce_scatter(const engine::Transfer& transfer) {
+  constexpr std::size_t reduce_scatter(const engines::Transfer& transfer) {
     add(transfer);
-    return plan::Engine<cpu::Traits>::reduce_scatter(transfer);
+    return planning::Engine<cpu::Traits>::reduce_scatter(transfer);
   }
 
  private:
-  constexpr void add(const engine::Transfer& transfer) {
+  constexpr void add(const engines::Transfer& transfer) {
     const comm::Teams teams = transfer.teams;
     const std::size_t members = teams.members(ranks), at = static_cast<std::size_t>(phase);
     ++collectives[at];
@@ -107,7 +107,7 @@ template <class Train, class Machine>
 Predicted predict(std::size_t ranks, double share, Way way, const Links& links) {
   using Compute = typename Train::Recipe::Roles::compute;
   walk::Walk<LinkedPlan> walk(Train::batch, ranks, 0, ranks, way, links);
-  const train::Resident resident = Train::Step::setup(walk);
+  const programs::Resident resident = Train::Step::setup(walk);
   Train::Step::step(walk, resident, Train::Recipe::loss_scaling, Train::Recipe::clip, {},
                     [](std::size_t) { return true; });
   const LinkedPlan& counted = walk.engine;

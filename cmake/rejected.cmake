@@ -13,7 +13,7 @@ string(SUBSTRING "${rejected}" ${begin} -1 rejected)
 set(wrong "")
 foreach(class IN ITEMS Trainer Inference)
   string(TOLOWER ${class} file)
-  file(READ ${ROOT}/include/regimen/train/${file}.hpp text)
+  file(READ ${ROOT}/include/regimen/trainers/${file}.hpp text)
   string(REGEX REPLACE "//[^\n]*" "" text "${text}")
   string(REGEX REPLACE "[][;]" " " text "${text}")     # they mean something to CMake's lists
   string(FIND "${text}" "\nclass ${class} " begin)
@@ -56,7 +56,7 @@ set(functions 0)
 set(spoken "")
 file(GLOB_RECURSE headers RELATIVE ${ROOT}/include/regimen ${ROOT}/include/regimen/*.hpp ${ROOT}/include/regimen/*.ipp)
 foreach(header IN LISTS headers)
-  if(header MATCHES "^train/(fit|callbacks|fingerprint|session)")     # a Trainer's own inside
+  if(header MATCHES "^trainers/(fit|callbacks|fingerprint|session)")     # a Trainer's own inside
     continue()
   endif()
   file(READ ${ROOT}/include/regimen/${header} text)

@@ -16,14 +16,14 @@ set(walk       core comm engine layer)
 set(rule       core policy layer data)
 set(kernel     core)
 set(engine     core comm kernel policy)   # policy: an engine's header names the Device that selects it
-set(program    core engine layer loss optimizer policy rule walk)
-set(verdict    core engine layer loss policy program rule walk)
-set(state      comm core data layer rule)
-set(train      core comm data engine loss optimizer policy program rule state verdict)
-set(models     core layer rule state)
-set(watch      comm core program rule state train)
-set(tune       comm core data rule state train watch)   # comm: how a forked process computes
-set(compiled   comm core data engine optimizer program state train watch)  # the sources of a library
+set(programs   core engine layer loss optimizer policy rule walk)
+set(verdict    core engine layer loss policy programs rule walk)
+set(storage    comm core data layer rule)
+set(trainers   core comm data engine loss optimizer policy programs rule storage verdict)
+set(models     core layer rule storage)
+set(watch      comm core programs rule storage trainers)
+set(tune       comm core data rule storage trainers watch)   # comm: how a forked process computes
+set(compiled   comm core data engine optimizer programs storage trainers watch)  # the sources of a library
 # Other folders include only these headers of engine/: the concept, and the plan. A Device selects an engine; the user includes
 # its header.
 set(engines_for_all engine/engine.hpp engine/plan/engine.hpp engine/plan/devices.hpp)

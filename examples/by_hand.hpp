@@ -1,7 +1,7 @@
 // examples/by_hand.hpp — the training loop of lesson 3: what fit does, written by hand.
 #pragma once
 
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "session.hpp"
 

@@ -2,7 +2,7 @@
 // Ctrl-C. session.hpp has the others.
 #pragma once
 
-#include <regimen/train/options.hpp>
+#include <regimen/trainers/options.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -12,7 +12,7 @@ namespace bench {
 namespace {
 
 template <class Form>
-using EngineOf = typename engine::Of<Where>::template with<
+using EngineOf = typename engines::Of<Where>::template with<
     regimen::detail::policies_by_axis<Attention<Form>, Convolution<>, Communicator<Solo>>>::type;
 
 template <class T, class Form>

@@ -10,7 +10,7 @@
 #include <regimen/layer/model.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include <cstddef>
 #include <cstdint>

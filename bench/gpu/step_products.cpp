@@ -6,7 +6,7 @@
 #include <regimen/engine/timed.hpp>
 #include <regimen/models/gpt2.hpp>
 #include <regimen/policy/device.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "product_line.hpp"
 
@@ -113,7 +113,7 @@ static_assert(cuda::Runtime<Runtime>);
 
 /// The device without a GPU, on that runtime.
 template <>
-struct regimen::engine::Of<regimen::Emulated> {
+struct regimen::engines::Of<regimen::Emulated> {
   template <class Choices>
   struct with {
     using type = regimen::cuda::Engine<bench::Runtime, Choices>;

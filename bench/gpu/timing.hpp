@@ -94,7 +94,7 @@ template <class Engine>
 class TimingOn {
  public:
   explicit TimingOn(std::size_t bytes)
-      : engine_(engine::Resources<typename Engine::Ranks>{.bytes = bytes}), bytes_(bytes) {}
+      : engine_(engines::Resources<typename Engine::Ranks>{.bytes = bytes}), bytes_(bytes) {}
 
   /// Forgets what was put.
   void clear() { used_ = 0; }
@@ -118,7 +118,7 @@ class TimingOn {
   template <class Operation>
   double seconds(const Operation& operation) {
     const std::size_t before = used_, scratch = take(Engine::Traits::scratch(operation));
-    const engine::Recording key{engine::Recording::Piece::step, ++recordings_};
+    const engines::Recording key{engines::Recording::Piece::step, ++recordings_};
     const double found = median_seconds(in_graph, [&](std::size_t times) {
       for (std::size_t i = 0; i < times; ++i)
         engine_.replay(key, [&] {
@@ -142,7 +142,7 @@ class TimingOn {
   Engine engine_;
   std::size_t bytes_, used_ = 0, recordings_ = 0;
 };
-using Timing = TimingOn<engine::Of<Where>::type>;
+using Timing = TimingOn<engines::Of<Where>::type>;
 
 /// f(), in whose place an Error is one JSON object: what one row cannot do hides no other. True if it succeeded.
 template <class F>

@@ -56,8 +56,8 @@
 #include <regimen/optimizer/rmsprop.hpp>
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/optimizer/split.hpp>
-#include <regimen/train/generate.hpp>
-#include <regimen/train/inference.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/generate.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 #pragma pop_macro("None")
 // SPDX-License-Identifier: Apache-2.0

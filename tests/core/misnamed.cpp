@@ -2,7 +2,7 @@
 
 #include <regimen/core/misnamed.hpp>
 #include <regimen/optimizer/adamw.hpp>
-#include <regimen/train/options.hpp>
+#include <regimen/trainers/options.hpp>
 
 #include <type_traits>
 

@@ -8,7 +8,7 @@
 #include <regimen/data/text.hpp>
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/linear.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"

@@ -3,7 +3,7 @@
 
 #include <regimen/data/fake.hpp>
 #include <regimen/engine/cpu/device.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "../support/rounding.hpp"
 #include "attempt.hpp"

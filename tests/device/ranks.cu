@@ -14,7 +14,7 @@
 #include <regimen/data/fake.hpp>
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/engine/cuda/device.cuh>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "../support/rounding.hpp"
 #include "../support/small_gpt.hpp"

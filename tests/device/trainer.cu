@@ -8,7 +8,7 @@
 #include <regimen/data/fake.hpp>
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/engine/cuda/device.cuh>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "../support/muon.hpp"
 #include "../support/rounding.hpp"
@@ -39,7 +39,7 @@ std::vector<double> losses() {
   const std::size_t before = trainer.used().operations;  // copies of the weights for kernels
   std::vector<double> all;
   trainer.fit(Fake({.samples = 64, .classes = 7, .seed = 2}), {.steps = steps, .progress = false},
-              [&](Train&, train::TrainingEvent<Train> event) {
+              [&](Train&, trainers::TrainingEvent<Train> event) {
                 const auto add = [&](const StepResult& result) {
                   all.push_back(result.loss);
                   all.push_back(result.gradient_norm);

@@ -7,7 +7,7 @@
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
-#include <regimen/program/recipe.hpp>
+#include <regimen/programs/recipe.hpp>
 #include <regimen/verdict/compose.hpp>
 
 #include "support/catch.hpp"
@@ -21,7 +21,7 @@ constexpr std::size_t batch = 16, width = 64, tensor = batch * width * sizeof(fl
 /// Bytes on the saved stack at the end of forward, the output and its gradient among them.
 template <class Network, class... Policies>
 constexpr std::size_t saved = [] {
-  using Recipe = train::Recipe<Network, ConfigurationOf<Loss<MeanSquaredError>, Batch<batch>, Policies...>>;
+  using Recipe = programs::Recipe<Network, ConfigurationOf<Loss<MeanSquaredError>, Batch<batch>, Policies...>>;
   return Recipe::Bound::Body::footprint(typename Recipe::Planned(batch, 1, 0), walk::Place::saved);
 }();
 template <class... Layers>

@@ -19,7 +19,7 @@ struct Turing {
 }  // namespace device_computes_in
 
 template <>
-struct regimen::engine::Of<device_computes_in::Turing> {
+struct regimen::engines::Of<device_computes_in::Turing> {
   using Traits = cuda::Traits<0, 750>;
 };
 

@@ -6,7 +6,7 @@
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cuda/traits.hpp>
 #include <regimen/layer/children.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include <cstdio>
 
@@ -399,7 +399,7 @@ struct Doubled final {
 }  // namespace own
 
 template <>
-struct regimen::engine::Of<Emulated> {
+struct regimen::engines::Of<Emulated> {
   using Traits = cuda::Traits<1024>;
 };
 

@@ -1,5 +1,5 @@
 // Targets: memory, element types and speed of what a recipe is for.
-#include <regimen/program/plan.hpp>
+#include <regimen/programs/plan.hpp>
 
 #include "support/model_recipe.hpp"
 
@@ -248,7 +248,7 @@ struct Gpu {
 }  // namespace target_takes_bound
 
 template <>
-struct regimen::engine::Of<target_takes_bound::Gpu> {
+struct regimen::engines::Of<target_takes_bound::Gpu> {
   using Traits = cuda::Traits<0>;
 };
 
@@ -273,7 +273,7 @@ struct Gpu {
 }  // namespace rows_are_aligned
 
 template <>
-struct regimen::engine::Of<rows_are_aligned::Gpu> {
+struct regimen::engines::Of<rows_are_aligned::Gpu> {
   using Traits = cuda::Traits<0>;
 };
 

@@ -271,7 +271,7 @@ struct Planned {  // what Device<Cuda> is where nvcc does not compile
 }  // namespace device_runs_here
 
 template <>
-struct regimen::engine::Of<device_runs_here::Planned> {
+struct regimen::engines::Of<device_runs_here::Planned> {
   using Traits = cuda::Traits<cuda::library_workspace>;
   using type = PlanOnly<Traits>;
   using profiled = type;

@@ -4,8 +4,8 @@
 #include <regimen/comm/launch.hpp>
 #include <regimen/data/rows.hpp>
 #include <regimen/engine/cpu/device.hpp>
-#include <regimen/train/inference.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "random/program.hpp"
 #include "temporary.hpp"
@@ -243,7 +243,7 @@ class SubjectOf final : public Subject {
   }
   std::vector<bool> padded() const override {
     std::vector<bool> all;
-    for (const train::TensorRecord& tensor : train::list_tensors<typename Train::Recipe::Bound>()) {
+    for (const programs::TensorRecord& tensor : programs::list_tensors<typename Train::Recipe::Bound>()) {
       if (!tensor.place.trains) continue;
       const std::size_t before = all.size(), columns = tensor.parameter.extents[1];
       all.resize(before + tensor.place.count);
@@ -272,7 +272,7 @@ class SubjectOf final : public Subject {
     options.optimizer.learning_rate = 0.02;
     if constexpr (requires { options.optimizer.momentum; }) options.optimizer.momentum = 0.5;
     if constexpr (requires { options.optimizer.weight_decay; })
-      if constexpr (train::takes_tensors<typename Train::Recipe::Bound, 0, true>())
+      if constexpr (programs::takes_tensors<typename Train::Recipe::Bound, 0, true>())
         options.optimizer.weight_decay = 0.1;
     options.threads = 1;
     options.schedule = Schedule::warmup_cosine(1, 6, 0.5);
@@ -360,7 +360,7 @@ class SubjectOf final : public Subject {
   }
   void bring(const Place& place) { bring(place, 0, place.count); }
   void bring(const Place& place, std::size_t first, std::size_t count) {
-    constexpr auto words = train::vocabulary_of<typename Train::Recipe::Network>();
+    constexpr auto words = verdict::vocabulary_of<typename Train::Recipe::Network>();
     inputs_.resize(count * input_size);
     targets_.resize(count * target_size);
     valid_ = 0;

@@ -26,7 +26,7 @@
 
 namespace regimen::test {
 
-class DeferredEngine : public engine::EveryIteration {
+class DeferredEngine : public engines::EveryIteration {
  public:
   struct Traits : cpu::Traits {
     static constexpr bool is_host_memory = false;
@@ -48,7 +48,7 @@ class DeferredEngine : public engine::EveryIteration {
 
   op::Phase phase = op::Phase::forward;
 
-  explicit DeferredEngine(const engine::Resources<Ranks>& resources)
+  explicit DeferredEngine(const engines::Resources<Ranks>& resources)
       : threads_(cpu::threads_for(resources.threads)),
         ranks_(resources.ranks),
         region_(resources.bytes),
@@ -73,7 +73,7 @@ class DeferredEngine : public engine::EveryIteration {
           .is_transfer = false});
   }
 
-  std::size_t all_gather(const engine::Transfer& transfer) {
+  std::size_t all_gather(const engines::Transfer& transfer) {
     return send([this, transfer] {
       const std::byte* const own = memory_.base + transfer.own;
       std::byte* const all = memory_.base + transfer.all;
@@ -81,7 +81,7 @@ class DeferredEngine : public engine::EveryIteration {
                                    : ranks_->start_all_gather(own, all, transfer.bytes, transfer.teams));
     });
   }
-  std::size_t reduce_scatter(const engine::Transfer& transfer) {
+  std::size_t reduce_scatter(const engines::Transfer& transfer) {
     return send([this, transfer] {
       std::byte* const staging = transfer.staging == View<char>::absent ? nullptr : memory_.base + transfer.staging;
       ranks_->await(ranks_->start_reduce_scatter(transfer.element, memory_.base + transfer.all, transfer.count(),
@@ -121,7 +121,7 @@ class DeferredEngine : public engine::EveryIteration {
     return found;
   }
 
-  void replay(const engine::Recording& key, auto&& body) {
+  void replay(const engines::Recording& key, auto&& body) {
     const auto name = std::pair{key.piece, key.rows};
     if (const auto found = recorded_.find(name); found != recorded_.end()) {
       ++replayed;
@@ -234,7 +234,7 @@ class DeferredEngine : public engine::EveryIteration {
   std::mt19937 random_;
   std::deque<Work> computes_, transfers_;
   std::size_t operations_run_ = 0, operations_done_ = 0, transfers_run_ = 0, transfers_done_ = 0, operations_ = 0;
-  std::map<std::pair<engine::Recording::Piece, std::size_t>, std::vector<Work>> recorded_;
+  std::map<std::pair<engines::Recording::Piece, std::size_t>, std::vector<Work>> recorded_;
   std::vector<Work>* recording_ = nullptr;
   std::size_t first_recorded_ = 0;
 };
@@ -247,10 +247,10 @@ struct Deferred final {
 }  // namespace regimen::test
 
 template <>
-struct regimen::engine::Of<regimen::test::Deferred> {
+struct regimen::engines::Of<regimen::test::Deferred> {
   using Traits = regimen::test::DeferredEngine::Traits;
   using type = regimen::test::DeferredEngine;
   using profiled = regimen::TimedEngine<regimen::test::DeferredEngine>;
 };
-static_assert(regimen::engine::Engine<regimen::test::DeferredEngine> && regimen::engine::Engine<regimen::cpu::Engine>);
+static_assert(regimen::engines::Engine<regimen::test::DeferredEngine> && regimen::engines::Engine<regimen::cpu::Engine>);
 // SPDX-License-Identifier: Apache-2.0

@@ -291,7 +291,7 @@ class ExactProducts {
         return mistake("byte " + std::to_string(at) + " has changed; c begins at " + std::to_string(c.offset));
   }
 
-  Engine engine_{regimen::engine::Resources<typename Engine::Ranks>{.bytes = room, .captures = false}};
+  Engine engine_{regimen::engines::Resources<typename Engine::Ranks>{.bytes = room, .captures = false}};
 };
 
 /// Every type that an engine multiplies in. ManyOf<A, B, C>: several products at once.

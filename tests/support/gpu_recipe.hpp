@@ -9,7 +9,7 @@ struct Gpu {
   using option_of = regimen::axis::device;
 };
 template <bool has_cudnn, bool has_nccl>
-struct regimen::engine::Of<Gpu<has_cudnn, has_nccl>> {
+struct regimen::engines::Of<Gpu<has_cudnn, has_nccl>> {
   template <class Choices>
   struct with {
     using Traits = cuda::Traits<cuda::library_workspace, 0, Choices, has_cudnn, has_nccl>;

@@ -13,7 +13,7 @@ struct OnRuntime final {
 }  // namespace regimen::test
 
 template <class R>
-struct regimen::engine::Of<regimen::test::OnRuntime<R>> {
+struct regimen::engines::Of<regimen::test::OnRuntime<R>> {
   template <class Choices>
   struct with {
     using type = regimen::cuda::Engine<R, Choices>;

@@ -5,7 +5,7 @@
 #include <regimen/data/rows.hpp>
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "temporary.hpp"

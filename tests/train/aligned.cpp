@@ -2,7 +2,7 @@
 // and no gap between them reaches a result.
 #include "train/aligned.hpp"
 
-#include <regimen/train/inference.hpp>
+#include <regimen/trainers/inference.hpp>
 
 #include <cstddef>
 #include <string>
@@ -24,8 +24,8 @@ void begins_at_16_bytes(const char* what) {
   INFO(what);
   using Train = Trainer<Network, Batch<3>, Device<Emulated>, Policies...>;
   using Step = typename Train::Recipe::Step;
-  const auto tensors = train::list_tensors<typename Train::Recipe::Bound>();
-  for (const train::TensorRecord& tensor : tensors) {
+  const auto tensors = programs::list_tensors<typename Train::Recipe::Bound>();
+  for (const programs::TensorRecord& tensor : tensors) {
     INFO(tensor.name);
     const std::size_t master = tensor.master_offset + tensor.place.master * sizeof(typename Step::Master),
                       gradient = tensor.place.gradient * sizeof(typename Step::Reduce),

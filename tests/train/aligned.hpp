@@ -15,7 +15,7 @@ struct Packed final {
 }  // namespace regimen::test
 
 template <>
-struct regimen::engine::Of<regimen::test::Packed> {
+struct regimen::engines::Of<regimen::test::Packed> {
   template <class Choices>
   struct with {
     using type = cuda::Engine<emulated::Runtime, Choices>;

@@ -2,7 +2,7 @@
 // again, is the same on all ranks, is saved with the weights, and is what evaluation normalises by.
 #include <regimen/comm/launch.hpp>
 #include <regimen/regimen.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"

@@ -30,7 +30,7 @@ struct Albert final : Model<Input<Vector<16>>,
                             Repeat<4, Shared<OneSet, Residual<LayerNorm, Linear<64>, Gelu, Linear<16>>>>, Linear<7>> {};
 
 template <class Network, class Checkpoint_>
-using recipe = train::Recipe<Network, ConfigurationOf<Batch<4>, Checkpoint_>>;
+using recipe = programs::Recipe<Network, ConfigurationOf<Batch<4>, Checkpoint_>>;
 template <class Network, class Checkpoint_>
 constexpr std::size_t peak =
     std::max(recipe<Network, Checkpoint_>::step_walked.peak, recipe<Network, Checkpoint_>::evaluation_walked.peak);
@@ -79,7 +79,7 @@ std::vector<Planned> plans_of(list<Checkpoints...>) {
 }
 
 template <class Network, std::size_t Bytes>
-using search = train::BudgetSearch<train::Recipe, Network, ConfigurationOf<Batch<4>, Checkpoint<Budget<Bytes>>>>;
+using search = programs::BudgetSearch<programs::Recipe, Network, ConfigurationOf<Batch<4>, Checkpoint<Budget<Bytes>>>>;
 /// Of all mixtures of two schedules the cheapest that may fit: nothing that fits costs less.
 template <class Network, std::size_t Bytes>
 double least_by_outlines(std::size_t budget) {
@@ -88,7 +88,7 @@ double least_by_outlines(std::size_t budget) {
   for (std::size_t first = 0; first < Search::count; ++first)
     for (std::size_t last = 0; last < Search::count; ++last)
       for (std::size_t whole = 0; whole < std::max(Search::depth, std::size_t{1}); ++whole) {
-        const train::RankedSchedule one = Search::ranked({first, last}, whole, 0);
+        const programs::RankedSchedule one = Search::ranked({first, last}, whole, 0);
         if (one.bound <= budget) least = std::min(least, one.extra);
       }
   return least;
@@ -147,7 +147,7 @@ namespace {
 template <std::size_t whole>
 struct EveryTwoBut {
   using Search = search<Deep, 112'640>;
-  static constexpr train::RankedSchedule found = Search::ranked({2, 0}, whole, 0);
+  static constexpr programs::RankedSchedule found = Search::ranked({2, 0}, whole, 0);
   using type = typename Search::template checkpoint_t<EveryTwoBut>;
 };
 template <std::size_t whole>
@@ -171,7 +171,7 @@ TEST_CASE("it sees the layers of a set, which stand in several places") {
   using Kept = Checkpoint<Every<1>, KeepLast<2>>;
   constexpr std::size_t bytes = peak<Albert, Kept>;
   using Sets = search<Albert, bytes>;
-  constexpr train::RankedSchedule rank = Sets::ranked({1, 0}, 2, 0);
+  constexpr programs::RankedSchedule rank = Sets::ranked({1, 0}, 2, 0);
   CHECK(rank.extra == backward<Albert, Kept> - backward<Albert, Checkpoint<None>>);
   CHECK(rank.bound <= bytes);
   CHECK(backward<Albert, Checkpoint<Budget<bytes>>> <= backward<Albert, Kept>);

@@ -151,7 +151,7 @@ struct model_of<Seed, 11> {  // no Repeat, random numbers, and what is computed 
 template <std::uint64_t Seed, class Checkpoint_>
 using configured = mp::mp_apply<ConfigurationOf, mp::mp_push_back<typename Draw<Seed>::Policies, Checkpoint_>>;
 template <std::uint64_t Seed, class Checkpoint_>
-using recipe = train::Recipe<model<Seed>, configured<Seed, Checkpoint_>>;
+using recipe = programs::Recipe<model<Seed>, configured<Seed, Checkpoint_>>;
 template <class Recipe>
 constexpr std::size_t peak = (std::max)(Recipe::step_walked.peak, Recipe::evaluation_walked.peak);
 template <class Recipe>
@@ -182,7 +182,7 @@ struct Pair {
 template <std::uint64_t Seed, std::size_t Bytes>
 constexpr Pair pair_of = [] {
   using Recipe = budgeted<Seed, Bytes>;
-  using Search = train::BudgetSearch<train::Recipe, model<Seed>, configured<Seed, Checkpoint<Budget<Bytes>>>>;
+  using Search = programs::BudgetSearch<programs::Recipe, model<Seed>, configured<Seed, Checkpoint<Budget<Bytes>>>>;
   using First = typename Search::template Found<false, 0>;
   constexpr bool is_first =
       std::is_same_v<typename Recipe::Choice::Schedule, typename Search::template checkpoint_t<First>>;
@@ -242,8 +242,8 @@ Tried hold() {
 template <std::uint64_t Seed>
 constexpr bool ends_at_least =
     pair_of<Seed, least<Seed>>.taken == least<Seed> && least<Seed> <= reached<Seed> &&
-    train::budget_rule<model<Seed>, configured<Seed, Checkpoint<Budget<least<Seed>>>>>::holds &&
-    std::is_same_v<train::budget_rule<model<Seed>, configured<Seed, Checkpoint<Budget<least<Seed> - 1>>>>,
+    verdict::budget_rule<model<Seed>, configured<Seed, Checkpoint<Budget<least<Seed>>>>>::holds &&
+    std::is_same_v<verdict::budget_rule<model<Seed>, configured<Seed, Checkpoint<Budget<least<Seed> - 1>>>>,
                    rule::budget_reaches_least<least<Seed> - 1, least<Seed>>> &&
     !rule::budget_reaches_least<least<Seed> - 1, least<Seed>>::holds;
 

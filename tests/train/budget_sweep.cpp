@@ -60,19 +60,19 @@ struct LeastOperations {
   }
 };
 
-using Search = train::BudgetSearch<train::Recipe, Gpt2Xl, gpt2<138_GiB>>;
+using Search = programs::BudgetSearch<programs::Recipe, Gpt2Xl, gpt2<138_GiB>>;
 /// The dynamic program of GPT-2, made of what outlines say.
 struct Relaxed {
   static constexpr std::size_t depth = 48, step = Search::segments.count;
   /// Segments of `segment` blocks with layers that are recomputed, without segments in the last `whole` blocks.
-  static train::RankedSchedule ranked(std::size_t subset, std::size_t segment, std::size_t whole = 0) {
+  static programs::RankedSchedule ranked(std::size_t subset, std::size_t segment, std::size_t whole = 0) {
     return Search::ranked({subset * step + segment, subset * step}, whole, 0);
   }
   /// Bytes that a segment of all blocks takes.
   static double in_one_segment(std::size_t subset) {
-    train::OutlineSchedules schedules{};
+    programs::OutlineSchedules schedules{};
     schedules.of[0] = {Search::schedule_of(subset * step).layers, depth};
-    train::Sketch<Search::size> sketch(Search::parts.data(), schedules);
+    programs::Sketch<Search::size> sketch(Search::parts.data(), schedules);
     sketch.walk_on(Search::base);
     return double(sketch.bound - Search::base);
   }
@@ -108,16 +108,16 @@ const Relaxed& relaxed() {
 }
 template <std::size_t Bytes>
 double relative_to_dynamic_program() {
-  using Recipe = train::Recipe<Gpt2Xl, gpt2<Bytes>>;
+  using Recipe = programs::Recipe<Gpt2Xl, gpt2<Bytes>>;
   CHECK(Recipe::plan.peak <= Bytes);
   const double found = Recipe::step_walked.cost[1].flops -
-                       train::Recipe<Gpt2Xl, mp::mp_apply<ConfigurationOf, OnH200>>::step_walked.cost[1].flops;
+                       programs::Recipe<Gpt2Xl, mp::mp_apply<ConfigurationOf, OnH200>>::step_walked.cost[1].flops;
   return found / relaxed().answer(double(Bytes));
 }
 
 /// What a search finds, by outlines.
 template <class Search>
-typename Search::Mixed::State found_by(const train::Wanted& wanted) {
+typename Search::Mixed::State found_by(const programs::Wanted& wanted) {
   auto state = Search::Mixed::start(wanted);
   while (!Search::Mixed::is_done(state)) state = Search::Mixed::advance(state, wanted);
   return state;
@@ -146,10 +146,11 @@ struct Nested final
 ///   most   how much more than the cheapest of all mixtures of two schedules that may cost
 template <class Network, std::size_t Samples>
 void finds_the_first(double most) {
-  using Small = train::BudgetSearch<train::Recipe, Network, ConfigurationOf<Batch<Samples>, Checkpoint<Budget<1_GiB>>>>;
+  using Small =
+      programs::BudgetSearch<programs::Recipe, Network, ConfigurationOf<Batch<Samples>, Checkpoint<Budget<1_GiB>>>>;
   using Mixed = typename Small::Mixed;
-  std::vector<train::RankedSchedule> all(Small::uniforms.begin(), Small::uniforms.end()), pairs = all;
-  const auto add = [](std::vector<train::RankedSchedule>& to, const train::Mixture& mixture, std::size_t index) {
+  std::vector<programs::RankedSchedule> all(Small::uniforms.begin(), Small::uniforms.end()), pairs = all;
+  const auto add = [](std::vector<programs::RankedSchedule>& to, const programs::Mixture& mixture, std::size_t index) {
     for (std::size_t whole = 1; whole + mixture.odd < Small::depth; ++whole)
       to.push_back(Small::ranked(mixture, whole, index));
   };
@@ -157,13 +158,13 @@ void finds_the_first(double most) {
     if (Mixed::is_apart(Mixed::at(i))) add(all, Mixed::at(i), Small::count + i);
   for (std::size_t first = 0; first < Small::count; ++first)
     for (std::size_t last = 0; last < Small::count; ++last) add(pairs, {first, last}, 0);
-  const auto sort = [](std::vector<train::RankedSchedule>& some) {
-    for (train::RankedSchedule& one : some) one.fits = true;
+  const auto sort = [](std::vector<programs::RankedSchedule>& some) {
+    for (programs::RankedSchedule& one : some) one.fits = true;
     std::sort(some.begin(), some.end(), [](const auto& one, const auto& other) { return one.before(other); });
   };
   sort(all);
   sort(pairs);
-  const auto is = [](const train::RankedSchedule& one, const train::RankedSchedule& other) {
+  const auto is = [](const programs::RankedSchedule& one, const programs::RankedSchedule& other) {
     return one.fits && one.index == other.index && one.whole == other.whole;
   };
 
@@ -176,9 +177,9 @@ void finds_the_first(double most) {
   for (std::size_t i = 0; i <= 100; ++i) {
     const std::size_t budget = least->bound + range * i * i / 10'000;
     CAPTURE(budget);
-    const auto fits = [&](const train::RankedSchedule& one) { return one.bound <= budget; };
+    const auto fits = [&](const programs::RankedSchedule& one) { return one.bound <= budget; };
     const auto best = std::find_if(all.begin(), all.end(), fits), next = std::find_if(best + 1, all.end(), fits);
-    const train::RankedSchedule found = found_by<Small>({budget, false, {}}).best;
+    const programs::RankedSchedule found = found_by<Small>({budget, false, {}}).best;
     CHECK(is(found, *best));
     CHECK(found.bound >= taken);
     taken = found.bound;
@@ -201,7 +202,7 @@ TEST_CASE("GPT-2 of 1.5 billion parameters: with any budget little more than the
   double most = 0;
   std::size_t tried = 0, taken = ~std::size_t{0};
   const auto look_at = [&](std::size_t budget) {
-    const train::RankedSchedule best = found_by<Search>({budget, false, {}}).best;
+    const programs::RankedSchedule best = found_by<Search>({budget, false, {}}).best;
     CHECK(best.fits);
     CHECK(best.bound <= taken);
     taken = best.bound;

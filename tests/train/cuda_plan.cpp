@@ -9,7 +9,7 @@
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 
@@ -40,13 +40,13 @@ struct OddBlocks final : Model<Input<Vector<3>>, Repeat<6, Residual<Linear<3>>>,
 }  // namespace
 
 template <>
-struct regimen::engine::Of<Bare> {
+struct regimen::engines::Of<Bare> {
   using Traits = cuda::Traits<0>;
   using type = PlanOnly<Traits>;
   using profiled = type;
 };
 template <>
-struct regimen::engine::Of<Turing> {
+struct regimen::engines::Of<Turing> {
   using Traits = cuda::Traits<0, 750>;
   using type = PlanOnly<Traits>;
   using profiled = type;
@@ -112,7 +112,7 @@ static_assert(Trainer<OddBlocks, Device<Cuda>, Batch<4>>::plan().unaligned_share
 }  // namespace
 
 TEST_CASE("what a plan says of rows is the same where it skips iterations of a block, and is in its table") {
-  using Recipe = train::Recipe<OddBlocks, ConfigurationOf<Device<Cuda>, Batch<4>>>;
+  using Recipe = programs::Recipe<OddBlocks, ConfigurationOf<Device<Cuda>, Batch<4>>>;
   const auto skipping = Recipe::walk_step(4), whole = Recipe::walk_step(4, true);
   for (std::size_t phase = 0; phase < 3; ++phase) {
     CHECK(skipping.engine.cost[phase].products == whole.engine.cost[phase].products);

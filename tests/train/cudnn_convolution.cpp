@@ -9,7 +9,7 @@
 #include <regimen/layer/conv3d.hpp>
 #include <regimen/layer/conv_transpose.hpp>
 #include <regimen/layer/pool.hpp>
-#include <regimen/train/inference.hpp>
+#include <regimen/trainers/inference.hpp>
 
 #include <cstddef>
 #include <type_traits>

@@ -3,7 +3,7 @@
 #include "train/deferred.hpp"
 
 #include <regimen/engine/emulated/device.hpp>
-#include <regimen/train/inference.hpp>
+#include <regimen/trainers/inference.hpp>
 
 #include <cstddef>
 #include <cstdint>

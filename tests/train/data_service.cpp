@@ -4,7 +4,7 @@
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/service/remote.hpp>
 #include <regimen/service/serve.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"

@@ -3,7 +3,7 @@
 #include "train/deferred.hpp"
 
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/train/inference.hpp>
+#include <regimen/trainers/inference.hpp>
 
 #include <span>
 #include <string>

@@ -6,7 +6,7 @@
 #include <regimen/comm/launch.hpp>
 #include <regimen/data/fake.hpp>
 #include <regimen/engine/cpu/device.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"
@@ -59,7 +59,7 @@ DeferredOutcome train(Train& trainer, const std::string& file, bool listens = tr
   const auto fit = [&](std::uint64_t steps) {
     if (listens)
       trainer.fit(fake_data(), {.steps = steps, .progress = false},
-                  [&](Train&, train::TrainingEvent<Train> event) { for_each_result(event, add); });
+                  [&](Train&, trainers::TrainingEvent<Train> event) { for_each_result(event, add); });
     else outcome.numbers.push_back(trainer.fit(fake_data(), {.steps = steps, .progress = false}).loss);
   };
   trainer.poison_dead_memory();

@@ -5,7 +5,7 @@
 
 #include <regimen/engine/cpu/kernels.hpp>
 #include <regimen/optimizer/rmsprop.hpp>
-#include <regimen/train/inference.hpp>
+#include <regimen/trainers/inference.hpp>
 
 #include <cstddef>
 #include <span>

@@ -5,7 +5,7 @@
 #include <regimen/engine/emulated/device.hpp>
 #include <regimen/optimizer/rmsprop.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/train/inference.hpp>
+#include <regimen/trainers/inference.hpp>
 
 #include <cstddef>
 #include <cstdint>

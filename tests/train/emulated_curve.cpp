@@ -20,7 +20,7 @@ std::vector<double> curve() {
   std::vector<double> losses;
   Train trainer;
   trainer.fit(Fake({.samples = 64, .classes = 7, .seed = 2}), {.steps = 50, .progress = false},
-              [&](Train&, train::TrainingEvent<Train> event) { losses.push_back(event.loss); });
+              [&](Train&, trainers::TrainingEvent<Train> event) { losses.push_back(event.loss); });
   CHECK(losses.size() == 50);
   return losses;
 }

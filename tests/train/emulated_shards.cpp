@@ -106,7 +106,7 @@ void sends_as_planned(std::size_t ranks) {
     trainer.fit(data, {.steps = 2 + counted, .progress = false});
     (void)trainer.on_all_ranks(true);
   });
-  plan::WireLog log;
+  planning::WireLog log;
   Run::Recipe::walk_step(Run::batch, true, nullptr, ranks, &log);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     CAPTURE(rank);

@@ -5,7 +5,7 @@
 #include <regimen/engine/emulated/device.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/train/inference.hpp>
+#include <regimen/trainers/inference.hpp>
 
 #include <cmath>
 #include <cstddef>

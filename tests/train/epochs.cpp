@@ -3,7 +3,7 @@
 #include <regimen/data/fake.hpp>
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/linear.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"

@@ -2,7 +2,7 @@
 #include <regimen/data/fake.hpp>
 #include <regimen/data/text.hpp>
 #include <regimen/engine/cpu/device.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/captured.hpp"
 #include "support/catch.hpp"
@@ -182,16 +182,16 @@ TEST_CASE("progress that nobody reads any more ends no training") {
 
 TEST_CASE("progress shows a loss of any size") {
   const auto said = [](double loss, double accuracy) {
-    return support::captured_error([&] { train::Progress(true, 3).validation(2, loss, accuracy); });
+    return support::captured_error([&] { trainers::Progress(true, 3).validation(2, loss, accuracy); });
   };
   CHECK(said(2.54021, 0.25) == "step 2  validation loss 2.5402  accuracy 0.2500\n");
   CHECK(said(2.5, no_value) == "step 2  validation loss 2.5000\n");
   CHECK(said(1e300, 0) == "step 2  validation loss 1.0000e+300  accuracy 0.0000\n");
   CHECK(said(-1.7976931348623157e308, 1) == "step 2  validation loss -1.7977e+308  accuracy 1.0000\n");
-  const std::string step = support::captured_error([] { train::Progress(true, 3).step(1, 1e300, 7, 1); });
+  const std::string step = support::captured_error([] { trainers::Progress(true, 3).step(1, 1e300, 7, 1); });
   CHECK(::test::says(step, "step 1/3  loss 1.0000e+300  7e+03 targets/s"));
   const std::string waits = support::captured_error([] {
-    train::Progress progress(true, 3);
+    trainers::Progress progress(true, 3);
     progress.input(0.41);
     progress.step(1, 0.5, 7, 1);
   });
@@ -200,7 +200,7 @@ TEST_CASE("progress shows a loss of any size") {
   REQUIRE(left != std::string::npos);
   REQUIRE(memory != std::string::npos);
   const double shown = std::stod(waits.substr(at)) * (waits[memory - 1] == 'M' ? 1e6 : 1e9);
-  CHECK(std::abs(shown / double(train::resident_bytes()) - 1) < 0.2);
+  CHECK(std::abs(shown / double(trainers::resident_bytes()) - 1) < 0.2);
 }
 
 TEST_CASE("on a terminal the line of progress has its width") {
@@ -214,7 +214,7 @@ TEST_CASE("on a terminal the line of progress has its width") {
     REQUIRE(::ioctl(terminal, TIOCSWINSZ, &size) == 0);
     const int kept = ::dup(STDERR_FILENO);
     ::dup2(terminal, STDERR_FILENO);
-    train::Progress(true, 300).step(150, 0.5, 7, 1);
+    trainers::Progress(true, 300).step(150, 0.5, 7, 1);
     ::dup2(kept, STDERR_FILENO);
     ::close(kept), ::close(terminal);
     std::string drawn;  // in one piece or several

@@ -1,7 +1,7 @@
 // The network of convolutions by which a comparison of batches on TPUs classifies photographs of flowers: its count, its
 // gradients, and that it learns labels that are distributions.
 #include <regimen/regimen.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include "support/catch.hpp"
 

@@ -1,5 +1,5 @@
 // Sampling: windows, padding, temperature, top-k, and what is refused.
-#include <regimen/train/generate.hpp>
+#include <regimen/trainers/generate.hpp>
 
 #include "../temporary.hpp"
 
@@ -85,7 +85,8 @@ TEST_CASE("frequencies follow the softmax at a temperature") {
 TEST_CASE("top-k leaves the k largest, the lower id where two are equal; k of 1 is no chance") {
   const std::vector<float> logits{1, 5, 3, 5, 3, 0};
   bool drawn[6] = {};
-  for (std::uint64_t i = 0; i < 2000; ++i) drawn[draw_token(std::span(logits), {.temperature = 5, .top_k = 3}, i)] = true;
+  for (std::uint64_t i = 0; i < 2000; ++i)
+    drawn[draw_token(std::span(logits), {.temperature = 5, .top_k = 3}, i)] = true;
   CHECK((!drawn[0] && drawn[1] && drawn[2] && drawn[3] && !drawn[4] && !drawn[5]));
   for (std::uint64_t i = 0; i < 50; ++i) CHECK(draw_token(std::span(logits), {.temperature = 9, .top_k = 1}, i) == 1);
   CHECK(draw_token(std::span(logits), {.temperature = 0}, 3) == 1);

@@ -24,9 +24,9 @@ struct Dropped : Gpt2Model<32, 12, 16, 2, 2, Ratio<1, 10>> {};
 using Train = Trainer<Small, Batch<3>, Init<Gpt2>>;
 
 static_assert(Train::plan().parameters == Small::parameter_count);
-static_assert(train::InferenceRecipe<Gpt2Small, ConfigurationOf<Precision<bf16>, Batch<1>>>::Bound::layout.count ==
+static_assert(programs::InferenceRecipe<Gpt2Small, ConfigurationOf<Precision<bf16>, Batch<1>>>::Bound::layout.count ==
               124'439'808);
-static_assert(train::InferenceRecipe<Gpt2Xl, ConfigurationOf<Precision<bf16>, Batch<1>>>::plan.parameters ==
+static_assert(programs::InferenceRecipe<Gpt2Xl, ConfigurationOf<Precision<bf16>, Batch<1>>>::plan.parameters ==
               1'557'611'200);
 
 std::string model_file() { return support::recorded("gpt2/model.safetensors").string(); }

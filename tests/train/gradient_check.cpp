@@ -17,7 +17,7 @@
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/layer/softmax.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include "support/catch.hpp"
 #include "temporary.hpp"

@@ -19,7 +19,7 @@
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 

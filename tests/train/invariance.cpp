@@ -2,7 +2,7 @@
 #include <regimen/data/fake.hpp>
 #include <regimen/data/rows.hpp>
 #include <regimen/engine/cpu/device.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"

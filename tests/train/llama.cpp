@@ -9,7 +9,7 @@
 #include <regimen/comm/launch.hpp>
 #include <regimen/models/llama.hpp>
 #include <regimen/regimen.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +38,7 @@ struct Qwen3 final
 // The formula of the counts is the model's own list.
 template <class Network>
 inline constexpr std::size_t counted =
-    train::InferenceRecipe<Network, ConfigurationOf<Precision<bf16>, Batch<1>>>::Bound::layout.count;
+    programs::InferenceRecipe<Network, ConfigurationOf<Precision<bf16>, Batch<1>>>::Bound::layout.count;
 static_assert(counted<Llama3_8B<>> == 8'030'261'248 && counted<Llama3_2_3B<>> == 3'212'749'824 &&
               counted<Llama3_2_1B<>> == 1'235'814'400 && counted<Qwen2_5_0_5B<>> == 494'032'768 &&
               counted<Qwen3_0_6B<>> == 596'049'920);

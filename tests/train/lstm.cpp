@@ -1,7 +1,7 @@
 // The LSTM language models: their counts; gradients, bits and memory; text position by position is that of whole windows.
 #include <regimen/models/lstm.hpp>
 #include <regimen/regimen.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"
@@ -29,7 +29,7 @@ struct Whole final : TiedLstmModel<words, window, 8, 2> {};
 
 static_assert(Trainer<Untied, Batch<4>>::plan().parameters == Untied::parameter_count);
 static_assert(Trainer<Tied, Batch<4>>::plan().parameters == Tied::parameter_count);
-static_assert(train::InferenceRecipe<LstmLarge, ConfigurationOf<Precision<bf16>, Batch<1>>>::plan.parameters ==
+static_assert(programs::InferenceRecipe<LstmLarge, ConfigurationOf<Precision<bf16>, Batch<1>>>::plan.parameters ==
               LstmLarge::parameter_count);
 
 std::vector<double> numbers(auto& trainer) {

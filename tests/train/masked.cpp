@@ -7,7 +7,7 @@
 #include <regimen/loss/masked.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"

@@ -6,7 +6,7 @@
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 #include <regimen/watch/metrics.hpp>
 
 #include "support/catch.hpp"

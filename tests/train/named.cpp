@@ -1,7 +1,7 @@
 // Values with names: what nested Forks compute, written flat, has the same bits and gradients; under every way to
 // compute again, to cut weights, and to change types; read in a Repeat, from a branch, more than once.
 #include <regimen/regimen.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"

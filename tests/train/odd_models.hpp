@@ -10,7 +10,7 @@
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/program/recipe.hpp>
+#include <regimen/programs/recipe.hpp>
 
 namespace regimen::test {
 

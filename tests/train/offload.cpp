@@ -118,7 +118,8 @@ static_assert(whole.seconds<fp32>(slow_link{}) < 0.001);
 /// A plan that skips iterations counts what a plan that walks all of them does.
 template <class Network, class... Policies>
 constexpr bool skips_exactly() {
-  using Recipe = train::Recipe<Network, ConfigurationOf<Batch<4>, Checkpoint<Offload>, Policies..., Device<Emulated>>>;
+  using Recipe =
+      programs::Recipe<Network, ConfigurationOf<Batch<4>, Checkpoint<Offload>, Policies..., Device<Emulated>>>;
   const auto skipped = Recipe::walk_step(4), full = Recipe::walk_step(4, true);
   const auto link = [](const auto& walk, std::size_t phase) { return walk.engine.cost[phase].link; };
   return skipped.arena.peak == full.arena.peak && skipped.host.peak == full.host.peak && skipped.host.peak > 0 &&

@@ -7,7 +7,7 @@
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/rmsprop.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -26,7 +26,7 @@ std::string said_to(const typename Rule::Options& rule) {
   Options<Rule> options;
   options.optimizer = rule;
   try {
-    train::check_options<Master, Rule>(options);
+    trainers::check_options<Master, Rule>(options);
   } catch (const Error& error) { return error.what(); }
   return {};
 }

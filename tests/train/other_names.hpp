@@ -5,7 +5,7 @@
 #include "train/recorded.hpp"
 
 #include <regimen/models/names.hpp>
-#include <regimen/train/inference.hpp>
+#include <regimen/trainers/inference.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/train/inference.hpp>
+#include <regimen/trainers/inference.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Dense final {
 }  // namespace
 
 template <>
-struct regimen::engine::Of<Dense> {
+struct regimen::engines::Of<Dense> {
   template <class Choices>
   struct with {
     using type = cuda::Engine<emulated::Runtime, Choices>;

@@ -100,9 +100,9 @@ void in_every_order(const char* what) {
 
 }  // namespace
 
-static_assert(engine::PinsInputs<Train<>::Engine> && engine::PinsInputs<Train<Debug<Profile>>::Engine>);
-static_assert(!engine::PinsInputs<Trainer<Gpt<1>, Batch<4>>::Engine>);
-static_assert(!engine::PinsInputs<Trainer<Gpt<1>, Batch<4>, Device<Deferred>>::Engine>);
+static_assert(engines::PinsInputs<Train<>::Engine> && engines::PinsInputs<Train<Debug<Profile>>::Engine>);
+static_assert(!engines::PinsInputs<Trainer<Gpt<1>, Batch<4>>::Engine>);
+static_assert(!engines::PinsInputs<Trainer<Gpt<1>, Batch<4>, Device<Deferred>>::Engine>);
 
 TEST_CASE("fit trains the same bits in every order, from pinned batches alone") {
   in_every_order<>("one micro-batch");
@@ -230,7 +230,7 @@ TEST_CASE("a block is taken again only when its copy has ended") {
     using Engine = cuda::Engine<Counting>;
     Engine engine({.bytes = 1024});
     const op::InputRing ring{.taken = {0}, .first = 256, .stride = 16, .count = 2, .input = 8, .target = 12};
-    train::PinnedBatches<Engine> batches(engine, ring);
+    trainers::PinnedBatches<Engine> batches(engine, ring);
     const std::uint64_t given = 5;
     const std::uint32_t input = 6, target = 7, junk = 9;
     const auto bytes = [](const auto& value) { return std::as_bytes(std::span(&value, 1)); };

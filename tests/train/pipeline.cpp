@@ -2,7 +2,7 @@
 #include <regimen/data/pipeline.hpp>
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/captured.hpp"
 #include "support/catch.hpp"
@@ -135,7 +135,7 @@ TEST_CASE("a run that waits for data says so once, with the stage that is slow")
 
   const auto source = pipeline(400);
   const std::string quiet = support::captured_error([&] {
-    train::InputMeter meter(true, {}), silent(false, {}), early(true, {}), fed(true, {});
+    trainers::InputMeter meter(true, {}), silent(false, {}), early(true, {}), fed(true, {});
     for (int i = 0; i < 2; ++i) meter.step(1500, 200), meter.say_if_bound(source);
     silent.step(9000, 9000), silent.say_if_bound(source);
     early.step(1999, 1999), early.say_if_bound(source);
@@ -144,11 +144,11 @@ TEST_CASE("a run that waits for data says so once, with the stage that is slow")
   CHECK(::test::says(quiet, "regimen: training waits 13 % of its time for data"));
   CHECK(quiet.find("regimen") == quiet.rfind("regimen"));
   CHECK(
-      train::InputMeter::words(0.5, "numbers", {}, {}) ==
+      trainers::InputMeter::words(0.5, "numbers", {}, {}) ==
       "regimen: training waits 50 % of its time for data, from numbers; give fit {.workers = data::automatic}, or less "
       "work to do there\n");
   const std::string bound = support::captured_error([&] {
-    train::InputMeter meter(true, {}, true);
+    trainers::InputMeter meter(true, {}, true);
     meter.step(3000, 2000), meter.say_if_bound(source);
   });
   CHECK(::test::says(bound, "workers are added while processors are left: give it less work to do there\n"));

@@ -17,7 +17,7 @@ TEST_CASE("GPTs, as deep as segments divide and not") {
 }
 
 TEST_CASE("the largest batch fits, and the next does not") {
-  using Recipe = train::Recipe<Gpt<5>, ConfigurationOf<Checkpoint<Every<2>>>>;
+  using Recipe = programs::Recipe<Gpt<5>, ConfigurationOf<Checkpoint<Every<2>>>>;
   constexpr std::size_t one = Recipe::peak(1);
   const auto look = []<std::size_t bytes>(std::integral_constant<std::size_t, bytes>) {
     constexpr std::size_t batch = Recipe::largest_batch<bytes>();

@@ -21,7 +21,7 @@ bool same(const Walk& a, const Walk& b) {
 /// Returns the peak.
 template <class Network, class... Policies>
 std::size_t agrees(const char* what) {
-  using Recipe = train::Recipe<Network, ConfigurationOf<Batch<3>, Policies...>>;
+  using Recipe = programs::Recipe<Network, ConfigurationOf<Batch<3>, Policies...>>;
   constexpr MemoryPlan constant = Recipe::plan;
   volatile std::size_t hidden = 3;
   const MemoryPlan now = Recipe::make_plan(hidden);

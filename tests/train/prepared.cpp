@@ -4,7 +4,7 @@
 #include "train/deferred.hpp"
 
 #include <regimen/layer/conv.hpp>
-#include <regimen/train/inference.hpp>
+#include <regimen/trainers/inference.hpp>
 
 #include <atomic>
 #include <cstddef>

@@ -4,7 +4,7 @@
 #include <regimen/comm/launch.hpp>
 #include <regimen/data/fake.hpp>
 #include <regimen/engine/cpu/device.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/weights.hpp"
 #include "train/odd_models.hpp"

@@ -222,11 +222,11 @@ TEST_CASE("an option of fit that one rank has otherwise is told, of every option
 
 TEST_CASE("every option of every update rule is in what ranks compare") {
   const auto of_elements = []<class Rule>(Rule*) {
-    return [](const typename Rule::Options& options) { return train::fingerprint_of_rule<Rule>(options); };
+    return [](const typename Rule::Options& options) { return trainers::fingerprint_of_rule<Rule>(options); };
   };
   const auto of_operations = []<class Rule>(Rule*) {
     return [](const typename Rule::Options& options) {
-      return train::fingerprint_of_operations<Rule, Agreeing::Engine>(options);
+      return trainers::fingerprint_of_operations<Rule, Agreeing::Engine>(options);
     };
   };
   const auto decay = [](auto& o) { o.weight_decay += 1e-9; };

@@ -3,7 +3,7 @@
 #include <regimen/models/two_towers.hpp>
 #include <regimen/models/vit.hpp>
 #include <regimen/regimen.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include "../temporary.hpp"
 #include "support/catch.hpp"
@@ -28,14 +28,14 @@ static_assert(std::is_same_v<EncoderOf<Model<Input<Vector<3>>>>, Sequential<>>);
 /// SimCLR with a ResNet-50, which without its classifier, 1000 · 2049, has 23,508,032; and a head of two layers.
 struct SimClr final : TwinTowers<Tower<Image<224, 224, 3>, EncoderOf<ResNet50<>>>, Linear<2048>, Relu, Linear<128>> {};
 static_assert(ResNet50<>::parameter_count - 2'049'000 == 23'508'032);
-static_assert(train::InferenceRecipe<SimClr, ConfigurationOf<Batch<1>>>::plan.parameters ==
+static_assert(programs::InferenceRecipe<SimClr, ConfigurationOf<Batch<1>>>::plan.parameters ==
               23'508'032 + (2048 * 2048 + 2048) + (2048 * 128 + 128));
 constexpr auto simclr = simclr_names(ResNet50<>::torchvision_encoder_names);
 template <const auto& map, class Network>
 constexpr bool names_all =
     names::detail::compare(
         map.entries,
-        names::detail::TensorsOf<typename train::InferenceRecipe<Network, ConfigurationOf<Batch<1>>>::Bound>::list)
+        names::detail::TensorsOf<typename programs::InferenceRecipe<Network, ConfigurationOf<Batch<1>>>::Bound>::list)
         .misfit == names::Misfit::none;
 static_assert(names_all<simclr, SimClr>);
 

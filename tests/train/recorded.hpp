@@ -25,8 +25,8 @@
 #include <regimen/loss/sample_weighted.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/loss/sum_of.hpp>
-#include <regimen/state/safetensors.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/storage/safetensors.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include <algorithm>
 #include <cmath>

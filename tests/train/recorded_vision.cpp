@@ -5,7 +5,7 @@
 #include <regimen/models/resnet.hpp>
 #include <regimen/models/unet.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/train/inference.hpp>
+#include <regimen/trainers/inference.hpp>
 
 #include "temporary.hpp"
 

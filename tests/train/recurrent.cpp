@@ -1,7 +1,7 @@
 // Lstm and Gru: their definition in loops, calculus, the same bits whatever is computed again and wherever weights lie,
 // the memory and work that are planned, the state in more than 16 bits, a text that takes memory to learn, and generation.
 #include <regimen/regimen.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"
@@ -48,7 +48,7 @@ std::vector<double> on_two() {
 /// What a plan says of iterations that it skips is what it finds in all of them.
 template <class... Policies>
 void skips_what_repeats() {
-  using Recipe = train::Recipe<Net, ConfigurationOf<Policies...>>;
+  using Recipe = programs::Recipe<Net, ConfigurationOf<Policies...>>;
   for (const std::size_t batch : {std::size_t{1}, std::size_t{3}}) {
     const auto found = Recipe::walk_step(batch), all = Recipe::walk_step(batch, true);
     CHECK(found.arena.peak == all.arena.peak);

@@ -1,7 +1,7 @@
 // Weights that several ranks keep: one bit that differs on one of them is found, at the next comparison, with the
 // rank's name. And ranks that
 // would compute other bits from the start are refused at the start.
-#include <regimen/train/replicas.hpp>
+#include <regimen/trainers/replicas.hpp>
 
 #include "../../bench/delayed.hpp"
 #include "train/shard.hpp"
@@ -83,7 +83,7 @@ TEST_CASE("two changed signs do not cancel") {
 TEST_CASE("the ranks that differ from most are named") {
   const auto compare = [](const std::vector<std::uint64_t>& hashes, std::size_t slices) -> std::string {
     try {
-      train::compare_hashes(hashes, [slices](std::size_t r) { return r % slices; }, 12);
+      trainers::compare_hashes(hashes, [slices](std::size_t r) { return r % slices; }, 12);
     } catch (const Error& error) { return error.what(); }
     return "";
   };

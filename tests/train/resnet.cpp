@@ -2,7 +2,7 @@
 // small ones.
 #include <regimen/models/resnet.hpp>
 #include <regimen/regimen.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"
@@ -30,7 +30,7 @@ static_assert(plan.bytes(MemoryKind::buffer) == 2 * 26'560 * 4);
 // 4.09 GFLOP (He et al. count multiply-adds; torchvision says 4.09) a picture forward, each two operations.
 static_assert(plan.forward.flops > 32 * 2 * 4.05e9 && plan.forward.flops < 32 * 2 * 4.2e9);
 template <class Network>
-constexpr MemoryPlan inference = train::InferenceRecipe<Network, ConfigurationOf<Batch<1>>>::plan;
+constexpr MemoryPlan inference = programs::InferenceRecipe<Network, ConfigurationOf<Batch<1>>>::plan;
 static_assert(inference<Cifar>.parameters == Cifar::parameter_count);
 static_assert(inference<Keras>.parameters == Keras::parameter_count);
 static_assert(inference<Whole>.parameters == Whole::parameter_count);
@@ -38,7 +38,7 @@ template <class Network>
 constexpr bool is_named =
     names::detail::compare(
         Network::torchvision_names.entries,
-        names::detail::TensorsOf<typename train::InferenceRecipe<Network, ConfigurationOf<Batch<1>>>::Bound>::list)
+        names::detail::TensorsOf<typename programs::InferenceRecipe<Network, ConfigurationOf<Batch<1>>>::Bound>::list)
         .misfit == names::Misfit::none;
 static_assert(is_named<Published> && is_named<Cifar> && is_named<Keras>);
 // A ResNet-18 for CIFAR: 0.556 G multiply-adds a picture (by hand: 1.77 M in the stem, 151.0 M in the first stage, 134.2 M

@@ -2,7 +2,7 @@
 // saved.
 #include <regimen/comm/launch.hpp>
 #include <regimen/engine/cpu/device.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "temporary.hpp"
@@ -94,12 +94,12 @@ TEST_CASE("after whole epochs under a batch that leaves a remainder, the next be
       const Counted data;
       legs[first](folder / "state", 1000, data, Order::Shuffled);
       check_each(data, epochs);
-      std::map<std::string, std::string> before = train::SavedState(folder / "state").metadata();
+      std::map<std::string, std::string> before = storage::SavedState(folder / "state").metadata();
       CHECK(before.at("regimen.epoch") == "4");
       CHECK(before.at("regimen.samples") == "0");
       legs[second](folder / "state", 1000, data, Order::Shuffled);
       check_each(data, epochs);
-      CHECK(train::SavedState(folder / "state").metadata().at("regimen.step") == before.at("regimen.step"));
+      CHECK(storage::SavedState(folder / "state").metadata().at("regimen.step") == before.at("regimen.step"));
     }
 }
 

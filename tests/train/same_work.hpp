@@ -2,7 +2,7 @@
 #pragma once
 
 #include <regimen/engine/cpu/device.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include <algorithm>
 #include <cmath>

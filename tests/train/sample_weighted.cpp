@@ -11,8 +11,8 @@
 #include <regimen/loss/sample_weighted.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/train/gradient_check.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/trainer.hpp>
 #include <regimen/watch/metrics.hpp>
 
 #include "support/catch.hpp"

@@ -6,7 +6,7 @@
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
-#include <regimen/program/recipe.hpp>
+#include <regimen/programs/recipe.hpp>
 
 #include "support/catch.hpp"
 
@@ -27,7 +27,7 @@ struct Tied : Model<Input<Tokens<256>>, Embedding<Vocabulary<Words>, Width>, Pos
                     Repeat<Depth, Block<Width>>, LayerNorm, TiedLinear<Embedding<Vocabulary<Words>, Width>>> {};
 
 template <class Network, class Stage, class... Policies>
-using Sharded = train::Recipe<Network, ConfigurationOf<Communicator<Threads>, Shard<Stage>, Policies...>>;
+using Sharded = programs::Recipe<Network, ConfigurationOf<Communicator<Threads>, Shard<Stage>, Policies...>>;
 
 std::size_t plans = 0;
 

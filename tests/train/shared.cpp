@@ -1,7 +1,7 @@
 // Layers with one set of weights in several places: gradients are those of calculus, a set is the sum of its places, it
 // trains the same bits whatever is computed again and on every Shard, in the memory that was planned.
 #include <regimen/regimen.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"

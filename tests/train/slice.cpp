@@ -1,7 +1,7 @@
 // Parts of a value: put together again they are the whole, with its bits; two texts of one input, and a picture beside
 // numbers.
 #include <regimen/regimen.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"

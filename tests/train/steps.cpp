@@ -78,7 +78,7 @@ TEST_CASE("eight steps in a call are eight calls, bit for bit") {
     DeferredOutcome outcome;
     std::vector<std::size_t> calls;
     trainer.fit(fake_data(), {.steps = 24, .remainder = Remainder::Wrap, .progress = false},
-                [&](Train&, train::TrainingEvent<Train> event) {
+                [&](Train&, trainers::TrainingEvent<Train> event) {
                   std::size_t heard = 0;
                   for_each_result(event, [&](const StepResult& result) {
                     outcome.numbers.insert(outcome.numbers.end(), {double(result.step), result.loss,

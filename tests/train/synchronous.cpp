@@ -58,7 +58,7 @@ using namespace regimen;
 using namespace regimen::test;
 
 TEST_CASE("an engine that waits names the operation and the layer of an error") {
-  using Engine = engine::OfConfiguration<ConfigurationOf<Device<Emulated>>>::type;
+  using Engine = engines::OfConfiguration<ConfigurationOf<Device<Emulated>>>::type;
   const auto error = [](bool waits) {
     Engine engine({.bytes = 100, .captures = false, .waits = waits});
     engine.name_layer(LayerPath::outside(1, "input"));
@@ -78,7 +78,7 @@ TEST_CASE("an engine that waits names the operation and the layer of an error") 
 }
 
 TEST_CASE("an engine that waits names the copy of an error") {
-  using Engine = engine::OfConfiguration<ConfigurationOf<Device<OnRuntime<Loses>>>>::type;
+  using Engine = engines::OfConfiguration<ConfigurationOf<Device<OnRuntime<Loses>>>>::type;
   std::array<std::byte, Loses::unlucky> here{};
   const auto error = [&](bool waits, auto&& copy) {
     Engine engine({.bytes = 256, .captures = false, .waits = waits, .host_bytes = 128});
@@ -101,7 +101,7 @@ TEST_CASE("an engine that waits names the copy of an error") {
   check("a copy from the device", [&](Engine& engine) { engine.download(0, here); });
   check("a copy of inputs to the device",
         [&](Engine& engine) { engine.feed(0, 0, here.size(), [](std::span<std::byte>) {}); });
-  const engine::HostCopy moved{.at = 0, .host = 0, .bytes = here.size()};
+  const engines::HostCopy moved{.at = 0, .host = 0, .bytes = here.size()};
   check("a copy of saved tensors to the host", [&](Engine& engine) { engine.await_copy(engine.offload(moved)); });
   check("a copy of saved tensors from the host", [&](Engine& engine) { engine.await_copy(engine.fetch(moved)); });
 }

@@ -2,7 +2,7 @@
 // computed again or cut, in the memory that is planned.
 #include <regimen/models/t5.hpp>
 #include <regimen/regimen.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"
@@ -36,7 +36,7 @@ struct Dropping final : T5Model<DroppingSizes, 7, 5> {};
 // The formula of the counts is the model's own list.
 template <class Network>
 inline constexpr bool is_counted =
-    train::InferenceRecipe<Network, ConfigurationOf<Precision<bf16>, Batch<1>>>::Bound::layout.count ==
+    programs::InferenceRecipe<Network, ConfigurationOf<Precision<bf16>, Batch<1>>>::Bound::layout.count ==
     Network::parameter_count;
 static_assert(is_counted<T5Base<>> && is_counted<T5SmallV1_1<>>);
 

@@ -10,8 +10,8 @@
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
 #include <regimen/models/names.hpp>
-#include <regimen/train/inference.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include <array>
 #include <limits>

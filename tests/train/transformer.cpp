@@ -2,7 +2,7 @@
 // is computed again or cut, in the memory that is planned.
 #include <regimen/models/transformer.hpp>
 #include <regimen/regimen.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"
@@ -28,7 +28,7 @@ struct Small final : TransformerModel<Sizes, source, target> {};
 struct Dropped final : TransformerModel<Dropping, source, target> {};
 
 static_assert(Trainer<Small, Batch<4>>::plan().parameters == Small::parameter_count);
-static_assert(train::InferenceRecipe<OpusMtEnDe, ConfigurationOf<Precision<bf16>, Batch<1>>>::plan.parameters ==
+static_assert(programs::InferenceRecipe<OpusMtEnDe, ConfigurationOf<Precision<bf16>, Batch<1>>>::plan.parameters ==
               OpusMtEnDe::parameter_count);
 
 std::vector<double> numbers(auto& trainer) {

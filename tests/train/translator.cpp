@@ -3,7 +3,7 @@
 #include <regimen/comm/launch.hpp>
 #include <regimen/engine/emulated/device.hpp>
 #include <regimen/regimen.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"

@@ -1,7 +1,7 @@
 // Models of two towers: of two kinds, and of one set of weights; what they are made of, and the bits and the memory.
 #include <regimen/models/two_towers.hpp>
 #include <regimen/regimen.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"

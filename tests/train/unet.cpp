@@ -1,7 +1,7 @@
 // U-Nets: the counts of the usual form, and the gradients and bits of small ones.
 #include <regimen/models/unet.hpp>
 #include <regimen/regimen.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"
@@ -22,7 +22,7 @@ using Pieces = Small<BatchNorm<PerMicroBatch>>;
 struct SmallBetween final : UNetModel<Image<8, 4, 1>, 3, 2, 2, unet::Interpolated> {};
 
 template <class Network>
-using Bound = typename train::InferenceRecipe<Network, ConfigurationOf<Batch<1>>>::Bound;
+using Bound = typename programs::InferenceRecipe<Network, ConfigurationOf<Batch<1>>>::Bound;
 template <class Network>
 constexpr bool counted = Bound<Network>::layout.weights() == Network::parameter_count;
 static_assert(counted<Usual> && counted<Between> && counted<Whole> && counted<SmallBetween>);

@@ -3,8 +3,8 @@
 #include <regimen/data/fake.hpp>
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/engine/emulated/device.hpp>
-#include <regimen/train/gradient_check.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 

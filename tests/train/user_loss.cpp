@@ -4,8 +4,8 @@
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/linear.hpp>
-#include <regimen/train/gradient_check.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 

@@ -2,7 +2,7 @@
 // as it is planned,
 // and goes on from a file.
 #include <regimen/data/fake.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"

@@ -1,7 +1,7 @@
 // A vision transformer, written from layers: its gradients, and the same bits in the planned memory, whatever is
 // computed again and wherever its parts lie.
 #include <regimen/regimen.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"

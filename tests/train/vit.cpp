@@ -23,7 +23,7 @@ namespace {
 
 template <class Network>
 inline constexpr std::size_t planned_parameters =
-    train::InferenceRecipe<Network, ConfigurationOf<Precision<bf16>, Batch<1>>>::plan.parameters;
+    programs::InferenceRecipe<Network, ConfigurationOf<Precision<bf16>, Batch<1>>>::plan.parameters;
 static_assert(planned_parameters<VitTiny16> == 5'717'416);
 static_assert(planned_parameters<VitBase16> == 86'567'656);
 static_assert(planned_parameters<Vit1B> == 1'263'558'120);

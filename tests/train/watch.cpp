@@ -10,7 +10,7 @@
 #include <regimen/optimizer/rmsprop.hpp>
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/optimizer/split.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/trainer.hpp>
 #include <regimen/watch/chart.hpp>
 #include <regimen/watch/checkpoints.hpp>
 #include <regimen/watch/find_rate.hpp>

@@ -32,10 +32,10 @@ inline std::string text_of(const Wire& wire) {
   return text;
 }
 
-inline Wire by_unit(const plan::WireLog& log, bool each_iteration) {
+inline Wire by_unit(const planning::WireLog& log, bool each_iteration) {
   Wire wire;
   for (std::size_t i = 0; i < log.count; ++i) {
-    const plan::WireLog::Call& call = log.calls[i];
+    const planning::WireLog::Call& call = log.calls[i];
     UnitWire& unit = wire[{call.path.place(), each_iteration ? call.path.iteration : 0}];
     (call.gathers ? unit.gathers : unit.reductions) += call.copies;
     (call.gathers ? unit.gathered : unit.reduced) += call.copies * call.bytes;
@@ -57,7 +57,7 @@ Wire wire_of(std::size_t ranks) {
     for (const comm::Span& span : tracing.spans())
       if (span.kind != comm::CollectiveKind::AllGatherSmall) seen[communicator.rank()].push_back(span);
   });
-  plan::WireLog each, shortened;
+  planning::WireLog each, shortened;
   Train::Recipe::walk_step(Train::batch, true, nullptr, ranks, &each);
   Train::Recipe::walk_step(Train::batch, false, nullptr, ranks, &shortened);
   for (const auto& spans : seen) {

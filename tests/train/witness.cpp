@@ -69,11 +69,11 @@ TEST_CASE("a tied table in bf16 reads nothing that is dead") {
 }
 
 TEST_CASE("one byte less than planned ends the program") {
-  using Recipe = train::Recipe<Mlp, ConfigurationOf<Batch<batch>, Optimizer<Sgd>>>;
+  using Recipe = programs::Recipe<Mlp, ConfigurationOf<Batch<batch>, Optimizer<Sgd>>>;
   const auto step_in = [](std::size_t memory, std::size_t arena) {
-    walk::Walk<cpu::Engine> walk(batch, std::size_t{1}, std::size_t{0}, engine::Resources<cpu::Engine::Ranks>{memory});
+    walk::Walk<cpu::Engine> walk(batch, std::size_t{1}, std::size_t{0}, engines::Resources<cpu::Engine::Ranks>{memory});
     walk.arena.capacity = arena;
-    const train::Resident resident = Recipe::Step::setup(walk);
+    const programs::Resident resident = Recipe::Step::setup(walk);
     Recipe::Step::step(walk, resident, {}, 0, {}, [](std::size_t) { return true; });
   };
   constexpr std::size_t planned = Recipe::plan.peak;

@@ -4,7 +4,7 @@
 #include <regimen/models/t5.hpp>
 #include <regimen/models/transformer.hpp>
 #include <regimen/models/vit.hpp>
-#include <regimen/train/inference.hpp>
+#include <regimen/trainers/inference.hpp>
 
 using namespace regimen;
 
@@ -16,7 +16,7 @@ template <const auto& map>
 constexpr bool names_nothing =
     names::detail::compare(
         map.entries,
-        names::detail::TensorsOf<typename train::InferenceRecipe<Net, ConfigurationOf<Batch<1>>>::Bound>::list)
+        names::detail::TensorsOf<typename programs::InferenceRecipe<Net, ConfigurationOf<Batch<1>>>::Bound>::list)
             .misfit == names::Misfit::tensors_without_name &&
     map.entries.empty();
 

@@ -2,8 +2,8 @@
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/engine/emulated/device.hpp>
 #include <regimen/layer/linear.hpp>
-#include <regimen/train/inference.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 

@@ -5,7 +5,7 @@
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
-#include <regimen/program/recipe.hpp>
+#include <regimen/programs/recipe.hpp>
 #include <regimen/verdict/compose.hpp>
 
 namespace regimen {
@@ -19,7 +19,7 @@ struct Gpt final
             LayerNorm, TiedLinear<Embedding<Vocabulary<50257>, 1600>>> {};
 
 template <std::size_t Depth, class... Policies>
-using Plan = train::Recipe<Gpt<Depth>, ConfigurationOf<Policies...>>;
+using Plan = programs::Recipe<Gpt<Depth>, ConfigurationOf<Policies...>>;
 template <std::size_t Depth, class... Policies>
 inline constexpr std::size_t peak = Plan<Depth, Policies...>::peak(8);
 

@@ -11,7 +11,7 @@ namespace {
 
 template <class Network, class Stage, class World, class... Policies>
 inline constexpr const MemoryPlan& plan =
-    train::Recipe<Network, ConfigurationOf<Batch<1>, Communicator<Threads>, Shard<Stage>, World, Policies...>>::plan;
+    programs::Recipe<Network, ConfigurationOf<Batch<1>, Communicator<Threads>, Shard<Stage>, World, Policies...>>::plan;
 
 // Rajbhandari, Rasley, Ruwase, He 2020, figure 1: 7.5 billion parameters on 64 ranks, 2-byte gradients, 12 bytes of
 // optimizer state: 120 -> 31.4 -> 16.6 -> 1.9 GB.
@@ -41,11 +41,12 @@ static_assert(plan<Gpt, ZeRO1, World<4>, Accumulate<2, ReduceEach>>.wire() > pla
 static_assert(plan<Gpt, ZeRO2, World<4>, Accumulate<2, ReduceOnce>>.wire() == plan<Gpt, ZeRO1, World<4>>.wire());
 
 // One rank keeps what a program without ranks keeps.
-static_assert(plan<Gpt, ZeRO3, World<1>>.peak == train::Recipe<Gpt, ConfigurationOf<Batch<1>>>::plan.peak);
+static_assert(plan<Gpt, ZeRO3, World<1>>.peak == programs::Recipe<Gpt, ConfigurationOf<Batch<1>>>::plan.peak);
 
 // A global batch, cut.
 static_assert(
-    train::Recipe<Gpt, ConfigurationOf<GlobalBatch<48>, World<4>, Accumulate<3>, Communicator<Threads>>>::batch == 4);
+    programs::Recipe<Gpt, ConfigurationOf<GlobalBatch<48>, World<4>, Accumulate<3>, Communicator<Threads>>>::batch ==
+    4);
 
 // What does not compose.
 template <class Rule, class... Policies>
@@ -128,7 +129,8 @@ static_assert(breaks<rule::shard_needs_communicator<Shard<Replicated, Bucket<1>>
 // it.
 template <class Ranks, class... Options>
 inline constexpr const MemoryPlan& bucketed =
-    train::Recipe<Gpt, ConfigurationOf<Batch<1>, Communicator<Ranks>, World<4>, Shard<Replicated, Options...>>>::plan;
+    programs::Recipe<Gpt,
+                     ConfigurationOf<Batch<1>, Communicator<Ranks>, World<4>, Shard<Replicated, Options...>>>::plan;
 static_assert(bucketed<Threads, Bucket<25_MiB>>.wire() == bucketed<Threads>.wire() &&
               bucketed<Threads, Bucket<25_MiB>>.peak == bucketed<Threads>.peak);
 static_assert(bucketed<Tcp, Bucket<25_MiB>>.wire() == bucketed<Tcp>.wire() &&
@@ -142,8 +144,8 @@ static_assert(sent_by_joined <= sent_by_units && sent_by_units - sent_by_joined 
 // A segment that is kept takes more memory, and sends what Every<1> sends; gathered again it sends more.
 template <class Schedule, class... Options>
 inline constexpr const MemoryPlan& segments =
-    train::Recipe<Gpt, ConfigurationOf<Batch<1>, Communicator<Threads>, World<4>, Shard<ZeRO3, Options...>,
-                                       Checkpoint<Schedule>>>::plan;
+    programs::Recipe<Gpt, ConfigurationOf<Batch<1>, Communicator<Threads>, World<4>, Shard<ZeRO3, Options...>,
+                                          Checkpoint<Schedule>>>::plan;
 static_assert(segments<Every<3>, KeepSegments>.peak > segments<Every<3>>.peak);
 static_assert(segments<Every<3>, KeepSegments>.wire() < segments<Every<3>>.wire());
 static_assert(segments<Every<3>, KeepSegments>.wire() == segments<Every<1>>.wire());
@@ -151,7 +153,7 @@ static_assert(segments<Every<3>, KeepSegments>.wire() == segments<Every<1>>.wire
 // Gathering ahead costs one gathered unit, and nothing on the wire.
 template <class... Options>
 inline constexpr const MemoryPlan& ahead =
-    train::Recipe<Gpt, ConfigurationOf<Batch<1>, Communicator<Threads>, World<4>, Shard<ZeRO3, Options...>>>::plan;
+    programs::Recipe<Gpt, ConfigurationOf<Batch<1>, Communicator<Threads>, World<4>, Shard<ZeRO3, Options...>>>::plan;
 static_assert(ahead<Prefetch<0>>.peak < ahead<Prefetch<1>>.peak && ahead<Prefetch<1>>.peak == ahead<>.peak);
 static_assert(ahead<Prefetch<0>>.wire() == ahead<>.wire());
 using Norms = Sequential<Residual<As<fp32, LayerNorm>, Linear<16>>>;
@@ -166,8 +168,8 @@ static_assert(std::is_same_v<detail::broken_rules<Uneven, Precision<bf16, fp32>,
 // An error finds its owner at a Repeat, and in a branch of its block, moved to the host or not.
 template <std::uint64_t digits, class... Policies>
 using owner_in_uneven =
-    typename decltype(train::owner_at<typename train::Recipe<Uneven, ConfigurationOf<Policies...>>::Bound,
-                                      digits>())::type;
+    typename decltype(verdict::owner_at<typename programs::Recipe<Uneven, ConfigurationOf<Policies...>>::Bound,
+                                        digits>())::type;
 constexpr std::uint64_t in_branch = (2 * 256 + 1) * 256;  // the second child, the block's first, and one of its branch
 static_assert(std::is_same_v<owner_in_uneven<2>, Repeat<6, Norms>> &&
               std::is_same_v<owner_in_uneven<in_branch + 2>, Linear<16>> &&
@@ -180,7 +182,7 @@ struct Forks : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>,
                      Linear<32>> {};
 template <std::uint64_t digits>
 using owner_in_forks =
-    typename decltype(train::owner_at<train::Recipe<Forks, ConfigurationOf<>>::Bound, digits>())::type;
+    typename decltype(verdict::owner_at<programs::Recipe<Forks, ConfigurationOf<>>::Bound, digits>())::type;
 static_assert(std::is_same_v<owner_in_forks<in_branch + 1>, Linear<16>> &&
               std::is_same_v<owner_in_forks<in_branch + 2>, Linear<16, NoBias>> &&
               std::is_same_v<owner_in_forks<(in_branch + 3) * 256 + 1>, Tanh> &&

@@ -1,5 +1,5 @@
 // Targets: what they have, and what a plan may ask of them.
-#include <regimen/program/plan.hpp>
+#include <regimen/programs/plan.hpp>
 #include <regimen/verdict/compose.hpp>
 
 using namespace regimen;

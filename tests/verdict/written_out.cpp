@@ -9,7 +9,7 @@
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
-#include <regimen/program/recipe.hpp>
+#include <regimen/programs/recipe.hpp>
 #include <regimen/verdict/compose.hpp>
 
 #include <utility>
@@ -44,7 +44,7 @@ template <std::size_t count>
 using Many = written_out<std::make_index_sequence<count>>;
 
 template <class Network, class... Policies>
-constexpr bool plans = train::Recipe<Network, ConfigurationOf<Policies...>>::plan.peak > 0;
+constexpr bool plans = programs::Recipe<Network, ConfigurationOf<Policies...>>::plan.peak > 0;
 
 static_assert(plans<Many<4>::Gpt>);
 #ifdef __clang__

@@ -2,7 +2,7 @@
 // same layers written out; and statistics that stay.
 #include <regimen/comm/launch.hpp>
 #include <regimen/regimen.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"

@@ -11,7 +11,7 @@
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include <cstring>
 #include <vector>
@@ -26,16 +26,16 @@ template <class Recipe>
 std::vector<double> gradients_of(bool poison) {
   using Step = typename Recipe::Step;
   walk::Walk<cpu::Engine> walk(Recipe::batch, std::size_t{1}, std::size_t{0},
-                               engine::Resources<cpu::Engine::Ranks>{Recipe::plan.peak});
+                               engines::Resources<cpu::Engine::Ranks>{Recipe::plan.peak});
   cpu::Engine& engine = walk.engine;
   walk.arena.capacity = Recipe::plan.peak;
-  const train::Resident resident = Step::setup(walk);
+  const programs::Resident resident = Step::setup(walk);
   const Scalars& scalars = *engine.data(resident.scalars);
   engine.data(resident.scalars)->loss_scale = 1;
-  const auto tensors = train::list_tensors<typename Recipe::Bound>();
+  const auto tensors = programs::list_tensors<typename Recipe::Bound>();
   std::uint64_t drawn = 0;
   const auto draw = [&] { return double(Philox::draw(7, drawn++, 0).word[0] % 2001) / 1000 - 1; };
-  for (const train::TensorRecord& tensor : tensors) {
+  for (const programs::TensorRecord& tensor : tensors) {
     auto* const values = engine.data(View<double>{resident.parameters + tensor.unit.parameters + tensor.master_offset +
                                                   tensor.master * sizeof(double)});
     for (std::size_t i = 0; i < tensor.place.count; ++i) values[i] = draw();
@@ -53,7 +53,7 @@ std::vector<double> gradients_of(bool poison) {
     Step::begin(walk, resident);
     Step::backward(walk, resident, Step::forward(walk, resident, false), 0);
     outcome.push_back(scalars.loss_sum);
-    for (const train::TensorRecord& tensor : tensors) {
+    for (const programs::TensorRecord& tensor : tensors) {
       const auto* const values = engine.data(
           View<double>{resident.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(double)});
       outcome.insert(outcome.end(), values, values + tensor.place.count);
@@ -75,10 +75,10 @@ template <class Layers, class... Policies>
 void holds_as_last(const char* what, double distance = 1e-3, double tolerance = 1e-8) {
   INFO(what);
   using Recipe =
-      train::Recipe<Layers,
+      programs::Recipe<Layers,
                     ConfigurationOf<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>, Policies...>>;
   using Behind =
-      train::Recipe<typename with_flatten<Layers>::type,
+      programs::Recipe<typename with_flatten<Layers>::type,
                     ConfigurationOf<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>, Policies...>>;
   const std::vector<double> clean = gradients_of<Recipe>(false);
   CHECK(clean == gradients_of<Recipe>(true));

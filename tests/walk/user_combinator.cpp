@@ -5,7 +5,7 @@
 
 #include <regimen/layer/children.hpp>
 #include <regimen/regimen.hpp>
-#include <regimen/train/gradient_check.hpp>
+#include <regimen/trainers/gradient_check.hpp>
 
 #include <cstdint>
 #include <string>

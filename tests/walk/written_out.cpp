@@ -22,7 +22,7 @@ struct Looped
 };
 template <class Network>
 using RecipeOf =
-    train::Recipe<Network, ConfigurationOf<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>>>;
+    programs::Recipe<Network, ConfigurationOf<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>>>;
 
 }  // namespace
 

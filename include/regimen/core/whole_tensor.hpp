@@ -79,7 +79,7 @@ namespace op {
 
 /// UpdateRule::update_tensor on one tensor, if scalars.apply; the rule sees a copy of gradient · scalars.factor.
 /// Code of the host: no GPU has it. A rule that is written by operations runs them in its place
-/// (program/update_whole_tensor.hpp).
+/// (programs/update_whole_tensor.hpp).
 ///   master, gradient, copy (rows,columns); scratch (rows · columns + scratch_count()) M;
 ///   state: UpdateRule::states arrays (rows,columns), `state_stride` elements apart
 /// cost  flops(rows, columns) of the rule, if it has that member; memory is counted as read once and written once

@@ -15,7 +15,7 @@
 
 namespace regimen {
 
-namespace engine {
+namespace engines {
 
 /// A collective over memory of the arena. The slices of all members of the team lie one after the other.
 ///
@@ -129,7 +129,7 @@ template <class E>
 concept Walked = requires(E& e, const op::Begin& operation, const Transfer& transfer, std::size_t ticket) {
   { E::Traits::scratch(operation) } -> std::convertible_to<std::size_t>;
   { E::Traits::input_slots(std::size_t{}) } -> std::convertible_to<std::size_t>;
-  requires std::derived_from<typename E::Traits, engine::DefaultTraits>;
+  requires std::derived_from<typename E::Traits, engines::DefaultTraits>;
   { E::Traits::is_host_memory } -> std::convertible_to<bool>;
   { e.phase } -> std::convertible_to<op::Phase>;
   e.run(operation, std::size_t{});
@@ -266,7 +266,7 @@ template <class Where, class Choices>
 struct With<Where, Choices, std::void_t<typename Of<Where>::template with<Choices>>>
     : Of<Where>::template with<Choices> {};
 
-}  // namespace engine
+}  // namespace engines
 
 /// Engine with measurements; see engine/timed.hpp.
 template <class Engine>

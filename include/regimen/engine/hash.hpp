@@ -9,7 +9,7 @@
 #include <cstring>
 #include <span>
 
-namespace regimen::engine {
+namespace regimen::engines {
 
 /// A hash of all bytes and their order. A change of a single bit always changes the hash; other changes do so with a
 /// probability of about 1 − 2⁻⁶⁴.
@@ -45,5 +45,5 @@ std::uint64_t hash_of_bytes(std::span<const std::byte> bytes, const Loop& loop) 
   return sum;
 }
 
-}  // namespace regimen::engine
+}  // namespace regimen::engines
 // SPDX-License-Identifier: Apache-2.0

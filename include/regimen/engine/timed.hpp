@@ -197,13 +197,13 @@ class TimedEngine : public Engine {
   /// Measures nothing: what is prepared runs later.
   template <class Body>
   void prepare(Body&& body)
-    requires requires(Engine& engine) { engine.prepare(engine::NoOperations{}); }
+    requires requires(Engine& engine) { engine.prepare(engines::NoOperations{}); }
   {
     const OperationTimes::Pause pause(times);
     Engine::prepare(body);
   }
 
-  std::size_t all_gather(const engine::Transfer& transfer) {
+  std::size_t all_gather(const engines::Transfer& transfer) {
     const double began = now();
     const std::size_t ticket = Engine::all_gather(transfer);
     const auto kind = transfer.small ? CollectiveTime::Kind::exchange : CollectiveTime::Kind::gather;
@@ -211,7 +211,7 @@ class TimedEngine : public Engine {
     if (transfer.small) small_ = ticket;
     return ticket;
   }
-  std::size_t reduce_scatter(const engine::Transfer& transfer) {
+  std::size_t reduce_scatter(const engines::Transfer& transfer) {
     const double began = now();
     const std::size_t ticket = Engine::reduce_scatter(transfer);
     start(CollectiveTime::Kind::reduce, transfer.path, ticket, transfer.bytes, began, now() - began);
@@ -234,16 +234,16 @@ class TimedEngine : public Engine {
     copied(CopyTime::Kind::feed, bytes, [&] { return Engine::feed(slot, at, bytes, write), 0; });
   }
   typename Engine::Fence feed_pinned(std::size_t slot, std::size_t at, std::span<const std::byte> from)
-    requires engine::PinsInputs<Engine>
+    requires engines::PinsInputs<Engine>
   {
     return copied(CopyTime::Kind::feed, from.size(), [&] { return Engine::feed_pinned(slot, at, from); });
   }
-  std::size_t offload(const engine::HostCopy& copy)
+  std::size_t offload(const engines::HostCopy& copy)
     requires Engine::Traits::offloads
   {
     return copied(CopyTime::Kind::offload, copy.bytes, [&] { return Engine::offload(copy); });
   }
-  std::size_t fetch(const engine::HostCopy& copy)
+  std::size_t fetch(const engines::HostCopy& copy)
     requires Engine::Traits::offloads
   {
     return copied(CopyTime::Kind::fetch, copy.bytes, [&] { return Engine::fetch(copy); });

@@ -31,7 +31,7 @@ struct ReduceEach final {
 ///   refuses   Accumulate<0>; ReduceOnce and ReduceEach together, or without a Communicator; N > 1 with a loss or a
 ///             layer that couples the samples of a batch
 ///   cost      the activations of one micro-batch for any N; the gradients stay in memory from the first to the last
-///   effect    program/recipe.hpp (micro_batches), program/step.hpp (micro_batches, reduces_each)
+///   effect    programs/recipe.hpp (micro_batches), programs/step.hpp (micro_batches, reduces_each)
 template <std::size_t N, class... When>
 struct Accumulate final {
   using axis = regimen::axis::accumulate;
@@ -51,7 +51,7 @@ struct Accumulate final {
 /// the start of the step, and the step ends with the mean of the results, as on N ranks.
 ///
 /// cost    as Accumulate<N>; a model with running statistics needs three times their memory
-/// effect  program/recipe.hpp (simulates_ranks), program/step.hpp (simulates)
+/// effect  programs/recipe.hpp (simulates_ranks), programs/step.hpp (simulates)
 ///
 /// source  Sergeev, Del Balso 2018, "Horovod", whose users accumulate for the same purpose
 template <std::size_t N>

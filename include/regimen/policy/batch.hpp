@@ -18,7 +18,7 @@ enum BatchSize { Largest };
 ///   default   Batch<32>
 ///   refuses   a batch of zero or less; Largest without a Target, since every batch fits into unlimited memory
 ///   cost      Largest evaluates four plans at compile time
-///   effect    program/recipe.hpp (batch, largest_batch)
+///   effect    programs/recipe.hpp (batch, largest_batch)
 ///
 ///   size      N; 0 for Largest
 template <auto N>
@@ -32,7 +32,7 @@ struct Batch final {
 ///
 ///   choices   GlobalBatch<N>, in place of Batch
 ///   refuses   an unknown World; an N that World · Accumulate does not divide
-///   effect    program/recipe.hpp (global)
+///   effect    programs/recipe.hpp (global)
 template <std::size_t N>
 struct GlobalBatch final {
   using axis = regimen::axis::batch;

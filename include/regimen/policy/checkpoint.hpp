@@ -109,14 +109,14 @@ struct Offload final {
 ///   space     schedules for all blocks: Every<N> or none, with N = 1, 2, 3, 4, 6, 8, 12, ..., up to the first N that
 ///             is at least the square root of the model's depth; each with Selective<...> of any of five layers: those
 ///             with the largest outputs that can be recomputed. And mixtures of two schedules, by KeepLast<K, ...>, for
-///             every K; the header of program/budget.hpp has the limits
+///             every K; the header of programs/budget.hpp has the limits
 ///   chosen    the schedule of fewest floating-point operations whose plan fits; of equal ones the one of least memory.
 ///             If 24 plans in a row do not fit: the schedule of least memory. With this one exception a smaller budget
 ///             never yields a larger peak. For GPT-2 of 48 blocks the recomputation is at most 1.07 times that of a
 ///             dynamic program over blocks, except at budgets that need almost none. The bounds take a combinator of
 ///             your own for a sum of its children
 ///   refuses   a budget below the least peak of all schedules (the error states this peak); Batch<Largest>
-///   source    the bounds by which the compiler ranks schedules: program/outline.hpp; the search: program/budget.hpp
+///   source    the bounds by which the compiler ranks schedules: programs/outline.hpp; the search: programs/budget.hpp
 template <std::size_t Bytes>
 struct Budget final {
   using option_of = regimen::axis::checkpoint;
@@ -164,7 +164,7 @@ struct last_of<KeepLast<K>, Others...> : last_of<> {};
 ///             Selective: one more forward of the named layers; saves their inputs in place of their outputs.
 ///             If, for a block: one more forward of the block; saves its input in place of its tensors
 ///   effect    walk/repeat.hpp (segment, whole, offloads), walk/node.hpp (recomputes),
-///             program/budget.hpp (BudgetChoice)
+///             programs/budget.hpp (BudgetChoice)
 ///
 ///   segment                blocks from one saved input to the next; 0: blocks are not recomputed
 ///   whole, Last            the K of KeepLast, and the Checkpoint<...> of the last K blocks

@@ -19,7 +19,7 @@ struct Norm final {
 ///   default   Clip<None>
 ///   refuses   a bound that is not above zero: every gradient would vanish
 ///   cost      one read of the gradients, for the norm; the optimizer's pass also scales them
-///   effect    program/recipe.hpp (clips), core/step_decisions.hpp (clip)
+///   effect    programs/recipe.hpp (clips), core/step_decisions.hpp (clip)
 ///
 ///   clips     whether there is a bound
 ///   bound     the bound as a float; 0 for None

@@ -67,7 +67,7 @@ struct Gloo final {
 ///   choices   Communicator<Solo>, Threads, Tcp, Mpi, Nccl
 ///   default   Communicator<Solo>
 ///   refuses   Gloo, since Tcp replaces it; Nccl without GPUs; Tcp and Mpi with Device<Cuda>
-///   effect    program/facts.hpp (communicator), train/session.hpp (all_ranks), engine/cuda/engine.hpp (communicator)
+///   effect    programs/facts.hpp (communicator), trainers/session.hpp (all_ranks), engine/cuda/engine.hpp (communicator)
 template <class Ranks>
 struct Communicator final {
   using axis = regimen::axis::communicator;

@@ -21,7 +21,7 @@ struct Emulated final {
 };
 
 /// Decides which engine executes the step. A device of your own is a type with `option_of` as above, and a
-/// specialisation of engine::Of (engine/engine.hpp).
+/// specialisation of engines::Of (engine/engine.hpp).
 ///
 ///   choices   Device<Cpu>, Device<Emulated>, Device<Cuda>
 ///   default   Device<Cpu>

@@ -22,7 +22,7 @@ struct Off final {
 ///   refuses   Off on a device without graphs: Device<Cpu>
 ///   cost      Off: the host launches every kernel, some microseconds each. For debugging, and for profilers that do
 ///             not show the kernels of a graph
-///   effect    train/session.hpp (captures), engine/cuda/engine.hpp (captures_)
+///   effect    trainers/session.hpp (captures), engine/cuda/engine.hpp (captures_)
 template <class Switch>
 struct Graph final {
   using axis = regimen::axis::graph;

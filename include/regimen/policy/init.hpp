@@ -21,7 +21,7 @@ struct Default final {
 ///   choices   Init<Default>, Init<PyTorch>, Init<Gpt2>, any scheme with `using option_of = regimen::axis::init;`
 ///   default   Init<Default>
 ///   refuses   an option of another policy
-///   effect    program/initial.hpp (init), train/weights.hpp (scheme)
+///   effect    programs/initial.hpp (init), trainers/weights.hpp (scheme)
 template <class Scheme>
 struct Init final {
   using axis = regimen::axis::init;

@@ -61,7 +61,7 @@ constexpr auto labels_below() {
 ///   default   Loss<CrossEntropy>
 ///   refuses   a type that is no loss; a loss that cannot read the model's output; a loss that couples the samples of a
 ///             batch, if Accumulate, SimulateWorld or ranks cut the batch
-///   effect    program/recipe.hpp (loss), program/step.hpp (Loss)
+///   effect    programs/recipe.hpp (loss), programs/step.hpp (Loss)
 ///
 /// A loss has
 ///   Labels<Output>    the labels that it compares an output with

@@ -47,7 +47,7 @@ struct Dynamic final {
 ///   refuses   None under fp16; a scale under bf16, fp32 and fp64, whose least exponents are fp32's or lower; a scale
 ///             or an interval of 0
 ///   cost      one pass over the gradients, shared with their norm and the finite check
-///   effect    program/recipe.hpp (loss_scaling), core/step_decisions.hpp (loss_scale)
+///   effect    programs/recipe.hpp (loss_scaling), core/step_decisions.hpp (loss_scale)
 template <class Scale>
 struct LossScale final {
   using axis = regimen::axis::loss_scale;

@@ -30,7 +30,7 @@ inline constexpr bool sees_whole_tensors = requires { requires UpdateRule::sees_
 ///             parameters; when the Trainer is made, a weight_decay that reaches no parameter
 ///   cost      the state of the rule, in Master: two values per parameter for Adam, AdamW and Lamb.
 ///             docs/update_rules.md has the cost of a rule of whole tensors under a Shard that keeps slices
-///   effect    program/facts.hpp (optimizer), program/unit_update.hpp (UpdateRule)
+///   effect    programs/facts.hpp (optimizer), programs/unit_update.hpp (UpdateRule)
 ///
 /// Every update rule has
 ///   Options               the hyper-parameters, with a learning_rate

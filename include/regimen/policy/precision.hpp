@@ -21,7 +21,7 @@ namespace regimen {
 ///   tf32      all tensors are stored and summed in fp32; a layer's products, except those inside attention, round
 ///             their factors to 10 bits of mantissa, as tensor cores do. Under Precision<fp32> all devices compute in
 ///             fp32
-///   effect    program/facts.hpp (Roles), walk/node.hpp (Roles)
+///   effect    programs/facts.hpp (Roles), walk/node.hpp (Roles)
 ///
 /// Under every choice statistics, softmax, cross-entropy, sums inside an operation and final outputs are at least fp32.
 template <class Compute, class Master = stored_t<Compute>, class Reduce = Master>

@@ -12,7 +12,7 @@ namespace regimen {
 ///
 ///   choices   any 64-bit number
 ///   default   Seed<1>
-///   effect    train/session.hpp (seed), core/philox.hpp (key)
+///   effect    trainers/session.hpp (seed), core/philox.hpp (key)
 template <std::uint64_t N>
 struct Seed final {
   using axis = regimen::axis::seed;

@@ -128,7 +128,7 @@ using FullShard = ZeRO3;
 ///   refuses   without a Communicator: every stage except Replicated, and every option. An option without effect:
 ///             Prefetch and KeepSegments under a stage that gathers no weights, KeepSegments without segments, Bucket
 ///             under a stage other than Replicated, since these slice each unit by itself
-///   effect    program/facts.hpp (sharding_of), walk/sharding.hpp (ShardingOf), walk/unit.hpp (prefetches, bucket),
+///   effect    programs/facts.hpp (sharding_of), walk/sharding.hpp (ShardingOf), walk/unit.hpp (prefetches, bucket),
 ///             walk/grouping.hpp (wraps), walk/repeat.hpp (keeps)
 ///
 /// Ranks exchange weights in Compute and gradients in Reduce, the element types of Precision.

@@ -18,7 +18,7 @@ namespace regimen {
 ///   alone     a step runs by itself if fewer than K full batches are left in the epoch, in the run, or before the next
 ///             evaluation; also in Trainer::step and in a loop by hand
 ///   cost      memory for the batches of a launch (twice, on a device that copies while it computes); the plan has it
-///   effect    program/recipe.hpp (steps), train/fit.hpp (start_launch), program/step.hpp (launch)
+///   effect    programs/recipe.hpp (steps), trainers/fit.hpp (start_launch), programs/step.hpp (launch)
 ///
 /// source      Keras' steps_per_execution
 template <std::size_t K>

@@ -15,7 +15,7 @@ namespace regimen {
 ///   default   World<>
 ///   refuses   World<0>; two numbers; several ranks with Communicator<Solo>
 ///   failure   the constructor of a Trainer throws Error if the number of ranks is not N
-///   effect    program/facts.hpp (planned_ranks_of), train/session.hpp (world)
+///   effect    programs/facts.hpp (planned_ranks_of), trainers/session.hpp (world)
 template <std::size_t... N>
 struct World final {
   using axis = regimen::axis::world;

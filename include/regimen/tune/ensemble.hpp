@@ -8,9 +8,9 @@
 #include <regimen/data/loader.hpp>
 #include <regimen/rule/members_agree.hpp>
 #include <regimen/rule/source_writes_samples.hpp>
-#include <regimen/train/fit.hpp>  // Borrowed
-#include <regimen/train/inference.hpp>
-#include <regimen/train/result.hpp>
+#include <regimen/trainers/fit.hpp>  // Borrowed
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/result.hpp>
 
 #include <algorithm>
 #include <array>
@@ -181,7 +181,7 @@ class Ensemble final {
     constexpr bool of_classes = std::is_same_v<Label, std::int32_t>;
     constexpr std::size_t targets = of_classes ? First::output_rows : First::output_size;
     const SampleShape shape{First::input_size, targets, 0, of_classes ? columns() : 0};
-    Loader<Input, Label, train::Borrowed<Source>> loader(
+    Loader<Input, Label, trainers::Borrowed<Source>> loader(
         {&source}, shape, {First::batch, Order::Sequential, Remainder::Short, 0, {}, 1, workers, 2});
     double loss = 0, correct = 0;
     std::size_t count = 0;

@@ -6,7 +6,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/mapped_file.hpp>  // Descriptor, system_words
-#include <regimen/train/result.hpp>      // no_value
+#include <regimen/trainers/result.hpp>   // no_value
 #include <regimen/tune/space.hpp>
 
 #include <fcntl.h>

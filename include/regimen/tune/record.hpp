@@ -6,7 +6,7 @@
 #include <regimen/core/finite.hpp>
 #include <regimen/core/json.hpp>
 #include <regimen/core/printed.hpp>
-#include <regimen/train/result.hpp>
+#include <regimen/trainers/result.hpp>
 #include <regimen/tune/space.hpp>
 
 #include <algorithm>

@@ -6,9 +6,9 @@
 #include <regimen/core/philox.hpp>  // mix
 #include <regimen/core/refused.hpp>
 #include <regimen/core/say.hpp>
-#include <regimen/state/parts.hpp>
-#include <regimen/train/average.hpp>
-#include <regimen/train/trainer.hpp>
+#include <regimen/storage/parts.hpp>
+#include <regimen/trainers/average.hpp>
+#include <regimen/trainers/trainer.hpp>
 #include <regimen/tune/trials.hpp>
 #include <regimen/watch/run_text.hpp>  // for_options, type_name
 
@@ -123,16 +123,16 @@ class Recipe final {
   }
   /// Not one of a later rung, which is there when somebody has removed the trial's line alone.
   [[gnu::cold]] static bool has_state(const std::string& path, std::uint64_t steps) {
-    using regimen::train::SavedState;
+    using regimen::storage::SavedState;
     return regimen::detail::exists(path) &&
-           regimen::train::whole_number(path, SavedState::metadata_of(path), "regimen.step") <= steps;
+           regimen::storage::whole_number(path, SavedState::metadata_of(path), "regimen.step") <= steps;
   }
   static std::string state_in(const std::string& folder) { return folder + "/state.safetensors"; }
 
  private:
   template <class Source>
   static Score evaluated(Train& trainer, const Settings& settings, const Source& source) {
-    const Evaluation found = regimen::train::evaluate_in_fit(trainer, source, settings.run);
+    const Evaluation found = regimen::trainers::evaluate_in_fit(trainer, source, settings.run);
     return {found.loss, found.accuracy, found.targets};
   }
   Setting set_;
@@ -257,7 +257,7 @@ class Search<Recipes<Trainers...>> final {
                   : run.validate_every != 0 ? "validate_every"
                                             : "patience",
                   "leave it out");
-    if (run.validate_average && !(regimen::train::keeps_averages<typename Trainers::UpdateRule> && ...))
+    if (run.validate_average && !(regimen::trainers::keeps_averages<typename Trainers::UpdateRule> && ...))
       throw Error("a search, run.validate_average", "recipes whose rules all keep averages of the weights",
                   "one that keeps none", "write Optimizer<Averaged<...>>, or leave the option out");
     return settings;
@@ -270,7 +270,7 @@ class Search<Recipes<Trainers...>> final {
       const Values values(trials_.axes(), candidate.values);
       with(candidate.recipe, [&]<class Train, class Options>(const detail::Recipe<Train, Options>& recipe) {
         const Options options = recipe.options(values);
-        regimen::train::check_options<typename Train::Master, typename Train::UpdateRule>(options);
+        regimen::trainers::check_options<typename Train::Master, typename Train::UpdateRule>(options);
         options_ = mix(options_, options.seed);
         regimen::detail::for_options(options, [&](const std::string&, const std::string& value) {
           for (const char letter : value + "\n") options_ = mix(options_, static_cast<unsigned char>(letter));
@@ -289,7 +289,7 @@ class Search<Recipes<Trainers...>> final {
   static std::uint64_t print(const Source& source) {
     static_assert(
         sizeof(typename rule::source_writes_samples<Source, typename First::Input, typename First::Label>::must_hold));
-    if constexpr (First::template serves<Source>) return regimen::train::fingerprint_of_source<First>(source);
+    if constexpr (First::template serves<Source>) return regimen::trainers::fingerprint_of_source<First>(source);
     else return 0;
   }
   /// f(recipe) of this number.

@@ -29,7 +29,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace regimen::train {
+namespace regimen::verdict {
 
 /// An argument of SelfAttention: which option it is, and its rules.
 ///   Attention   the layer   Named   Heads<N> or HeadWidth<D>, which decides the width of a head
@@ -206,5 +206,5 @@ struct layer_rules<in_order::CrossAttention<Name, Heads<Count>, Options...>, X> 
       typename attention_option<Options>::template rules<Heads<Count>, typename Head::Named, Head::width>...>;
 };
 
-}  // namespace regimen::train
+}  // namespace regimen::verdict
 // SPDX-License-Identifier: Apache-2.0

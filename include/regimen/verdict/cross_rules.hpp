@@ -44,23 +44,23 @@ namespace mp = boost::mp11;
 
 /// The rule about a device and the epilogues of its products.
 template <class Device, class Fusing>
-using fused_on = rule::product_has_epilogue<Device, Fusing, engine::TraitsOf<typename Device::where>::Epilogues::any>;
+using fused_on = rule::product_has_epilogue<Device, Fusing, engines::TraitsOf<typename Device::where>::Epilogues::any>;
 /// The rule about a device and a bound on the rows of products.
 template <class Target, class Device>
 using rows_counted_on =
     rule::unaligned_is_counted<Target, Device,
-                               !Target::bounds_rows || engine::TraitsOf<typename Device::where>::is_checked>;
+                               !Target::bounds_rows || engines::TraitsOf<typename Device::where>::is_checked>;
 /// The rule about a device and an element type.
 template <class Device, class T>
-using computed_on = rule::device_computes_in<Device, T, engine::TraitsOf<typename Device::where>::template computes<T>>;
+using computed_on = rule::device_computes_in<Device, T, engines::TraitsOf<typename Device::where>::template computes<T>>;
 
 /// Whether the engine of a configuration computes attention in the form that it decides.
 template <class Configuration>
 constexpr bool attends_in_form() {
   using Form = typename Configuration::attention::form;
   if constexpr (std::is_same_v<Form, OfDevice>) return true;
-  else if constexpr (requires { typename engine::OfConfiguration<Configuration>::Traits::attention; })
-    return std::is_same_v<typename engine::OfConfiguration<Configuration>::Traits::attention, Form>;
+  else if constexpr (requires { typename engines::OfConfiguration<Configuration>::Traits::attention; })
+    return std::is_same_v<typename engines::OfConfiguration<Configuration>::Traits::attention, Form>;
   else return false;
 }
 
@@ -69,8 +69,8 @@ template <class Configuration>
 constexpr bool convolves_in_form() {
   using Form = typename Configuration::convolution::form;
   if constexpr (std::is_same_v<Form, OfDevice>) return true;
-  else if constexpr (requires { typename engine::OfConfiguration<Configuration>::Traits::convolution; })
-    return std::is_same_v<typename engine::OfConfiguration<Configuration>::Traits::convolution, Form>;
+  else if constexpr (requires { typename engines::OfConfiguration<Configuration>::Traits::convolution; })
+    return std::is_same_v<typename engines::OfConfiguration<Configuration>::Traits::convolution, Form>;
   else return false;
 }
 
@@ -81,22 +81,22 @@ using calls_cudnn = std::conditional_t<std::is_same_v<typename Configuration::at
 template <class Configuration>
 constexpr bool finds_cudnn() {
   if constexpr (!std::is_same_v<typename calls_cudnn<Configuration>::form, Cudnn>) return true;
-  else if constexpr (requires { engine::OfConfiguration<Configuration>::Traits::has_cudnn; })
-    return engine::OfConfiguration<Configuration>::Traits::has_cudnn;
+  else if constexpr (requires { engines::OfConfiguration<Configuration>::Traits::has_cudnn; })
+    return engines::OfConfiguration<Configuration>::Traits::has_cudnn;
   else return true;  // then device_attends_in_form, or device_convolves_in_form, refuses it
 }
 
 /// Whether the configuration's ranks may use its device.
 template <class Configuration>
-inline constexpr bool takes_ranks = engine::TraitsOf<typename Configuration::device::where>::template takes_ranks<
+inline constexpr bool takes_ranks = engines::TraitsOf<typename Configuration::device::where>::template takes_ranks<
     typename Configuration::communicator::ranks>;
 
 /// Whether the engine has the library that connects GPUs, if it needs it.
 template <class Configuration>
 constexpr bool finds_nccl() {
   if constexpr (!connects_gpus<typename Configuration::communicator::ranks>) return true;
-  else if constexpr (requires { engine::OfConfiguration<Configuration>::Traits::has_nccl; })
-    return engine::OfConfiguration<Configuration>::Traits::has_nccl;
+  else if constexpr (requires { engines::OfConfiguration<Configuration>::Traits::has_nccl; })
+    return engines::OfConfiguration<Configuration>::Traits::has_nccl;
   else return true;  // then nccl_connects_gpus refuses it
 }
 
@@ -108,7 +108,7 @@ using cross_rules = mp::mp_list<
     rule::largest_batch_needs_target<typename Configuration::batch, typename Configuration::target>,
     rule::budget_needs_batch<typename Configuration::batch, typename Configuration::checkpoint>,
     rule::offload_needs_two_memories<typename Configuration::checkpoint, typename Configuration::device,
-                                     engine::TraitsOf<typename Configuration::device::where>::offloads>,
+                                     engines::TraitsOf<typename Configuration::device::where>::offloads>,
     rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>,
     computed_on<typename Configuration::device, typename Configuration::precision::compute>,
     fused_on<typename Configuration::device, typename Configuration::fusion>,
@@ -137,9 +137,9 @@ using cross_rules = mp::mp_list<
                              takes_ranks<Configuration>>,
     rule::anomaly_ends_a_launch<typename Configuration::steps, typename Configuration::debug>,
     rule::synchronous_needs_queue<typename Configuration::debug, typename Configuration::device,
-                                  engine::TraitsOf<typename Configuration::device::where>::has_graphs>,
+                                  engines::TraitsOf<typename Configuration::device::where>::has_graphs>,
     rule::graph_needs_graphs<typename Configuration::graph, typename Configuration::device,
-                             engine::TraitsOf<typename Configuration::device::where>::has_graphs>,
+                             engines::TraitsOf<typename Configuration::device::where>::has_graphs>,
     rule::coupled_samples_stay_together<
         typename Configuration::loss::function, couples_samples<typename Configuration::loss::function>,
         typename Configuration::accumulate, typename Configuration::communicator, typename Configuration::world>>;

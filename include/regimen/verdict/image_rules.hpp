@@ -28,7 +28,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace regimen::train {
+namespace regimen::verdict {
 
 template <class Layer, std::size_t Size, class X>
 using square_rules = mp::mp_list<rule::input_matches<X, Layer, Number<typename X::Element>>,
@@ -139,5 +139,5 @@ struct layer_rules<in_order::ConvTranspose2d<Channels, Window, Options...>, X> {
       rule::padding_leaves_output<Layer, padded(0, o.height), padded(1, o.width), o.padding>>;
 };
 
-}  // namespace regimen::train
+}  // namespace regimen::verdict
 // SPDX-License-Identifier: Apache-2.0

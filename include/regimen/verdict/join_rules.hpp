@@ -11,7 +11,7 @@
 #include <concepts>
 #include <cstddef>
 
-namespace regimen::train {
+namespace regimen::verdict {
 
 /// What layer/join.hpp lists. Looks at declarations, and instantiates no function: any type stands for the engine.
 template <class Joined, std::size_t count>
@@ -51,5 +51,5 @@ struct join_rules<ConcatAlong<axis>, First, Others...> {
 template <class First, class... Others>
 struct join_rules<Concat, First, Others...> : join_rules<ConcatAlong<First::Shape::rank - 1>, First, Others...> {};
 
-}  // namespace regimen::train
+}  // namespace regimen::verdict
 // SPDX-License-Identifier: Apache-2.0

@@ -44,7 +44,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace regimen::train {
+namespace regimen::verdict {
 
 /// A layer's rules about its input. A user's layer may add `template <class X> using rules = mp_list<...>`.
 template <class Layer, class X>
@@ -246,5 +246,5 @@ struct layer_rules<TiedLinear<Embedding<Words, Channels, End...>>, X> {
                            rule::inner_extent_matches<Shape<X::rows, Channels>, typename X::Shape>>;
 };
 
-}  // namespace regimen::train
+}  // namespace regimen::verdict
 // SPDX-License-Identifier: Apache-2.0

@@ -1,7 +1,7 @@
 // regimen/verdict/layers_of_policies.hpp — the rules about layers that policies and other layers name.
 #pragma once
 
-#include <regimen/program/recipe.hpp>
+#include <regimen/programs/recipe.hpp>
 #include <regimen/rule/as_fits_precision.hpp>
 #include <regimen/rule/as_fp16_needs_loss_scale.hpp>
 #include <regimen/rule/freeze_names_a_layer.hpp>
@@ -22,7 +22,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace regimen::train {
+namespace regimen::verdict {
 
 template <class All>
 struct names_of {
@@ -109,7 +109,7 @@ struct schedule_rules<Selective<Layers...>, All, Of> {
 /// What a predicate chooses by cost is known once the model is bound: cost_rules.
 template <template <class> class Predicate, class All, class Layers>
 struct schedule_rules<If<Predicate>, All, Layers> {
-  using Named = named_schedule<If<Predicate>, Layers, UnknownCosts>;
+  using Named = programs::named_schedule<If<Predicate>, Layers, programs::UnknownCosts>;
   static constexpr bool chooses = Named::asks_cost || !std::is_same_v<typename Named::type, Selective<>>;
   template <class Layer>
   using replays = rule::recomputed_layer_is_replayable<Layer, is_replayable<Layer>()>;
@@ -130,10 +130,10 @@ struct cost_rules_of {
   using type = mp::mp_list<>;
 };
 template <template <class> class Predicate, class All, class Costs>
-  requires(named_schedule<If<Predicate>, All, UnknownCosts>::asks_cost)
+  requires(programs::named_schedule<If<Predicate>, All, programs::UnknownCosts>::asks_cost)
 struct cost_rules_of<If<Predicate>, All, Costs> {
   static constexpr bool chooses =
-      !std::is_same_v<typename named_schedule<If<Predicate>, All, Costs>::type, Selective<>>;
+      !std::is_same_v<typename programs::named_schedule<If<Predicate>, All, Costs>::type, Selective<>>;
   using type = mp::mp_list<rule::if_chooses_a_layer<If<Predicate>, chooses, true>>;
 };
 template <std::size_t K, class... Schedules, class All, class Costs>
@@ -168,5 +168,5 @@ struct as_rules {
   using computed = regimen::detail::computed_on<typename Configuration::device, T>;
 };
 
-}  // namespace regimen::train
+}  // namespace regimen::verdict
 // SPDX-License-Identifier: Apache-2.0

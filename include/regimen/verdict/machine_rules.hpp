@@ -1,7 +1,7 @@
 // regimen/verdict/machine_rules.hpp — the rules about the machine: its memory, its operations, the rows that it reads.
 #pragma once
 
-#include <regimen/program/recipe.hpp>
+#include <regimen/programs/recipe.hpp>
 #include <regimen/rule/cudnn_computes_in_half.hpp>
 #include <regimen/rule/cudnn_takes_heads.hpp>
 #include <regimen/rule/fits_target.hpp>
@@ -21,7 +21,7 @@
 
 #include <type_traits>
 
-namespace regimen::train {
+namespace regimen::verdict {
 
 // ---- memory. What follows is asked only where a plan does not fit: what would.
 
@@ -68,7 +68,7 @@ constexpr auto cure_of_training() {
     else return mp::mp_identity<rule::SampleAlone>{};
   } else {
     using Blocks = Checkpoint<Every<1>>;
-    using Recomputed = train::Recipe<Network, with_policy<Configuration, Blocks>>;
+    using Recomputed = programs::Recipe<Network, with_policy<Configuration, Blocks>>;
     if constexpr (Recomputed::peak(Recipe::batch) <= there) {
       if constexpr (samples > 0) return mp::mp_identity<rule::Either<Smaller, Blocks>>{};
       else return mp::mp_identity<rule::Together<Blocks>>{};
@@ -125,7 +125,7 @@ constexpr auto owner_of_lacking() {
   }
 }
 template <class Recipe>
-using spans_of = mp::mp_copy_if<typename GroupsOf<typename Recipe::UpdateRule>::Rules, computes_on_spans>;
+using spans_of = mp::mp_copy_if<typename programs::GroupsOf<typename Recipe::UpdateRule>::Rules, computes_on_spans>;
 
 template <class Recipe, class Configuration>
 constexpr auto operation_rules() {
@@ -172,5 +172,5 @@ constexpr auto machine_rules() {
   else return memory_rules<Network, Configuration, Recipe>();
 }
 
-}  // namespace regimen::train
+}  // namespace regimen::verdict
 // SPDX-License-Identifier: Apache-2.0

@@ -23,7 +23,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace regimen::train {
+namespace regimen::verdict {
 
 namespace mp = boost::mp11;
 
@@ -278,5 +278,5 @@ template <class T, class First, class... Others, class Around>
 struct explicit_element<As<T, First, Others...>, Around>
     : explicit_element<regimen::detail::last_child<As<T, First, Others...>>, T> {};
 
-}  // namespace regimen::train
+}  // namespace regimen::verdict
 // SPDX-License-Identifier: Apache-2.0

@@ -8,7 +8,7 @@
 #include <regimen/verdict/layer_rules.hpp>
 #include <regimen/verdict/neighbour_rules.hpp>
 
-#include <regimen/program/recipe.hpp>
+#include <regimen/programs/recipe.hpp>
 #include <regimen/rule/bundle_holds_kinds.hpp>
 #include <regimen/rule/bytes_can_be_counted.hpp>
 #include <regimen/rule/coupled_samples_stay_together.hpp>
@@ -34,7 +34,7 @@
 
 namespace regimen {
 
-namespace train {
+namespace verdict {
 
 // ---- layers that couple the samples of a batch
 
@@ -184,12 +184,12 @@ constexpr auto rules_of_model() {
   }
 }
 
-}  // namespace train
+}  // namespace verdict
 
 template <class Network, class Configuration>
   requires detail::is_model<Network>
 struct model_rules<Network, Configuration> {
-  using type = decltype(train::rules_of_model<Network, Configuration>());
+  using type = decltype(verdict::rules_of_model<Network, Configuration>());
 };
 
 }  // namespace regimen

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace regimen::train {
+namespace regimen::verdict {
 
 /// How often a layer keeps a value of this name; what a Repeat holds counts twice.
 template <class Name, class Layer>
@@ -121,5 +121,5 @@ struct named_rules {
   using type = boost::mp11::mp_append<boost::mp11::mp_transform<before, Names>, boost::mp11::mp_transform<once, Names>>;
 };
 
-}  // namespace regimen::train
+}  // namespace regimen::verdict
 // SPDX-License-Identifier: Apache-2.0

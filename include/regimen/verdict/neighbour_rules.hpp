@@ -13,7 +13,7 @@
 
 #include <cstddef>
 
-namespace regimen::train {
+namespace regimen::verdict {
 
 /// Whether a layer ends with a bias, and the BatchNorm with which one begins.
 template <class Layer>
@@ -67,5 +67,5 @@ struct iteration_rules : neighbour_rules<Block, Block> {};
 template <class Block>
 struct iteration_rules<1, Block> : neighbour_rules<Block> {};
 
-}  // namespace regimen::train
+}  // namespace regimen::verdict
 // SPDX-License-Identifier: Apache-2.0

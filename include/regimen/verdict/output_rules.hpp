@@ -25,7 +25,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace regimen::train {
+namespace regimen::verdict {
 
 /// Whether a loss reads this output, one.
 template <class Loss, class Output>
@@ -37,12 +37,12 @@ constexpr bool accepts_output() {
 
 /// The members of a loss that a step uses.
 template <class Loss, class Output>
-concept WholeLoss =
-    requires(walk::Walk<plan::Engine<plan::AnyTraits>>& engine, std::size_t at, View<Scalars> scalars, double scale) {
-      { Loss::template rows<Output> } -> std::convertible_to<std::size_t>;
-      Loss::template run<true, Output>(engine, at, at, scalars, scale);
-      Loss::template run<false, Output>(engine, at, at, scalars, scale);
-    };
+concept WholeLoss = requires(walk::Walk<planning::Engine<planning::AnyTraits>>& engine, std::size_t at,
+                             View<Scalars> scalars, double scale) {
+  { Loss::template rows<Output> } -> std::convertible_to<std::size_t>;
+  Loss::template run<true, Output>(engine, at, at, scalars, scale);
+  Loss::template run<false, Output>(engine, at, at, scalars, scale);
+};
 
 /// Whether a layer is, or ends with, a Fork<Outputs, ...>.
 template <class Layer>
@@ -158,5 +158,5 @@ struct ending_rules<SumOf<Losses...>, Layer, Fork<Outputs, Branches...>> {
   using type = mp::mp_append<typename ending_rules<Losses, Branches>::type...>;
 };
 
-}  // namespace regimen::train
+}  // namespace regimen::verdict
 // SPDX-License-Identifier: Apache-2.0

@@ -19,7 +19,7 @@ template <class Layer, std::size_t Iteration, std::size_t Bytes>
 struct Owner final {};
 }  // namespace rule
 
-namespace train {
+namespace verdict {
 
 namespace mp = boost::mp11;
 
@@ -87,6 +87,6 @@ using owner_of_line = rule::Owner<
     typename decltype(owner_at<typename Recipe::Bound, Recipe::plan.largest[line].item.path.digits>())::type,
     static_cast<std::size_t>(Recipe::plan.largest[line].item.path.iteration), Recipe::plan.largest[line].bytes()>;
 
-}  // namespace train
+}  // namespace verdict
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

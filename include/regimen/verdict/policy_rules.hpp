@@ -201,7 +201,7 @@ struct single<P, axis::world> {
 };
 template <class P>
 struct single<P, axis::device> {
-  using rules = mp::mp_list<rule::device_is_included<P, !is_incomplete<engine::Of<typename P::where>>>>;
+  using rules = mp::mp_list<rule::device_is_included<P, !is_incomplete<engines::Of<typename P::where>>>>;
 };
 template <class P>
 struct single<P, axis::communicator> {

@@ -1,7 +1,7 @@
 // regimen/verdict/recipe_rules.hpp — the rules about a model bound to its policies: what trains, what is sharded, what is recomputed.
 #pragma once
 
-#include <regimen/program/recipe.hpp>
+#include <regimen/programs/recipe.hpp>
 #include <regimen/rule/budget_reaches_least.hpp>
 #include <regimen/rule/frozen_layer_has_weights.hpp>
 #include <regimen/rule/group_takes_a_parameter.hpp>
@@ -20,15 +20,16 @@
 #include <type_traits>
 #include <utility>
 
-namespace regimen::train {
+namespace regimen::verdict {
 
 // ---- what trains
 
 template <class Network, class Configuration, class Frozen>
 inline constexpr std::size_t trained_with =
-    walk::BoundModel<Network, TrainingFacts<Unsharded, alignment_of_parameters<Configuration>, 1,
-                                            typename Configuration::precision, Checkpoint<None>, Frozen,
-                                            typename Configuration::optimizer, fusing_of<Configuration>>>::layout
+    walk::BoundModel<
+        Network, programs::TrainingFacts<programs::Unsharded, programs::alignment_of_parameters<Configuration>, 1,
+                                         typename Configuration::precision, Checkpoint<None>, Frozen,
+                                         typename Configuration::optimizer, programs::fusing_of<Configuration>>>::layout
         .trained;
 
 template <class Network, class Configuration, class Frozen>
@@ -38,7 +39,7 @@ struct training_rules<Network, Configuration, Freeze<Layers...>> {
   using type =
       mp::mp_list<rule::frozen_layer_has_weights<Layers, (trained_with<Network, Configuration, Freeze<Layers>> <
                                                           trained_with<Network, Configuration, Freeze<>>)>...,
-                  rule::something_trains<Network, Recipe<Network, Configuration>::Bound::layout.trained>>;
+                  rule::something_trains<Network, programs::Recipe<Network, Configuration>::Bound::layout.trained>>;
 };
 
 // ---- groups of parameters
@@ -50,8 +51,9 @@ struct group_rules {
 template <class... Groups, class Bound>
 struct group_rules<Split<Groups...>, Bound> {
   template <std::size_t... group>
-  static auto of(std::index_sequence<group...>) -> mp::mp_list<
-      rule::group_takes_a_parameter<Groups, regimen::detail::is_rest<Groups> || takes_tensors<Bound, group>()>...>;
+  static auto of(std::index_sequence<group...>)
+      -> mp::mp_list<rule::group_takes_a_parameter<Groups, regimen::detail::is_rest<Groups> ||
+                                                               programs::takes_tensors<Bound, group>()>...>;
   using type = decltype(of(std::index_sequence_for<Groups...>{}));
 };
 
@@ -105,21 +107,22 @@ template <class Network, class Configuration>
   requires(regimen::detail::has_budget<typename Configuration::checkpoint>)
 struct budget_rule_of<Network, Configuration> {
   using type = rule::budget_reaches_least<regimen::detail::budget_of<typename Configuration::checkpoint>,
-                                          Recipe<Network, Configuration>::Choice::peak>;
+                                          programs::Recipe<Network, Configuration>::Choice::peak>;
 };
 template <class Network, class Configuration>
 using budget_rule = typename budget_rule_of<Network, Configuration>::type;
 
 template <class Network, class Configuration>
-using cost_rules_t = broken_of<
-    mp::mp_apply<cost_rules<walk::layers_of<Network>, LayerCosts<Recipe, Network, Configuration>>::template of,
-                 typename Configuration::checkpoint>>;
+using cost_rules_t = broken_of<mp::mp_apply<
+    cost_rules<walk::layers_of<Network>, programs::LayerCosts<programs::Recipe, Network, Configuration>>::template of,
+    typename Configuration::checkpoint>>;
 
 // ---- what is moved to the host's memory
 
 template <class Network, class Configuration>
 constexpr bool moves_blocks() {
-  if constexpr (Configuration::checkpoint::offloads) return Recipe<Network, Configuration>::step_walked.host > 0;
+  if constexpr (Configuration::checkpoint::offloads)
+    return programs::Recipe<Network, Configuration>::step_walked.host > 0;
   else return true;
 }
 template <class Network, class Configuration>
@@ -131,7 +134,7 @@ using offload_rule =
 /// What trains, in groups and units, and how units are cut.
 template <class Network, class Configuration>
 constexpr auto rules_of_units() {
-  using Bound = typename Recipe<Network, Configuration>::Bound;
+  using Bound = typename programs::Recipe<Network, Configuration>::Bound;
   using Training = broken_of<typename training_rules<Network, Configuration, typename Configuration::freeze>::type>;
   using Grouped = broken_of<typename group_rules<typename Configuration::optimizer::rule, Bound>::type>;
   using Units = decltype(unit_rules<typename Configuration::shard, typename Configuration::checkpoint, Bound>());
@@ -147,33 +150,33 @@ struct before_search {
 };
 template <class Configuration>
   requires(regimen::detail::has_budget<typename Configuration::checkpoint>)
-struct before_search<Configuration> : with_checkpoint<Configuration, Checkpoint<None>> {};
+struct before_search<Configuration> : programs::with_checkpoint<Configuration, Checkpoint<None>> {};
 
 template <class Network, class Configuration, bool trains>
 constexpr auto rules_of_bound_model() {
   using Plain = typename before_search<Configuration>::type;
-  using Bound =
-      typename std::conditional_t<trains, Recipe<Network, Plain>, InferenceRecipe<Network, Configuration>>::Bound;
+  using Bound = typename std::conditional_t<trains, programs::Recipe<Network, Plain>,
+                                            programs::InferenceRecipe<Network, Configuration>>::Bound;
   using Sets = typename set_rules<Bound>::type;
   if constexpr (!mp::mp_empty<Sets>::value) {
     return Sets{};
   } else if constexpr (!trains) {
-    return machine_rules<Network, InferenceRecipe<Network, Configuration>, Configuration>();
+    return machine_rules<Network, programs::InferenceRecipe<Network, Configuration>, Configuration>();
   } else if constexpr (regimen::detail::has_budget<typename Configuration::checkpoint> &&
                        !mp::mp_empty<decltype(rules_of_units<Network, Plain>())>::value) {
     return rules_of_units<Network, Plain>();
   } else if constexpr (!budget_rule<Network, Configuration>::holds) {
     return mp::mp_list<budget_rule<Network, Configuration>>{};
-  } else if constexpr (!mp::mp_empty<cost_rules_t<Network, Configuration>>::value) {
-    return cost_rules_t<Network, Configuration>{};
+  } else if constexpr (!mp::mp_empty<verdict::cost_rules_t<Network, Configuration>>::value) {
+    return verdict::cost_rules_t<Network, Configuration>{};
   } else {
     using Units = decltype(rules_of_units<Network, Configuration>());
     if constexpr (!mp::mp_empty<Units>::value) return Units{};
     else if constexpr (!offload_rule<Network, Configuration>::holds)
       return mp::mp_list<offload_rule<Network, Configuration>>{};
-    else return machine_rules<Network, Recipe<Network, Configuration>, Configuration>();
+    else return machine_rules<Network, programs::Recipe<Network, Configuration>, Configuration>();
   }
 }
 
-}  // namespace regimen::train
+}  // namespace regimen::verdict
 // SPDX-License-Identifier: Apache-2.0

@@ -3,7 +3,7 @@
 
 #include <regimen/engine/plan/engine.hpp>
 #include <regimen/layer/join.hpp>
-#include <regimen/program/facts.hpp>
+#include <regimen/programs/facts.hpp>
 #include <regimen/rule/as_takes_element_type.hpp>
 #include <regimen/rule/branches_keep_element.hpp>
 #include <regimen/rule/combinator_has_walker.hpp>
@@ -29,7 +29,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace regimen::train {
+namespace regimen::verdict {
 
 template <class Rules>
 using broken_of = mp::mp_copy_if<Rules, detail::broken>;
@@ -73,7 +73,7 @@ struct check_chain {
 
 /// The members of a bound layer that a walk uses and LayerDefaults lacks.
 template <class Bound>
-concept GoesBothWays = requires(walk::Walk<plan::Engine<plan::AnyTraits>>& engine,
+concept GoesBothWays = requires(walk::Walk<planning::Engine<planning::AnyTraits>>& engine,
                                 const ForwardCall<Bound::Saved::count, Bound::ForwardScratch::count>& forward,
                                 const BackwardCall<Bound::Saved::count, Bound::BackwardScratch::count>& backward) {
   typename Bound::Output::Shape;
@@ -116,11 +116,11 @@ struct NothingShared {
   using Named = mp::mp_list<>;
 };
 template <class Compute>
-using PlainContext =
-    walk::ContextOf<InferenceFacts<Compute, 1, 1, Fusing<false, op::NoEpilogues>>, NothingShared, Compute, false>;
+using PlainContext = walk::ContextOf<programs::InferenceFacts<Compute, 1, 1, programs::Fusing<false, op::NoEpilogues>>,
+                                     NothingShared, Compute, false>;
 template <class Layer, class X, class Roles>
 inline constexpr bool is_walked = walk::Walks<walk::Node<Layer, X, PlainContext<typename Roles::computed>, true>,
-                                              walk::Walk<plan::Engine<plan::AnyTraits>>>;
+                                              walk::Walk<planning::Engine<planning::AnyTraits>>>;
 /// A combinator of a program's own: each child reads its input.
 template <class Layer, class X, class Roles, class... Children>
 struct check_branches {
@@ -324,5 +324,5 @@ struct check_chain<X, Roles, First, Rest...> {
   static constexpr Contents contents = Checked::contents + Next::contents;
 };
 
-}  // namespace regimen::train
+}  // namespace regimen::verdict
 // SPDX-License-Identifier: Apache-2.0

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <regimen/core/whole_tensor.hpp>
-#include <regimen/program/groups.hpp>
+#include <regimen/programs/groups.hpp>
 #include <regimen/rule/average_keeps_a_share.hpp>
 #include <regimen/rule/split_ends_with_rest.hpp>
 #include <regimen/rule/update_rule_is_whole.hpp>

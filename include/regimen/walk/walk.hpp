@@ -111,7 +111,7 @@ struct Walk {
 
   /// body() runs operations that are the same in every step, so the engine may replay a recording instead. body() must
   /// leave the walk unchanged.
-  constexpr void replay(engine::Recording::Piece piece, auto&& body) {
+  constexpr void replay(engines::Recording::Piece piece, auto&& body) {
     engine.replay({piece, batch, all_are_whole}, [&] {
       path = {};
       body();
@@ -121,7 +121,7 @@ struct Walk {
   /// body() runs operations that will run later, so that an engine with prepare() has all that they need. Leaves the
   /// walk unchanged.
   constexpr void prepare(auto&& body) {
-    if constexpr (requires { engine.prepare(regimen::engine::NoOperations{}); }) {
+    if constexpr (requires { engine.prepare(regimen::engines::NoOperations{}); }) {
       const std::size_t peak = arena.peak, host_peak = host.peak;
       engine.prepare(body);
       arena.peak = peak;  // no memory was used
@@ -133,14 +133,14 @@ struct Walk {
 
   // ---- the other ranks
 
-  constexpr std::size_t all_gather(const engine::Transfer& transfer) { return engine.all_gather(transfer); }
-  constexpr std::size_t reduce_scatter(const engine::Transfer& transfer) { return engine.reduce_scatter(transfer); }
+  constexpr std::size_t all_gather(const engines::Transfer& transfer) { return engine.all_gather(transfer); }
+  constexpr std::size_t reduce_scatter(const engines::Transfer& transfer) { return engine.reduce_scatter(transfer); }
   constexpr void await(std::size_t ticket) { engine.await(ticket); }
 
   // ---- the host's memory
 
-  constexpr std::size_t offload(const engine::HostCopy& copy) { return engine.offload(copy); }
-  constexpr std::size_t fetch(const engine::HostCopy& copy) { return engine.fetch(copy); }
+  constexpr std::size_t offload(const engines::HostCopy& copy) { return engine.offload(copy); }
+  constexpr std::size_t fetch(const engines::HostCopy& copy) { return engine.fetch(copy); }
   constexpr void await_copy(std::size_t ticket) { engine.await_copy(ticket); }
 
   // ---- iterations, which a plan may skip

@@ -4,11 +4,11 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/refused.hpp>
-#include <regimen/program/groups.hpp>
-#include <regimen/state/patience.hpp>
-#include <regimen/state/trainer_state.hpp>
-#include <regimen/train/options.hpp>
-#include <regimen/train/result.hpp>
+#include <regimen/programs/groups.hpp>
+#include <regimen/storage/patience.hpp>
+#include <regimen/storage/trainer_state.hpp>
+#include <regimen/trainers/options.hpp>
+#include <regimen/trainers/result.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -42,7 +42,7 @@ struct RateOptions final {
   FitOptions run{};
 };
 
-namespace train {
+namespace trainers {
 
 /// Throws Error for options outside their range.
 [[gnu::cold]] void expect_sweep(const RateOptions& options, bool has_schedules);
@@ -87,14 +87,14 @@ class Untouched final {
   std::vector<std::byte> kept_;
   decltype(Session::host_weights) host_weights_;
   decltype(Session::options) options_;
-  Patience patience_;
+  storage::Patience patience_;
   DataPlace place_;
   Batching batching_;
   std::uint64_t steps_, by_hand_;
   decltype(Session::library) library_;
 };
 
-}  // namespace train
+}  // namespace trainers
 
 /// A range test of the learning rate: trains for some steps with a rate that grows exponentially, then restores the
 /// Trainer bit for bit: weights, optimizer state, place in the data, step, loss scale. All ranks call it.
@@ -108,16 +108,16 @@ class Untouched final {
 /// source   Smith 2017 (arXiv 1506.01186), section 3.3
 template <class Trainer, class Source>
 RateSweep find_rate(Trainer& trainer, const Source& source, const RateOptions& options = {}) {
-  train::expect_sweep(options,
-                      train::GroupsOf<typename Trainer::UpdateRule>::has_schedules(trainer.options().optimizer));
-  auto& session = train::Inside::session(trainer);
+  trainers::expect_sweep(options,
+                      programs::GroupsOf<typename Trainer::UpdateRule>::has_schedules(trainer.options().optimizer));
+  auto& session = storage::Inside::session(trainer);
   using Session = typename Trainer::Session;
   const auto inside = session.enter("find_rate");
   session.expect_no_fit("find_rate");
-  train::StateAccess<Session>::expect_finished_step(session, "find_rate");
-  train::StateAccess<Session>::finish_saving(session);
+  storage::StateAccess<Session>::expect_finished_step(session, "find_rate");
+  storage::StateAccess<Session>::finish_saving(session);
   [[maybe_unused]] const auto scope = session.walk.engine.scope();
-  const train::Untouched<Session> untouched(session);
+  const trainers::Untouched<Session> untouched(session);
   session.steps_done = 0;
   session.options.optimizer.learning_rate = options.from;
   session.options.schedule = Schedule::steps(1, std::pow(options.to / options.from, 1 / (double(options.steps) - 1)));

@@ -37,7 +37,7 @@ REGIMEN_INLINE double RateSweep::steepest() const {
   }
   return best;
 }
-REGIMEN_INLINE void train::expect_sweep(const RateOptions& options, bool has_schedules) {
+REGIMEN_INLINE void trainers::expect_sweep(const RateOptions& options, bool has_schedules) {
   if (!(options.from > 0 && is_finite(options.to) && options.to > options.from))
     throw Error("find_rate", "0 < from < to",
                 regimen::detail::digits_of(options.from) + " and " + regimen::detail::digits_of(options.to));

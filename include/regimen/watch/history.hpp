@@ -1,7 +1,7 @@
 // regimen/watch/history.hpp — the events of a run, as a value and as CSV.
 #pragma once
 
-#include <regimen/train/result.hpp>
+#include <regimen/trainers/result.hpp>
 
 #include <cstddef>
 #include <cstdint>

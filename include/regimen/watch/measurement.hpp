@@ -4,10 +4,10 @@
 #include <regimen/comm/control.hpp>
 #include <regimen/core/philox.hpp>  // mix
 #include <regimen/core/shape.hpp>
-#include <regimen/program/forward.hpp>
+#include <regimen/programs/forward.hpp>
 #include <regimen/rule/metric_adds_batches.hpp>
-#include <regimen/train/fit_loop.hpp>
-#include <regimen/train/result.hpp>
+#include <regimen/trainers/fit_loop.hpp>
+#include <regimen/trainers/result.hpp>
 #include <regimen/watch/metric.hpp>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ template <class Function>
 struct SampleWeighted;  // regimen/loss/sample_weighted.hpp
 }  // namespace regimen
 
-namespace regimen::train {
+namespace regimen::trainers {
 
 /// The targets that metrics see: those of the loss, of SampleWeighted those of the loss inside, beside their weights.
 template <class Loss, class Output>
@@ -148,7 +148,7 @@ class Measurement final {
     if constexpr (Session::Engine::Traits::is_host_memory && !is_joined)
       if constexpr (Output::leading == Output::columns) return {session.walk.engine.data(View<Element>{output}), count};
     outputs_.resize(count);
-    download_rows<Output>(session.walk, output, std::span(outputs_));
+    programs::download_rows<Output>(session.walk, output, std::span(outputs_));
     return outputs_;
   }
 
@@ -244,7 +244,7 @@ class FitMeasurement final : public FitMetrics {
   bool is_fresh_ = true;
 };
 
-}  // namespace regimen::train
+}  // namespace regimen::trainers
 
 #if !REGIMEN_COMPILED
 #include <regimen/watch/measurement.ipp>

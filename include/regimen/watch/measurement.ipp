@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace regimen::train {
+namespace regimen::trainers {
 
 REGIMEN_INLINE void expect_names(std::vector<std::string> names) {
   constexpr const char* reserved[] = {"event",   "step",          "epoch",         "loss",       "targets", "samples",
@@ -36,5 +36,5 @@ REGIMEN_INLINE void add_ranks(comm::Control& ranks, std::vector<double>& sums) {
 }
 REGIMEN_INLINE void add_weighted(double& sum, double weight, double value) { sum += weight * value; }
 
-}  // namespace regimen::train
+}  // namespace regimen::trainers
 // SPDX-License-Identifier: Apache-2.0

@@ -5,7 +5,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/operation.hpp>  // ignore_index
-#include <regimen/train/result.hpp>
+#include <regimen/trainers/result.hpp>
 #include <regimen/watch/measurement.hpp>
 #include <regimen/watch/metric.hpp>
 
@@ -94,7 +94,7 @@ struct Perplexity final {
       double largest = double(row[0]), sum = 0;
       for (const Output logit : row) largest = (std::max)(largest, double(logit));
       for (const Output logit : row) sum += std::exp(double(logit) - largest);
-      train::add_weighted(sums[0], weight, std::log(sum) + largest - double(row[target]));
+      trainers::add_weighted(sums[0], weight, std::log(sum) + largest - double(row[target]));
       sums[1] += weight;
     });
   }

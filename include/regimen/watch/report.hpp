@@ -3,7 +3,7 @@
 
 #include <regimen/core/arena.hpp>
 #include <regimen/core/refused.hpp>
-#include <regimen/train/result.hpp>
+#include <regimen/trainers/result.hpp>
 #include <regimen/watch/history.hpp>
 #include <regimen/watch/run_text.hpp>
 #include <regimen/watch/text.hpp>
@@ -36,7 +36,7 @@ std::vector<std::size_t> memory_of_step(Trainer& trainer) {
   typename Recipe::Planned walk(Trainer::batch, trainer.ranks(), std::size_t{0}, trainer.ranks(), true);
   walk.checks_finite = Recipe::checks_finite;
   walk.arena.witness = &witness;
-  const train::Resident resident = Recipe::Step::setup(walk);
+  const programs::Resident resident = Recipe::Step::setup(walk);
   Recipe::Step::step(walk, resident, Recipe::loss_scaling, Recipe::clip, {}, [](std::size_t) { return true; });
   return timeline.bytes;
 }

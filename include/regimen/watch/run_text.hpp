@@ -2,10 +2,10 @@
 #pragma once
 
 #include <regimen/core/refused.hpp>
-#include <regimen/state/patience.hpp>
-#include <regimen/state/trainer_state.hpp>
-#include <regimen/train/fingerprint.hpp>
-#include <regimen/train/options.hpp>
+#include <regimen/storage/patience.hpp>
+#include <regimen/storage/trainer_state.hpp>
+#include <regimen/trainers/fingerprint.hpp>
+#include <regimen/trainers/options.hpp>
 #include <regimen/version.hpp>
 #include <regimen/watch/text.hpp>
 
@@ -41,10 +41,10 @@ template <class UpdateRule>
   };
   schedule_line("schedule", options.schedule);
   f("optimizer.learning_rate", text_of(options.optimizer.learning_rate));
-  using Groups = train::GroupsOf<UpdateRule>;
+  using Groups = programs::GroupsOf<UpdateRule>;
   [&]<std::size_t... group>(std::index_sequence<group...>) {
     const auto add = [&]<std::size_t index>(std::integral_constant<std::size_t, index>) {
-      using Rule = train::rule_of<UpdateRule, index>;
+      using Rule = programs::rule_of<UpdateRule, index>;
       const typename Rule::Options& own = Groups::template options<index>(options.optimizer);
       std::string name = "optimizer.";
       if constexpr (Groups::count > 1) {
@@ -74,8 +74,8 @@ template <class UpdateRule>
 /// `note`. A rule of your own has its options here if it has list(options, f), as policy/optimizer.hpp says.
 ///   begun   the steps before this run; without: where it began is left out
 template <class Trainer>
-std::string run_text(Trainer& trainer, const std::string& note = {}, std::uint64_t begun = train::never) {
-  auto& session = train::Inside::session(trainer);
+std::string run_text(Trainer& trainer, const std::string& note = {}, std::uint64_t begun = storage::never) {
+  auto& session = storage::Inside::session(trainer);
   using Session = typename Trainer::Session;
   const auto& options = trainer.options();
   std::string text;
@@ -85,19 +85,19 @@ std::string run_text(Trainer& trainer, const std::string& note = {}, std::uint64
   line("regimen", library_version);
   line("recipe", detail::type_name<Trainer>());
   line("compiler", __VERSION__);
-  line("arithmetic", train::StateAccess<Session>::path_text());
+  line("arithmetic", storage::StateAccess<Session>::path_text());
   line("ranks", std::to_string(trainer.ranks()));
   line("seed", std::to_string(trainer.seed()));
   line("threads", std::to_string(options.threads));
   line("compare_weights_every", std::to_string(options.compare_weights_every));
-  if (begun != train::never) line("begun at step", std::to_string(begun));
+  if (begun != storage::never) line("begun at step", std::to_string(begun));
   detail::for_options(options, line);
   if (session.run.steps != 0 || session.run.epochs != 0) line("fit", detail::text_of_fit(session.run));
-  line("hash", std::to_string(train::fingerprint_of<Session>(session.options, session.seed)));
+  line("hash", std::to_string(trainers::fingerprint_of<Session>(session.options, session.seed)));
   return text + "\n" + trainer.planned().table();
 }
 template <detail::Refused Trainer>
-std::string run_text(Trainer&, const std::string& = {}, std::uint64_t = train::never) {
+std::string run_text(Trainer&, const std::string& = {}, std::uint64_t = storage::never) {
   return {};
 }
 

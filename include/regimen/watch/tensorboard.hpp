@@ -2,7 +2,7 @@
 #pragma once
 
 #include <regimen/core/finite.hpp>
-#include <regimen/train/result.hpp>
+#include <regimen/trainers/result.hpp>
 #include <regimen/watch/events.hpp>
 #include <regimen/watch/run_text.hpp>
 

@@ -46,7 +46,7 @@ struct Seeded {
 
 /// Adds 1 to the first `rows` of numbers, as a piece of a step on so many samples.
 void add_one(Engine& engine, std::size_t rows, std::size_t all) {
-  engine.replay({engine::Recording::Piece::step, rows},
+  engine.replay({engines::Recording::Piece::step, rows},
                 [&] { engine.run(op::Add<float>{.x = {all * sizeof(float)}, .y = {0}, .count = rows}); });
 }
 

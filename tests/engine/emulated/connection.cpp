@@ -68,7 +68,7 @@ class Grouped final {
     run(kind, {.own = in_place ? place : room / 2, .all = 0, .bytes = bytes, .teams = teams, .path = {}});
     if (bytes > 0) std::memcpy(all, get(0, bytes * members), bytes * members);
   }
-  void run(comm::CollectiveKind kind, const engine::Transfer& transfer) {
+  void run(comm::CollectiveKind kind, const engines::Transfer& transfer) {
     by_.prepare(transfer);
     by_.queue(kind, transfer, device_, stream_);
   }

@@ -39,7 +39,7 @@ template <class Operation>
 
 /// Executes each operation during its call. The arena has exactly the bytes of the plan; to use
 /// one byte more ends the program.
-class Engine : public engine::EveryIteration {
+class Engine : public engines::EveryIteration {
  public:
   using Traits = cpu::Traits;
   using Ranks = comm::TensorCollectives;
@@ -49,9 +49,9 @@ class Engine : public engine::EveryIteration {
 
   op::Phase phase = op::Phase::forward;
 
-  explicit Engine(const engine::Resources<Ranks>& resources) : Engine(resources, nullptr) { expect_kernels(); }
+  explicit Engine(const engines::Resources<Ranks>& resources) : Engine(resources, nullptr) { expect_kernels(); }
   /// Borrows the memory of `lender`, or what that has borrowed, which lives as long.
-  Engine(const engine::Resources<Ranks>& resources, const Engine& lender) : Engine(resources, &lender) {
+  Engine(const engines::Resources<Ranks>& resources, const Engine& lender) : Engine(resources, &lender) {
     expect_kernels();
   }
   Engine(const Engine&) = delete;
@@ -66,8 +66,8 @@ class Engine : public engine::EveryIteration {
 
   // ---- collectives
 
-  std::size_t all_gather(const engine::Transfer& transfer);
-  std::size_t reduce_scatter(const engine::Transfer& transfer);
+  std::size_t all_gather(const engines::Transfer& transfer);
+  std::size_t reduce_scatter(const engines::Transfer& transfer);
   void await(std::size_t ticket) { ranks_->await(ticket); }
 
   // ---- the host
@@ -83,7 +83,7 @@ class Engine : public engine::EveryIteration {
   void feed(std::size_t /*slot*/, std::size_t at, std::size_t bytes, const Write& write) {
     write(std::span(memory_.base + at, bytes));
   }
-  void replay(const engine::Recording&, auto&& body) { body(); }
+  void replay(const engines::Recording&, auto&& body) { body(); }
 
   void poison_dead() {}
   void dies(std::size_t offset, std::size_t bytes) const;
@@ -103,7 +103,7 @@ class Engine : public engine::EveryIteration {
   }
 
  private:
-  Engine(const engine::Resources<Ranks>& resources, const Engine* lender);
+  Engine(const engines::Resources<Ranks>& resources, const Engine* lender);
   static void expect_kernels() {
 #if REGIMEN_COMPILED
     check_kernels(kernel_flags);

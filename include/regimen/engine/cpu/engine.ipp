@@ -14,7 +14,7 @@
 
 namespace regimen::cpu {
 
-REGIMEN_INLINE Engine::Engine(const engine::Resources<Ranks>& resources, const Engine* lender)
+REGIMEN_INLINE Engine::Engine(const engines::Resources<Ranks>& resources, const Engine* lender)
     : threads_(threads_for(resources.threads)),
       ranks_(resources.ranks),
       region_(std::make_shared<const Region>(resources.bytes)),
@@ -25,13 +25,13 @@ REGIMEN_INLINE Engine::Engine(const engine::Resources<Ranks>& resources, const E
   memory_.lent_bytes = lent_->bytes();
 }
 
-REGIMEN_INLINE std::size_t Engine::all_gather(const engine::Transfer& transfer) {
+REGIMEN_INLINE std::size_t Engine::all_gather(const engines::Transfer& transfer) {
   const std::byte* const own = memory_.base + transfer.own;
   std::byte* const all = memory_.base + transfer.all;
   return transfer.small ? ranks_->start_all_gather_small(own, all, transfer.bytes)
                         : ranks_->start_all_gather(own, all, transfer.bytes, transfer.teams);
 }
-REGIMEN_INLINE std::size_t Engine::reduce_scatter(const engine::Transfer& transfer) {
+REGIMEN_INLINE std::size_t Engine::reduce_scatter(const engines::Transfer& transfer) {
   return ranks_->start_reduce_scatter(
       transfer.element, memory_.base + transfer.all, transfer.count(),
       transfer.staging == View<char>::absent ? nullptr : memory_.base + transfer.staging, transfer.teams);

@@ -11,7 +11,7 @@
 namespace regimen::cpu {
 
 inline std::uint64_t hash_of_bytes(std::span<const std::byte> bytes) {
-  return engine::hash_of_bytes(bytes, [](std::size_t chunks, const auto& body) { parallel_for(chunks, body); });
+  return engines::hash_of_bytes(bytes, [](std::size_t chunks, const auto& body) { parallel_for(chunks, body); });
 }
 
 }  // namespace regimen::cpu

@@ -96,7 +96,7 @@ struct ConvChunks {
   }
 };
 
-struct Traits : engine::DefaultTraits {
+struct Traits : engines::DefaultTraits {
   using attention = Tiled;
   template <class Operation>
   static constexpr bool runs = HasCompute<Operation>;

@@ -12,5 +12,5 @@ class regimen::cuda::GpuEngine final : public regimen::cuda::Engine<regimen::cud
  public:
   using GpuEngine::Engine::Engine;
 };
-static_assert(regimen::engine::Engine<regimen::engine::Of<regimen::Cuda>::type>);
+static_assert(regimen::engines::Engine<regimen::engines::Of<regimen::Cuda>::type>);
 // SPDX-License-Identifier: Apache-2.0

@@ -42,8 +42,8 @@ namespace regimen::cuda {
 ///   Choices   the policies that decide how operations are executed
 ///
 /// refuses   an operation without a Kernel does not compile; so do ranks that the runtime cannot connect
-template <Runtime R, class Choices = engine::DefaultChoices>
-class Engine : public engine::EveryIteration {
+template <Runtime R, class Choices = engines::DefaultChoices>
+class Engine : public engines::EveryIteration {
  public:
   using Traits = cuda::Traits<R::workspace, 0, Choices, R::has_cudnn, requires { &R::connect; }>;
   using Transport = cuda::Transport<R, typename Choices::communicator>;
@@ -59,7 +59,7 @@ class Engine : public engine::EveryIteration {
 
   op::Phase phase = op::Phase::forward;
 
-  explicit Engine(const engine::Resources<Ranks>& resources)
+  explicit Engine(const engines::Resources<Ranks>& resources)
       : transport_(runtime_, stream_, resources.ranks),
         host_copies_(runtime_, stream_, resources.host_bytes),
         captures_(resources.captures),
@@ -122,10 +122,10 @@ class Engine : public engine::EveryIteration {
 
   // ---- collectives: on a stream of their own, in the order of their starts
 
-  std::size_t all_gather(const engine::Transfer& transfer) {
+  std::size_t all_gather(const engines::Transfer& transfer) {
     return send(transfer.small ? comm::CollectiveKind::AllGatherSmall : comm::CollectiveKind::AllGather, transfer);
   }
-  std::size_t reduce_scatter(const engine::Transfer& transfer) {
+  std::size_t reduce_scatter(const engines::Transfer& transfer) {
     return send(comm::CollectiveKind::ReduceScatter, transfer);
   }
   void await(std::size_t ticket) {
@@ -135,13 +135,13 @@ class Engine : public engine::EveryIteration {
   }
   // ---- the host's memory
 
-  std::size_t offload(const engine::HostCopy& copy) {
+  std::size_t offload(const engines::HostCopy& copy) {
     if (prepares_) return 0;
     const std::size_t ticket = host_copies_.offload(base_ + copy.at, copy.host, copy.bytes);
     finish_if_waiting("a copy of saved tensors to the host", copy.bytes, [&] { finish_moved(ticket); });
     return ticket;
   }
-  std::size_t fetch(const engine::HostCopy& copy) {
+  std::size_t fetch(const engines::HostCopy& copy) {
     if (prepares_) return 0;
     const std::size_t ticket = host_copies_.fetch(base_ + copy.at, copy.host, copy.bytes);
     finish_if_waiting("a copy of saved tensors from the host", copy.bytes, [&] { finish_moved(ticket); });
@@ -178,7 +178,7 @@ class Engine : public engine::EveryIteration {
   std::uint64_t hash(std::size_t at, std::size_t bytes) {
     std::vector<std::byte> copy(bytes);
     download(at, copy).wait();
-    return engine::hash_of_bytes(copy, [](std::size_t chunks, const auto& body) {
+    return engines::hash_of_bytes(copy, [](std::size_t chunks, const auto& body) {
       for (std::size_t i = 0; i < chunks; ++i) body(i);
     });
   }
@@ -192,7 +192,7 @@ class Engine : public engine::EveryIteration {
     return fed(copies_.feed(slot, base_ + at, from), from.size());
   }
 
-  void replay(const engine::Recording& key, auto&& body) {
+  void replay(const engines::Recording& key, auto&& body) {
     if (prepares_) return body();
     if (captures_ && (key.is_common || transport_.is_alone())) graphs_.replay(key, body);
     else body();
@@ -403,7 +403,7 @@ class Engine : public engine::EveryIteration {
                   error.what());
     }
   }
-  std::size_t send(comm::CollectiveKind kind, const engine::Transfer& transfer) {
+  std::size_t send(comm::CollectiveKind kind, const engines::Transfer& transfer) {
     if (!prepares_) {
       const auto range = ranges_.of_collective(kind, transfer.path);
       return transport_.send(kind, transfer, base_);

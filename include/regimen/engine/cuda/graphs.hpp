@@ -52,7 +52,7 @@ class Graphs final {
   Graphs& operator=(const Graphs&) = delete;
 
   template <class Body>
-  void replay(const engine::Recording& key, const Body& body) {
+  void replay(const engines::Recording& key, const Body& body) {
     Piece& piece = piece_of(key);
     if (!std::exchange(piece.has_run, true)) return body();
     if (!piece.is_captured) capture(piece, body);
@@ -71,14 +71,14 @@ class Graphs final {
 
  private:
   struct Piece {
-    engine::Recording key{};
+    engines::Recording key{};
     bool has_run = false, is_captured = false;
     typename R::Graph graph{};
     std::size_t operations = 0;
     std::uint64_t used = 0;
   };
 
-  Piece& piece_of(const engine::Recording& key) {
+  Piece& piece_of(const engines::Recording& key) {
     ++uses_;
     for (Piece& piece : pieces_)
       if (piece.key == key) {

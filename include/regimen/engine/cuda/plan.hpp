@@ -38,7 +38,7 @@ inline constexpr unsigned architecture = 0;
 }  // namespace regimen::cuda
 
 template <>
-struct regimen::engine::Of<regimen::Cuda> {
+struct regimen::engines::Of<regimen::Cuda> {
   template <class Choices>
   struct with {
     using Traits = regimen::cuda::Traits<regimen::cuda::library_workspace, regimen::cuda::architecture, Choices,

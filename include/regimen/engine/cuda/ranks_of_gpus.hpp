@@ -44,7 +44,7 @@ class RanksOfGpus : public OwnGraphs<R> {
   bool are_alone() const { return ranks_ == nullptr; }
 
   /// Connects the ranks of the transfer's teams. All ranks call it in the same order.
-  void prepare(const engine::Transfer& transfer) {
+  void prepare(const engines::Transfer& transfer) {
     const comm::Teams teams = transfer.teams;
     if (found(teams) != nullptr) return;
     const std::size_t place = teams.place(ranks_->rank());
@@ -54,7 +54,7 @@ class RanksOfGpus : public OwnGraphs<R> {
          .connection = runtime_.connect(ids[teams.member(ranks_->rank(), 0)], place, teams.members(ranks_->size()))});
     settle(connected_.back().connection);
   }
-  void queue(comm::CollectiveKind kind, const engine::Transfer& transfer, std::byte* base, typename R::Stream stream) {
+  void queue(comm::CollectiveKind kind, const engines::Transfer& transfer, std::byte* base, typename R::Stream stream) {
     Connected* const to = found(transfer.teams);
     if (to == nullptr)
       throw Error("a collective of GPUs", "ranks that are connected", "none: an earlier error has ended them",

@@ -72,8 +72,8 @@ class RanksOfThreads {
   }
 
   bool are_alone() const { return ranks_ == nullptr; }
-  void prepare(const engine::Transfer&) {}
-  void queue(comm::CollectiveKind kind, const engine::Transfer& transfer, std::byte* base, Stream stream) {
+  void prepare(const engines::Transfer&) {}
+  void queue(comm::CollectiveKind kind, const engines::Transfer& transfer, std::byte* base, Stream stream) {
     const bool sums = kind == comm::CollectiveKind::ReduceScatter;
     const comm::Teams teams = transfer.teams;
     const std::size_t rank = ranks_->rank(), members = teams.members(ranks_->size());
@@ -238,7 +238,7 @@ class RanksOfThreads {
     }
   }
 
-  void sum(const engine::Transfer& transfer, std::byte* out, std::size_t members, Stream stream, const auto& summand) {
+  void sum(const engines::Transfer& transfer, std::byte* out, std::size_t members, Stream stream, const auto& summand) {
     switch (transfer.element) {
       case ElementType::float64:
         return sum_of<fp64>(transfer, out, members, stream, summand);
@@ -251,7 +251,7 @@ class RanksOfThreads {
     }
   }
   template <class T>
-  void sum_of(const engine::Transfer& transfer, std::byte* out, std::size_t members, Stream stream,
+  void sum_of(const engines::Transfer& transfer, std::byte* out, std::size_t members, Stream stream,
               const auto& summand) {
     using Kernel = kernel::SumOfRanks<T>;
     Kernel sum{.out = reinterpret_cast<T*>(out), .ranks = members, .count = transfer.count()};

@@ -105,9 +105,9 @@ inline constexpr bool has_16_bits<Operation<T>> = sizeof(T) == 2;
 /// Choices        the policies that decide how operations are executed
 /// cudnn          whether the library has attention and convolutions
 /// nccl           whether ranks with a GPU each can be connected
-template <std::size_t workspace, unsigned architecture = 0, class Choices = engine::DefaultChoices, bool cudnn = true,
+template <std::size_t workspace, unsigned architecture = 0, class Choices = engines::DefaultChoices, bool cudnn = true,
           bool nccl = true>
-struct Traits : engine::DefaultTraits {
+struct Traits : engines::DefaultTraits {
   template <class Ranks>
   static constexpr bool takes_ranks = std::is_same_v<Ranks, Threads> || connects_gpus<Ranks>;
   /// Whether products compute in T: bf16 and tf32 came with sm_80.

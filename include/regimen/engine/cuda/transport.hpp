@@ -23,8 +23,8 @@ class NoRanks : public OwnGraphs<R> {
   using Ranks = comm::Control;
   NoRanks(R& runtime, Ranks*) : OwnGraphs<R>(runtime) {}
   bool are_alone() const { return true; }
-  void prepare(const engine::Transfer&) {}
-  void queue(comm::CollectiveKind, const engine::Transfer&, std::byte*, typename R::Stream) {}
+  void prepare(const engines::Transfer&) {}
+  void queue(comm::CollectiveKind, const engines::Transfer&, std::byte*, typename R::Stream) {}
   void synchronize(typename R::Event event) { this->runtime_.synchronize(event); }
   void abort() {}
   void close(typename R::Stream) {}
@@ -75,9 +75,9 @@ class Transport final {
   ~Transport() { close(); }
 
   /// What collectives of these ranks need.
-  void prepare(const engine::Transfer& transfer) { by_.prepare(transfer); }
+  void prepare(const engines::Transfer& transfer) { by_.prepare(transfer); }
   /// Returns a ticket; they count from 1.
-  std::size_t send(comm::CollectiveKind kind, const engine::Transfer& transfer, std::byte* base) {
+  std::size_t send(comm::CollectiveKind kind, const engines::Transfer& transfer, std::byte* base) {
     const std::size_t ticket = ++tickets_;
     runtime_.record(before_, compute_);
     runtime_.wait(stream_, before_);

@@ -8,7 +8,7 @@
 #include <regimen/policy/device.hpp>
 
 template <>
-struct regimen::engine::Of<regimen::Emulated> {
+struct regimen::engines::Of<regimen::Emulated> {
   template <class Choices>
   struct with {
     using type = regimen::cuda::Engine<regimen::emulated::Runtime, Choices>;
@@ -19,5 +19,5 @@ struct regimen::engine::Of<regimen::Emulated> {
   using Traits = type::Traits;
   using profiled = with<DefaultChoices>::profiled;
 };
-static_assert(regimen::engine::Engine<regimen::cuda::Engine<regimen::emulated::Runtime>>);
+static_assert(regimen::engines::Engine<regimen::cuda::Engine<regimen::emulated::Runtime>>);
 // SPDX-License-Identifier: Apache-2.0

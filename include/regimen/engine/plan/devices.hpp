@@ -14,13 +14,13 @@ namespace cpu {
 class Engine;
 }
 template <>
-struct engine::Of<Cpu> {
+struct engines::Of<Cpu> {
   using Traits = cpu::Traits;
   using type = cpu::Engine;
   using profiled = TimedEngine<cpu::Engine>;
 };
 
-namespace engine {
+namespace engines {
 
 /// The policies that engines read besides Device.
 template <class Configuration>
@@ -32,7 +32,7 @@ using DefaultChoices = detail::policies_by_axis<Attention<>, Convolution<>, Comm
 template <class Configuration>
 using OfConfiguration = With<typename Configuration::device::where, ChoicesOf<Configuration>>;
 
-}  // namespace engine
+}  // namespace engines
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -11,10 +11,10 @@
 #include <array>
 #include <cstddef>
 
-namespace regimen::plan {
+namespace regimen::planning {
 
 /// The Traits of a plan without a device.
-struct AnyTraits final : engine::DefaultTraits {
+struct AnyTraits final : engines::DefaultTraits {
   static constexpr bool is_host_memory = false;
   static constexpr std::size_t input_slots(std::size_t) { return 0; }
   static constexpr std::size_t scratch(const auto&) { return 0; }
@@ -45,14 +45,14 @@ struct Engine {
   };
   Lacking lacking{};
   template <class Operation>
-  static constexpr bool is_whole = engine::SaysNameAndCost<Operation> && Traits::template runs<Operation>;
+  static constexpr bool is_whole = engines::SaysNameAndCost<Operation> && Traits::template runs<Operation>;
   ProductRows rows{};
 
   constexpr explicit Engine(std::size_t world = 1, bool walks_all = false) : full(walks_all), ranks(world) {}
 
   template <class Operation>
   constexpr void run(const Operation& operation, std::size_t /*scratch*/) {
-    if constexpr (engine::SaysNameAndCost<Operation>)
+    if constexpr (engines::SaysNameAndCost<Operation>)
       if (counts) cost[static_cast<std::size_t>(phase)] += operation.cost();
   }
 
@@ -60,7 +60,7 @@ struct Engine {
   template <class Operation>
     requires(Traits::is_checked)
   constexpr void look_at(const Operation& operation, const LayerPath& path) {
-    if (!is_whole<Operation> && !lacking.any) lacking = {true, phase, path, 0, engine::SaysNameAndCost<Operation>};
+    if (!is_whole<Operation> && !lacking.any) lacking = {true, phase, path, 0, engines::SaysNameAndCost<Operation>};
     if (const double flops = rows.flops_of(operation); flops > 0) {
       Cost& now = cost[static_cast<std::size_t>(phase)];
       now.products += flops;
@@ -74,18 +74,18 @@ struct Engine {
   template <class Operation>
     requires(!Traits::is_checked && !is_whole<Operation>)
   constexpr void look_at(const Operation&, const LayerPath& path) {
-    if (!lacking.any) lacking = {true, phase, path, 0, engine::SaysNameAndCost<Operation>};
+    if (!lacking.any) lacking = {true, phase, path, 0, engines::SaysNameAndCost<Operation>};
   }
 
-  constexpr void replay(const engine::Recording&, auto&& body) { body(); }
+  constexpr void replay(const engines::Recording&, auto&& body) { body(); }
 
   // Collectives: counts the bytes that this rank sends.
-  constexpr std::size_t all_gather(const engine::Transfer& transfer) { return send(transfer, true); }
-  constexpr std::size_t reduce_scatter(const engine::Transfer& transfer) { return send(transfer, false); }
+  constexpr std::size_t all_gather(const engines::Transfer& transfer) { return send(transfer, true); }
+  constexpr std::size_t reduce_scatter(const engines::Transfer& transfer) { return send(transfer, false); }
   constexpr void await(std::size_t) {}
   // Copies to the host's memory, and back: counts their bytes.
-  constexpr std::size_t offload(const engine::HostCopy& copy) { return cross_link(copy); }
-  constexpr std::size_t fetch(const engine::HostCopy& copy) { return cross_link(copy); }
+  constexpr std::size_t offload(const engines::HostCopy& copy) { return cross_link(copy); }
+  constexpr std::size_t fetch(const engines::HostCopy& copy) { return cross_link(copy); }
   constexpr void await_copy(std::size_t) {}
   /// A plan has no buckets: it counts unit by unit, with the same sum of bytes, so that skipped iterations stay exact.
   static constexpr std::size_t bucket(std::size_t) { return 1; }
@@ -134,14 +134,14 @@ struct Engine {
   }
 
  private:
-  constexpr std::size_t send(const engine::Transfer& transfer, bool gathers) {
+  constexpr std::size_t send(const engines::Transfer& transfer, bool gathers) {
     if (transfer.small) return 0;
     const std::size_t bytes = transfer.bytes * (transfer.teams.members(ranks) - 1);
     cost[static_cast<std::size_t>(phase)].wire += bytes;
     if (wire) wire->push({transfer.path, bytes, gathers, 1});
     return 0;
   }
-  constexpr std::size_t cross_link(const engine::HostCopy& copy) {
+  constexpr std::size_t cross_link(const engines::HostCopy& copy) {
     cost[static_cast<std::size_t>(phase)].link += copy.bytes;
     return 0;
   }
@@ -158,5 +158,5 @@ struct Engine {
   }
 };
 
-}  // namespace regimen::plan
+}  // namespace regimen::planning
 // SPDX-License-Identifier: Apache-2.0

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-namespace regimen::engine {
+namespace regimen::engines {
 
 /// Trainer<..., Device<Where>>::plan() is a constant, and needs no engine; a Trainer that is constructed does not
 /// compile (rule/device_runs_here.hpp). The members exist so that this is the only error.
@@ -56,5 +56,5 @@ class PlanOnly final : public EveryIteration {
   }
 };
 
-}  // namespace regimen::engine
+}  // namespace regimen::engines
 // SPDX-License-Identifier: Apache-2.0

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstddef>
 
-namespace regimen::plan {
+namespace regimen::planning {
 
 /// A matrix of a product whose rows do not all begin at multiples of 16 bytes.
 ///   element   bytes of one
@@ -76,5 +76,5 @@ struct ProductRows {
   }
 };
 
-}  // namespace regimen::plan
+}  // namespace regimen::planning
 // SPDX-License-Identifier: Apache-2.0

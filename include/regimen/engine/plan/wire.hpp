@@ -8,7 +8,7 @@
 #include <array>
 #include <cstddef>
 
-namespace regimen::plan {
+namespace regimen::planning {
 
 /// Kept only by a plan that was asked for it. One entry stands for `copies` equal collectives of skipped
 /// iterations; a full plan has an entry for each. The units of a Bucket have an entry each: the bytes are right,
@@ -34,5 +34,5 @@ struct WireLog final {
   }
 };
 
-}  // namespace regimen::plan
+}  // namespace regimen::planning
 // SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,127 @@
+// regimen/programs/groups.hpp — the update rules of an Optimizer: one, or one for each group of parameters.
+#pragma once
+
+#include <regimen/core/path.hpp>
+#include <regimen/core/schedule.hpp>
+#include <regimen/optimizer/averaged.hpp>
+#include <regimen/optimizer/decay.hpp>
+#include <regimen/optimizer/split.hpp>
+#include <regimen/policy/optimizer.hpp>
+#include <regimen/walk/node.hpp>
+#include <regimen/walk/unit.hpp>
+
+#include <boost/mp11.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace regimen::programs {
+
+/// Choice   what a walk asks for the group of a parameter; void: there is one
+template <class UpdateRule>
+struct GroupsOf final {
+  using Choice = void;
+  using Rules = boost::mp11::mp_list<UpdateRule>;
+  static constexpr std::size_t count = 1;
+  template <std::size_t>
+  static constexpr const auto& options(const typename UpdateRule::Options& all) {
+    return all;
+  }
+  /// What errors call the options of a group.
+  template <std::size_t>
+  static std::string name() {
+    return "optimizer.";
+  }
+  /// The largest rate of a step.   share   of the Trainer's schedule
+  static double rate(const typename UpdateRule::Options& all, double share, std::uint64_t) {
+    return all.learning_rate * share;
+  }
+  static bool has_schedules(const typename UpdateRule::Options&) { return false; }
+};
+template <class... Groups>
+struct GroupsOf<Split<Groups...>> final {
+  using Choice = Split<Groups...>;
+  using Rules = boost::mp11::mp_list<typename Groups::rule...>;
+  static constexpr std::size_t count = sizeof...(Groups);
+  template <std::size_t group>
+  static constexpr const auto& options(const typename Choice::Options& all) {
+    return regimen::detail::of_group<group, count>(all);
+  }
+  template <std::size_t group>
+  static std::string name() {
+    return std::string("optimizer.") + regimen::detail::names_of_groups[group + 1 == count ? 3 : group] + ".";
+  }
+  template <std::size_t group>
+  static constexpr const regimen::detail::OwnSchedule& schedule(const typename Choice::Options& all) {
+    return regimen::detail::of_group<group, count>(all.schedules);
+  }
+  static double rate(const typename Choice::Options& all, double share, std::uint64_t step) {
+    double largest = 0;
+    [&]<std::size_t... group>(std::index_sequence<group...>) {
+      const auto look = [&](double own_rate, const regimen::detail::OwnSchedule& own) {
+        const double rate = all.learning_rate * (own ? own->share(step) : share) * own_rate;
+        if (!(rate <= largest)) largest = rate;  // a NaN, too
+      };
+      (look(options<group>(all).learning_rate, schedule<group>(all)), ...);
+    }(std::make_index_sequence<count>{});
+    return largest;
+  }
+  static bool has_schedules(const typename Choice::Options& all) {
+    return [&]<std::size_t... group>(std::index_sequence<group...>) {
+      return (bool(schedule<group>(all)) || ...);
+    }(std::make_index_sequence<count>{});
+  }
+};
+
+/// Whether some tensor of a bound model that trains is in the group, and so is: all, or those that decay.
+template <std::size_t group, bool decays>
+struct CountsGroup {
+  std::size_t tensors = 0;
+  template <class Unit>
+  constexpr void operator()(walk::UnitOffsets, std::size_t, LayerPath) {
+    for (const walk::TensorPlace& tensor : Unit::tensors)
+      tensors += tensor.trains && tensor.group == group && (tensor.decays || !decays) ? 1 : 0;
+  }
+};
+template <class Bound, std::size_t group, bool decays = false>
+constexpr bool takes_tensors() {
+  CountsGroup<group, decays> counts;
+  Bound::for_each_unit(1, counts);
+  return counts.tensors > 0;
+}
+
+/// Throws Error for an option of weight decay that reaches no parameter.
+template <class Bound, class UpdateRule>
+[[gnu::cold]] void check_decay(const typename UpdateRule::Options& options) {
+  using Groups = GroupsOf<UpdateRule>;
+  [&]<std::size_t... group>(std::index_sequence<group...>) {
+    (regimen::detail::expect_decay_reaches<boost::mp11::mp_at_c<typename Groups::Rules, group>>(
+         takes_tensors<Bound, group, true>(), Groups::template name<group>(), Groups::template options<group>(options)),
+     ...);
+  }(std::make_index_sequence<Groups::count>{});
+}
+
+/// The rule of a group.
+template <class UpdateRule, std::size_t group>
+using rule_of = boost::mp11::mp_at_c<typename GroupsOf<UpdateRule>::Rules, group>;
+
+/// The name of an array of state in the group's rule.
+template <class UpdateRule>
+const char* state_name_of(std::size_t group, std::size_t state) {
+  const char* name = "";
+  [&]<class... Rules>(boost::mp11::mp_list<Rules...>) {
+    std::size_t index = 0;
+    const auto look = [&]<class Rule>(Rule*) {
+      if constexpr (Rule::states > 0)
+        if (index == group && state < Rule::states) name = Rule::state_names[state];
+      ++index;
+    };
+    (look(static_cast<Rules*>(nullptr)), ...);
+  }(typename GroupsOf<UpdateRule>::Rules{});
+  return name;
+}
+
+}  // namespace regimen::programs
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,128 @@
+// regimen/programs/parameters.hpp — a model's parameters by name: places and initial values.
+#pragma once
+
+#include <regimen/core/defect.hpp>
+#include <regimen/layer/layer.hpp>
+#include <regimen/programs/initial.hpp>
+#include <regimen/programs/step.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace regimen {
+
+/// A parameter in a user's program. `values` are the master weights, or a copy of them on the host:
+/// Trainer::parameters() says which, and how long they stay valid. Writes take effect at
+/// `Trainer::parameters_changed()`.
+template <class Master>
+struct NamedParameter {
+  std::string name{};
+  std::vector<std::size_t> shape;
+  std::span<Master> values;
+  ParameterRole role = ParameterRole::matrix;
+  bool trains = true, decays = false;
+
+  /// Calls f with the values. (For code that also handles Inference, whose parameters have several types.)
+  template <class F>
+  void visit(F&& f) const {
+    f(values);
+  }
+};
+
+namespace programs {
+
+/// A tensor of a bound model: its name and place. Buffers come last. They are whole on every rank, and lie behind the
+/// units' parameters: no unit has them, their only array is that of the master weights.
+struct TensorRecord {
+  std::string name{};
+  Parameter parameter{};
+  bool ends_branch = false;
+  walk::TensorPlace place;  // inside its unit
+  walk::UnitOffsets unit;   // where the unit begins in the three regions
+  std::size_t master_offset = 0, state_stride = 0, states = 0;
+  bool shares_master = true;
+  std::size_t first = 0, count = 0;      // the elements whose master weights and state this rank keeps
+  std::size_t master = 0, gradient = 0;  // where these begin in the unit's master weights and state, in elements
+  bool is_buffer = false;
+  std::size_t value_slice = 0;  // where this rank's slice of the unit's parameters begins, in elements of the unit
+};
+
+/// The elements of a tensor that lie in the slice [from, from + slice) of its unit. The tensor has `count` elements and
+/// begins at element `begin` of the unit.
+constexpr std::pair<std::size_t, std::size_t> part_in_slice(std::size_t begin, std::size_t count, std::size_t from,
+                                                            std::size_t slice) {
+  const std::size_t first = from > begin ? from - begin : 0;
+  const std::size_t last = from + slice < begin ? 0 : (count < from + slice - begin ? count : from + slice - begin);
+  return first < last ? std::pair{first, last - first} : std::pair{std::size_t{0}, std::size_t{0}};
+}
+
+/// What the records of a unit's tensors are made of, whatever the unit's type.
+struct UnitFacts {
+  std::span<const walk::TensorPlace> tensors{};
+  walk::UnitOffsets first{}, size{};  // of the first iteration; of each
+  std::size_t count = 0, master_offset = 0, kept_state = 0, slice = 0, from = 0;
+  bool shares_master = true, is_sliced = false, slices_parameters = false;
+};
+[[gnu::cold]] void append_records(std::vector<TensorRecord>& records, const UnitFacts& unit);
+
+/// Names the records of parameters, and appends those of buffers.
+struct NameRecords {
+  std::vector<TensorRecord>& records;
+  std::size_t behind;  // bytes from the first parameter to the first buffer
+  ElementType element;
+  std::size_t index = 0, parameters = records.size();
+
+  [[gnu::cold]] void operator()(const std::string& name, const Parameter& parameter, bool ends_branch);
+  [[gnu::cold]] void operator()(const std::string& name, const Parameter& buffer);
+};
+
+/// All tensors, in the order in which they lie in memory.
+template <class Bound>
+[[gnu::noinline, gnu::cold]] std::vector<TensorRecord> list_tensors(std::size_t rank = 0, std::size_t ranks = 1) {
+  std::vector<TensorRecord> records;
+  Bound::for_each_unit(ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, LayerPath) {
+    using Sharding = typename Unit::Sharding;
+    const std::size_t slice = Unit::slice(ranks);
+    append_records(records, {.tensors = Unit::tensors,
+                             .first = first,
+                             .size = Unit::size(ranks),
+                             .count = count,
+                             .master_offset = Unit::master_offset(ranks),
+                             .kept_state = Unit::kept_state(ranks),
+                             .slice = slice,
+                             .from = Sharding::slice_of(rank) * slice,
+                             .shares_master = Unit::shares_master,
+                             .is_sliced = Sharding::slices_state && ranks > 1,
+                             .slices_parameters = Sharding::slices_parameters});
+  });
+  NameRecords names{records, Bound::size(ranks).parameters, element_type_of<buffer_t<typename Bound::Roles>>};
+  Bound::name_tensors(names);
+  if (names.index != names.parameters) defect("a parameter has no name");
+  return records;
+}
+
+/// Calls f with a value of the type that `element` stands for.
+template <class F>
+void with_element(ElementType element, F&& f) {
+  switch (element) {
+    case ElementType::float64:
+      return f(fp64{});
+    case ElementType::float32:
+      return f(fp32{});
+    case ElementType::bfloat16:
+      return f(bf16{});
+    case ElementType::float16:
+      return f(fp16{});
+  }
+}
+
+}  // namespace programs
+}  // namespace regimen
+
+#if !REGIMEN_COMPILED
+#include <regimen/programs/parameters.ipp>
+#endif
+// SPDX-License-Identifier: Apache-2.0

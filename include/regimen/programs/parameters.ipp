@@ -1,0 +1,57 @@
+// regimen/programs/parameters.ipp — the list of a model's tensors, filled.
+#pragma once
+
+#include <regimen/core/compiled.hpp>
+#include <regimen/core/defect.hpp>
+#include <regimen/programs/parameters.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace regimen::programs {
+
+REGIMEN_INLINE void append_records(std::vector<TensorRecord>& records, const UnitFacts& unit) {
+  for (std::size_t i = 0; i < unit.count; ++i)
+    for (const walk::TensorPlace& place : unit.tensors) {
+      TensorRecord record{.place = place,
+                          .unit = unit.first + unit.size * i,
+                          .master_offset = unit.master_offset,
+                          .state_stride = unit.kept_state,
+                          .states = place.states,
+                          .shares_master = unit.shares_master,
+                          .count = place.count,
+                          .master = place.master,
+                          .gradient = place.gradient};
+      if (unit.is_sliced) {
+        const auto [begin, kept] = part_in_slice(place.master, place.count, unit.from, unit.slice);
+        record.first = begin;
+        record.count = kept;
+        record.gradient = kept > 0 ? place.master + begin - unit.from : 0;
+        // Master weights that kernels read lie among all values, unless these are kept in slices, too.
+        record.master = unit.shares_master && !unit.slices_parameters ? place.master + begin : record.gradient;
+        record.value_slice = unit.slices_parameters ? unit.from : 0;
+      }
+      records.push_back(record);
+    }
+}
+REGIMEN_INLINE void NameRecords::operator()(const std::string& name, const Parameter& parameter, bool ends_branch) {
+  if (index >= parameters || records[index].place.count != parameter.size())
+    defect("names and places of parameters disagree");
+  records[index].name = name;
+  records[index].parameter = parameter;
+  records[index].ends_branch = ends_branch;
+  ++index;
+}
+REGIMEN_INLINE void NameRecords::operator()(const std::string& name, const Parameter& buffer) {
+  records.push_back({.name = name,
+                     .parameter = buffer,
+                     .place = {.count = buffer.size(), .element = element, .trains = false},
+                     .unit = {.parameters = behind},
+                     .count = buffer.size(),
+                     .is_buffer = true});
+  behind += TensorArena::align(buffer.size() * bytes_of(element));
+}
+
+}  // namespace regimen::programs
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,115 @@
+// regimen/programs/schedule.hpp — the layers that Checkpoint<If<Predicate>> chooses of a model.
+#pragma once
+
+#include <regimen/layer/children.hpp>
+#include <regimen/policy/checkpoint.hpp>
+
+#include <boost/mp11.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen::programs {
+
+/// Whether a predicate of If asks what a layer costs.
+template <template <class> class Predicate, class Layer>
+concept AsksCost = requires { static_cast<bool>(Predicate<Layer>::holds(double{}, double{})); };
+
+/// Stands for the costs where these are not known: predicates that ask choose nothing.
+struct UnknownCosts {
+  template <template <class> class Predicate, class Layer>
+  static constexpr bool chooses = false;
+};
+
+/// Whether a list of layers has it as one child, which has a list of its own; and whether it is written out in that list.
+template <class Layer>
+struct has_own_list : std::false_type {};
+template <Combinator Layer>
+struct has_own_list<Layer> : boost::mp11::mp_bool<(children<Layer>::levels > 0)> {};
+template <class Layer>
+using is_written_out = boost::mp11::mp_bool<Combinator<Layer> && !has_own_list<Layer>::value>;
+template <class Layer>
+struct is_repeat : std::false_type {
+  using Blocks = boost::mp11::mp_list<>;
+};
+template <std::size_t Count, class Block>
+struct is_repeat<Repeat<Count, Block>> : std::true_type {
+  using Blocks = boost::mp11::mp_list<Block>;
+};
+
+/// The blocks of a model, of which a predicate of If is asked besides its layers: what a list of layers has as one child with a
+/// list of its own (Residual, Fork, Shared, a combinator of a program's own), and what a Repeat repeats. Not what is written
+/// out in the list in which it stands (Sequential, As, SelfAttention), unless it is all that a Repeat repeats: there, a layer
+/// inside may be computed as one with a layer outside.
+template <class Layers>
+struct blocks_in {
+ private:
+  template <class Layer>
+  using is_child = boost::mp11::mp_bool<has_own_list<Layer>::value && !is_repeat<Layer>::value>;
+  template <class Layer>
+  using repeated = typename is_repeat<Layer>::Blocks;
+  using All = typename regimen::detail::all_in<Layers>::type;
+  using Repeated = boost::mp11::mp_flatten<boost::mp11::mp_transform<repeated, All>>;
+
+ public:
+  using type = boost::mp11::mp_unique<boost::mp11::mp_append<boost::mp11::mp_copy_if<All, is_child>,
+                                                             boost::mp11::mp_copy_if<Repeated, is_written_out>>>;
+};
+
+/// A schedule whose layers are named: of If, those of a model's layers and blocks that the predicate chooses. A part of a
+/// layer of several is none.   Costs   UnknownCosts, or LayerCosts of the model
+template <class Schedule, class Layers, class Costs>
+struct named_schedule {
+  using type = Schedule;
+};
+template <template <class> class Predicate, class Layers, class Costs>
+struct named_schedule<If<Predicate>, Layers, Costs> {
+ private:
+  template <class Layer>
+  struct chooses {
+    static constexpr bool value = [] {
+      if constexpr (regimen::detail::is_composite<Layer>) return false;
+      else if constexpr (AsksCost<Predicate, Layer>) return Costs::template chooses<Predicate, Layer>;
+      else if constexpr (requires { static_cast<bool>(Predicate<Layer>::value); }) return bool(Predicate<Layer>::value);
+      else return false;  // and so it is true of none, which a rule says
+    }();
+  };
+  template <class Layer>
+  struct asks {
+    static constexpr bool value = AsksCost<Predicate, Layer>;
+  };
+  template <class Whole>
+  struct chooses_whole {
+    static constexpr bool value = [] {
+      if constexpr (!Combinator<Whole>) return false;
+      else if constexpr (requires { static_cast<bool>(Predicate<Whole>::value); }) return bool(Predicate<Whole>::value);
+      else return false;
+    }();
+  };
+  using All = boost::mp11::mp_unique<regimen::detail::layers_in<Layers>>;
+
+ public:
+  using ChosenLayers = boost::mp11::mp_copy_if<All, chooses>;
+  using ChosenBlocks = boost::mp11::mp_copy_if<typename blocks_in<Layers>::type, chooses_whole>;
+  /// Whether the predicate is true of what is made of several layers, be it a block or not.
+  static constexpr bool chooses_any_whole =
+      boost::mp11::mp_any_of<typename regimen::detail::all_in<Layers>::type, chooses_whole>::value;
+  static constexpr bool asks_cost = boost::mp11::mp_any_of<All, asks>::value;
+  using type = boost::mp11::mp_apply<Selective, boost::mp11::mp_append<ChosenLayers, ChosenBlocks>>;
+};
+
+template <std::size_t K, class... Schedules, class Layers, class Costs>
+struct named_schedule<KeepLast<K, Schedules...>, Layers, Costs> {
+  using type = KeepLast<K, typename named_schedule<Schedules, Layers, Costs>::type...>;
+};
+
+/// A Checkpoint in the words of Every and Selective, so that recipes that mean the same share their walkers.
+template <class Checkpoint, class Layers, class Costs>
+struct named_schedules;
+template <class... Schedules, class Layers, class Costs>
+struct named_schedules<Checkpoint<Schedules...>, Layers, Costs> {
+  using type = Checkpoint<typename named_schedule<Schedules, Layers, Costs>::type...>;
+};
+
+}  // namespace regimen::programs
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,130 @@
+// regimen/storage/load_state.hpp — a Trainer's state, or its weights alone, from a saved file.
+#pragma once
+
+#include <regimen/storage/parts.hpp>
+#include <regimen/storage/patience.hpp>
+#include <regimen/storage/trainer_state.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace regimen::storage {
+
+/// What comes back from a file that StateAccess wrote.
+template <class Session>
+struct StateLoading {
+  using Master = typename Session::Master;
+  using Saved = StateAccess<Session>;
+
+  /// Step 0, no optimizer state; seed and loss scale stay.
+  [[gnu::cold]] static void begin_anew(Session& session) {
+    session.reset_state();
+    session.steps_done = 0;
+    begin_data_at(session, {});
+    Scalars s = session.scalars();
+    s.updates = s.skipped = s.finite_streak = 0;
+    session.write_scalars(s);
+    session.patience = {};
+  }
+
+  [[gnu::noinline]] static void load(Session& session, const std::string& path) {
+    session.expect_no_fit("Trainer::load");
+    Saved::finish_saving(session);
+    [[maybe_unused]] const auto scope = session.walk.engine.scope();
+    const SavedState file(path);
+    const auto& metadata = file.metadata();
+    const bool resumes = metadata.contains("regimen.version");
+    // Checks everything before it changes anything: a file that does not fit leaves the Trainer unchanged.
+    for (const auto& tensor : session.tensors) file.template expect<Master>(tensor.name, shape_of(tensor.parameter));
+    std::vector<std::string> states;
+    for (const auto& tensor : session.tensors)
+      for (std::size_t state = 0; state < tensor.states; ++state) {
+        states.push_back(Saved::name_of_state(tensor, state));
+        if (resumes && tensor.place.trains)
+          file.expect_state(states.back(), safetensors::dtype_of<Master>, shape_of(tensor.parameter));
+      }
+    file.expect_only(names_in(session), &states);
+    SavedNumbers numbers{.seed = session.seed,
+                         .loss_scale = Session::Recipe::loss_scaling.initial,
+                         .moves_loss_scale = Saved::moves_loss_scale,
+                         .patience = Patience{.is_resumed = resumes, .is_kept = session.patience.is_kept}};
+    if (resumes) {
+      numbers.read(path, metadata, Session::batch);
+      if (session.rank() == 0) say_path(path, metadata, Saved::path_text());
+      const auto decays = metadata.find("regimen.decays");
+      if (decays != metadata.end() && session.rank() == 0) compare_decay(session, path, decays->second);
+    }
+    session.abandon();
+    for (const auto& tensor : session.tensors) {
+      if (tensor.count == 0) continue;
+      std::vector<Master> values(tensor.count);
+      file.template copy<Master>(tensor.name, tensor.first, std::span(values));
+      session.write(session.master_view(tensor), std::span<const Master>(values));
+      if (!tensor.place.trains || !resumes) continue;
+      for (std::size_t state = 0; state < tensor.states; ++state) {
+        file.template copy<Master>(Saved::name_of_state(tensor, state), tensor.first, std::span(values));
+        session.write(session.state_view(tensor, state), std::span<const Master>(values));
+      }
+    }
+    if (!resumes) session.reset_state();
+    Scalars s = session.scalars();
+    session.steps_done = numbers.step;
+    begin_data_at(session, numbers.place);
+    session.seed = numbers.seed;
+    s.updates = numbers.updates;
+    s.skipped = numbers.skipped;
+    s.finite_streak = numbers.finite_streak;
+    s.loss_scale = numbers.loss_scale;
+    session.write_scalars(s);
+    session.patience = numbers.patience;
+    session.host_weights.clear();
+    session.update_copies();
+  }
+
+  /// Says so if other parameters decay now than when the file was written, and which is the first.
+  [[gnu::cold]] static void compare_decay(const Session& session, const std::string& path, const std::string& written) {
+    const std::string here = Saved::decay_text(session);
+    std::size_t i = 0;
+    for (const auto& tensor : session.tensors) {
+      if (tensor.is_buffer) continue;
+      if (i < written.size() && written[i] != here[i]) return say_decay(path, tensor.name, here[i] == '1');
+      ++i;
+    }
+  }
+
+  /// Loads only the weights, of any element type; ignores optimizer state.
+  [[gnu::noinline]] static void load_weights(Session& session, const std::string& path) {
+    session.expect_no_fit("Trainer::load_weights");
+    Saved::finish_saving(session);
+    [[maybe_unused]] const auto scope = session.walk.engine.scope();
+    Saved::expect_finished_step(session, "Trainer::load_weights");
+    const SavedState file(path);
+    for (const auto& tensor : session.tensors) file.expect_numbers(tensor.name, shape_of(tensor.parameter));
+    file.expect_only(names_in(session), nullptr);
+    for (const auto& tensor : session.tensors)
+      if (tensor.count > 0) {
+        std::vector<Master> values(tensor.count);
+        file.template copy_converted<Master>(tensor.name, tensor.first, std::span(values));
+        session.write(session.master_view(tensor), std::span<const Master>(values));
+      }
+    begin_anew(session);
+    session.host_weights.clear();
+    session.update_copies();
+  }
+
+ private:
+  [[gnu::cold]] static void begin_data_at(Session& session, const DataPlace& place) {
+    session.place = place;
+    session.batching = {};
+  }
+  [[gnu::cold]] static std::vector<std::string> names_in(const Session& session) {
+    std::vector<std::string> names;
+    for (const auto& tensor : session.tensors) names.push_back(tensor.name);
+    return names;
+  }
+};
+
+}  // namespace regimen::storage
+// SPDX-License-Identifier: Apache-2.0

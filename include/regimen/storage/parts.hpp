@@ -1,0 +1,124 @@
+// regimen/storage/parts.hpp — reads a saved state from one file, or from one part per rank with an index.
+#pragma once
+
+#include <regimen/core/number.hpp>
+#include <regimen/storage/safetensors.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace regimen::storage {
+
+/// The number in the metadata of that key; throws Error if there is none.
+[[gnu::cold]] std::uint64_t whole_number(const std::string& path, const std::map<std::string, std::string>& metadata,
+                                         const std::string& key);
+
+/// The names in the metadata of an index, which has no tensors, and of its parts.
+///
+///   index   regimen.parts = N; regimen.part.r = the file of part r, beside the index
+///   part    a tensor is a run of elements of the whole one, in one dimension; regimen.first.<name> = the first of them
+struct PartNames final {
+  static constexpr const char* count = "regimen.parts";
+  [[gnu::cold]] static std::string part(std::size_t rank);
+  [[gnu::cold]] static std::string first(const std::string& name);
+
+  /// <path>.<save>.part-<rank>-of-<ranks>; the name of a save is <step>-<time>
+  [[gnu::cold]] static std::string file(const std::string& path, const std::string& save, std::size_t rank,
+                                        std::size_t ranks);
+  [[gnu::cold]] static std::uint64_t time_of(std::string_view save);
+  /// Whether the file is a part, or the temporary of a part, of a state that was saved as `index`, and of which save.
+  /// Both names are without their directory.
+  struct Found {
+    std::string_view save;  // empty: no part
+    bool is_temporary = false;
+  };
+  [[gnu::cold]] static Found find(std::string_view file, std::string_view index);
+};
+
+/// A saved state: whole tensors by name, whatever file their elements are in.
+///
+/// failure  Error for a file or a part that is missing, damaged or of another run; for
+///          elements that no part has, or two have
+class SavedState final {
+ public:
+  [[gnu::cold]] explicit SavedState(const std::string& path);
+  [[gnu::cold]] ~SavedState();
+  SavedState(const SavedState&) = delete;
+  SavedState& operator=(const SavedState&) = delete;
+
+  const std::map<std::string, std::string>& metadata() const& { return metadata_; }
+  std::map<std::string, std::string> metadata() const&& { return metadata(); }
+  bool in_parts() const { return files_.size() > 1; }
+  [[gnu::cold]] std::vector<std::string> names() const;
+  [[gnu::cold]] bool contains(const std::string& name) const;
+
+  /// Throws Error unless there is such a tensor, complete, of this type and shape.
+  template <class T>
+  void expect(const std::string& name, const std::vector<std::size_t>& shape) const {
+    expect(name, safetensors::dtype_of<T>, shape);
+  }
+  [[gnu::cold]] void expect(const std::string& name, safetensors::Dtype dtype,
+                            const std::vector<std::size_t>& shape) const;
+  /// The same for optimizer state, which a file may lack.
+  [[gnu::cold]] void expect_state(const std::string& name, safetensors::Dtype dtype,
+                                  const std::vector<std::size_t>& shape) const;
+  /// Throws Error for a tensor that is neither one of these weights nor of this optimizer state.
+  ///   states   null: the optimizer state of these weights is not read, whatever it is
+  [[gnu::cold]] void expect_only(const std::vector<std::string>& weights, const std::vector<std::string>* states) const;
+  /// The same as expect for any floating-point type.
+  [[gnu::cold]] void expect_numbers(const std::string& name, const std::vector<std::size_t>& shape) const;
+
+  /// Reads elements [first, first + to.size()) of a tensor that expect has checked.
+  template <class T>
+  void copy(const std::string& name, std::size_t first, std::span<T> to) const {
+    copy(name, first, std::as_writable_bytes(to), sizeof(T));
+  }
+  /// The same with conversion: each number is rounded once to To.
+  template <Number To>
+  [[gnu::cold]] void copy_converted(const std::string& name, std::size_t first, std::span<To> to) const;
+
+  /// The name of the save at `path`: empty if it is one file, or if there is none; nullopt if it cannot be determined.
+  [[gnu::cold]] static std::optional<std::string> save_at(const std::string& path);
+  /// What a file says of itself. Reads neither its numbers, nor the parts of an index.
+  [[gnu::cold]] static std::map<std::string, std::string> metadata_of(const std::string& path);
+
+  /// Removes the files beside `path` of saves that began before `time`, except the parts of the save `kept`: parts of a
+  /// state that was replaced, and files of ranks that failed or were killed while saving. Files with other names, and
+  /// parts of later saves, stay.
+  [[gnu::cold]] static void remove_parts_before(const std::string& path, std::uint64_t time,
+                                                const std::string& kept = {});
+  /// Moves a state, with its parts, to a folder of the same file system. The index goes first: whoever is killed in
+  /// between, or loses power, leaves no index without parts where it was.
+  [[gnu::cold]] static void move(const std::string& path, const std::string& folder);
+
+ private:
+  struct Run {
+    const safetensors::Tensor* tensor;
+    std::size_t first;
+  };
+
+  [[gnu::cold]] void copy(const std::string& name, std::size_t first, std::span<std::byte> to, std::size_t width) const;
+  [[gnu::cold]] void expect_runs(const std::string& name, const std::vector<std::size_t>& shape,
+                                 const auto& check_type) const;
+  [[gnu::cold]] void for_each_overlap(const std::string& name, std::size_t first, std::size_t count,
+                                      const auto& f) const;
+  [[gnu::cold]] void read_parts();
+
+  std::string path_;
+  std::vector<safetensors::File> files_;
+  std::map<std::string, std::string> metadata_;
+  std::map<std::string, std::vector<Run>> runs_;
+};
+
+}  // namespace regimen::storage
+
+#if !REGIMEN_COMPILED
+#include <regimen/storage/parts.ipp>
+#endif
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,120 @@
+// regimen/storage/safetensors.hpp — the safetensors format: files are checked completely
+// when read, and written atomically.
+#pragma once
+
+#include <regimen/core/mapped_file.hpp>
+#include <regimen/data/report.hpp>
+#include <regimen/rule/borrows_no_temporary.hpp>
+#include <regimen/storage/detail/safetensors_header.hpp>
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace regimen::safetensors {
+
+/// A file in the safetensors format: 8 bytes of header length, little-endian; a header in JSON; data.
+///
+///   { "__metadata__": {"key": "value"}, "name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ... }
+///
+/// The constructor checks all of it: a header of at most 100 MB, well-formed JSON without unknown or
+/// repeated keys, known element types, shapes whose product fits 64 bits and agrees with the offsets, offsets that tile
+/// the data without gap or overlap, the size of the file to the byte, and, where the file was written by write(),
+/// checksums of the header and of each tensor, so that every flipped bit is found. Files of other programs have no
+/// checksums and are accepted.
+///
+/// failure  Error that names the file, the tensor, the expected and the found value. No memory is allocated for sizes
+///          that a header only claims.
+/// source   github.com/huggingface/safetensors, format of version 0.3 and later
+/// cost     mapped, not copied; one pass over the data for the checksums (about 1 GB/s), of which `report` hears
+class File final {
+ public:
+  [[gnu::cold]] explicit File(const std::string& path, const data::Report& report = {});
+
+  const std::string& path() const& { return path_; }
+  std::string path() const&& { return path(); }
+  /// In the order of their data.
+  std::span<const Tensor> tensors() const&;
+  template <class Temporary = File>
+  std::span<const Tensor> tensors() const&& {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Temporary>::must_hold));
+    return tensors();
+  }
+  /// The writer's metadata, without the checksums.
+  const std::map<std::string, std::string>& metadata() const& { return metadata_; }
+  std::map<std::string, std::string> metadata() const&& { return metadata(); }
+
+  /// The tensor of that name, or null.
+  [[gnu::cold]] const Tensor* find(std::string_view name) const&;
+  template <class Temporary = File>
+  const Tensor* find(std::string_view name) const&& {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Temporary>::must_hold));
+    return find(name);
+  }
+
+  /// The tensor of that name; throws Error if there is none.
+  [[gnu::cold]] const Tensor& tensor(std::string_view name) const&;
+  template <class Temporary = File>
+  const Tensor& tensor(std::string_view name) const&& {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Temporary>::must_hold));
+    return tensor(name);
+  }
+
+  /// The tensor of that name; throws Error unless it has this element type and shape.
+  template <class T>
+  const Tensor& expect(std::string_view name, std::span<const std::size_t> shape) const& {
+    return expect(name, dtype_of<T>, shape);
+  }
+  [[gnu::cold]] const Tensor& expect(std::string_view name, Dtype dtype, std::span<const std::size_t> shape) const&;
+  template <class T, class Temporary = File>
+  const Tensor& expect(std::string_view name, std::span<const std::size_t> shape) const&& {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Temporary>::must_hold));
+    return expect<T>(name, shape);
+  }
+
+  /// Copies a tensor, which must have this element type and shape; without conversion.
+  template <class T>
+  void copy(std::string_view name, std::span<const std::size_t> shape, std::span<T> to) const {
+    copy(expect<T>(name, shape), std::as_writable_bytes(to));
+  }
+
+  /// The metadata of that key; throws Error if there is none.
+  [[gnu::cold]] const std::string& value(const std::string& key) const&;
+  std::string value(const std::string& key) const&& { return value(key); }
+
+  /// Throws Error: its elements are no floating-point numbers.
+  [[noreturn, gnu::cold]] void refuse_dtype(const Tensor& tensor) const;
+
+ private:
+  [[gnu::cold]] void copy(const Tensor& from, std::span<std::byte> to) const;
+  [[gnu::cold]] void check_sums(const data::Report& report);
+
+  std::string path_;
+  MappedFile file_;
+  std::vector<Tensor> tensors_;
+  std::map<std::string, std::string> metadata_;
+  std::vector<const Tensor*> by_name_;  // into tensors_
+};
+
+/// Writes tensors, in any order, and metadata, atomically (see detail::AtomicFile): after a failure or a kill at any
+/// moment `path` is the whole old or the whole new file.
+///
+///   metadata   gets "format": "pt" unless it has a "format", since the transformers library requires one, and the
+///              checksums, "crc32" of the header and "crc32.<name>" of each tensor; those keys are reserved
+///   data       begin at a multiple of 64 bytes; tensors of wider types come first, so that each is aligned
+///
+/// failure  Error with the system's reason; for two tensors of one name, a name that is no UTF-8, or a number of bytes
+///          that does not match the shape
+/// cost     two passes over the data, for checksums and for writing, and the time of the disk
+[[gnu::cold]] void write(const std::string& path, std::span<const Tensor> tensors,
+                         std::map<std::string, std::string> metadata = {});
+
+}  // namespace regimen::safetensors
+
+#if !REGIMEN_COMPILED
+#include <regimen/storage/safetensors.ipp>
+#endif
+// SPDX-License-Identifier: Apache-2.0

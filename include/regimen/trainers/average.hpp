@@ -1,0 +1,105 @@
+// regimen/trainers/average.hpp — the averages of weights that Averaged keeps, in the weights' place for a while.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/programs/groups.hpp>
+#include <regimen/rule/averages_are_kept.hpp>
+#include <regimen/storage/safetensors.hpp>
+#include <regimen/storage/trainer_state.hpp>
+#include <regimen/trainers/expect.hpp>
+#include <regimen/trainers/weights.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace regimen::trainers {
+
+inline constexpr std::size_t no_average = ~std::size_t{0};
+/// Which array of a group's state is the average.
+template <class UpdateRule>
+constexpr std::size_t average_of(std::size_t group) {
+  std::size_t found = no_average;
+  [&]<class... Rules>(boost::mp11::mp_list<Rules...>) {
+    std::size_t index = 0;
+    const auto look = [&]<class Rule>(Rule*) {
+      if constexpr (requires { Rule::average; })
+        if (index == group) found = Rule::average;
+      ++index;
+    };
+    (look(static_cast<Rules*>(nullptr)), ...);
+  }(typename programs::GroupsOf<UpdateRule>::Rules{});
+  return found;
+}
+template <class UpdateRule>
+inline constexpr bool keeps_averages = [] {
+  bool any = false;
+  for (std::size_t group = 0; group < programs::GroupsOf<UpdateRule>::count; ++group)
+    any = any || average_of<UpdateRule>(group) != no_average;
+  return any;
+}();
+
+template <class Session>
+struct Average final {
+  using UpdateRule = typename Session::UpdateRule;
+  using Master = typename Session::Master;
+
+  /// See Trainer::with_average.
+  template <class F>
+  static void with(Session& session, const char* who, F&& f) {
+    [[maybe_unused]] const auto scope = session.walk.engine.scope();
+    storage::StateAccess<Session>::expect_finished_step(session, who);
+    if (session.scalars().updates == 0)
+      throw Error(who, "weights that a step has changed, so that there is an average", "none", "train first");
+    const InPlace swapped(session);
+    session.guarded([&] {
+      for (const programs::TensorRecord& tensor : session.tensors)
+        if (const std::size_t average = average_of<UpdateRule>(tensor.place.group);
+            average != no_average && tensor.place.trains && tensor.count > 0)
+          session.walk.run(
+              op::Cast<Master, Master>{session.state_view(tensor, average), session.master_view(tensor), tensor.count});
+      session.update_copies();
+    });
+    f();
+  }
+
+  /// See Trainer::save_average.
+  static void save(Session& session, const std::string& path) {
+    with(session, "Trainer::save_average", [&] {
+      std::vector<safetensors::Tensor> tensors;
+      for (const auto& weight : Weights<Session>::parameters(session))
+        tensors.push_back(
+            {weight.name, safetensors::dtype_of<Master>, weight.shape, std::as_bytes(std::span(weight.values))});
+      storage::StateAccess<Session>::do_once(session, [&] { safetensors::write(path, tensors, {{"format", "pt"}}); });
+    });
+  }
+
+ private:
+  /// Keeps the weights, and all copies of them, in memory of the host, and puts them back. What a program has read of
+  /// parameters() before stays its own; what it reads meanwhile ends here.
+  struct InPlace {
+    Session& session;
+    std::vector<std::byte> kept;
+    std::vector<Master> read_before;
+
+    explicit InPlace(Session& of) : session(of), kept(Session::Recipe::Bound::size(of.ranks()).parameters) {
+      session.walk.engine.download(session.resident.parameters, std::span(kept)).wait();
+      session.waiting = Waiting::average;
+      read_before.swap(session.host_weights);
+    }
+    InPlace(const InPlace&) = delete;
+    InPlace& operator=(const InPlace&) = delete;
+    ~InPlace() {
+      try {
+        session.walk.engine.upload(session.resident.parameters, std::span<const std::byte>(kept)).wait();
+      } catch (const Error&) {  // of a lost device; the first error says why
+      }
+      session.host_weights.swap(read_before);
+      session.waiting = Waiting::forward;
+    }
+  };
+};
+
+}  // namespace regimen::trainers
+// SPDX-License-Identifier: Apache-2.0

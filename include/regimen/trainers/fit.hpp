@@ -1,0 +1,271 @@
+// regimen/trainers/fit.hpp — Trainer::fit: a program's data, steps and callbacks for the loop (trainers/fit_loop.hpp).
+#pragma once
+
+#include <regimen/comm/agreement.hpp>
+#include <regimen/core/error.hpp>
+#include <regimen/core/philox.hpp>
+#include <regimen/data/loader.hpp>
+#include <regimen/storage/trainer_state.hpp>
+#include <regimen/trainers/average.hpp>
+#include <regimen/trainers/callbacks.hpp>
+#include <regimen/trainers/expect.hpp>
+#include <regimen/trainers/fingerprint.hpp>
+#include <regimen/trainers/fit_loop.hpp>
+#include <regimen/trainers/options.hpp>
+#include <regimen/trainers/result.hpp>
+#include <regimen/trainers/session.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace regimen::trainers {
+
+/// A reference to the program's source: a Loader holds its source by value, and copies may be large.
+template <class Source>
+struct Borrowed final {
+  const Source* source;
+
+  std::size_t size(const SampleShape& shape) const { return source->size(shape); }
+  /// By index, by key, or by keys, as the source has it.
+  template <class Which, class In, class Label>
+    requires requires(const Source& s, const Which& which, Sample<In, Label> sample) { s.read(which, sample); }
+  void read(const Which& which, Sample<In, Label> sample) const {
+    source->read(which, sample);
+  }
+  std::string name() const { return detail::name_of_source(*source); }
+};
+
+/// Of the micro-batches from the session's place on.
+template <class Session>
+LoaderOptions loader_options(const Session& session, const FitOptions& run) {
+  return {Session::batch, run.order,      run.remainder, mix(session.seed, 0xDA7A),
+          session.place,  run.epochs,     run.workers,   run.ahead,
+          session.rank(), session.ranks()};
+}
+/// A hash of the number of samples, and of the first, the middle and the last sample. Error if there is none.
+template <class Trainer, class Source>
+[[gnu::cold]] std::uint64_t fingerprint_of_source(const Source& source) {
+  const std::size_t size = source.size(Trainer::sample_shape());
+  if (size == 0) throw Error(regimen::detail::name_of_source(source), "at least one sample", "none");
+  std::vector<typename Trainer::Input> input(Trainer::input_size);
+  std::vector<typename Trainer::Label> target(Trainer::target_size);
+  std::uint64_t print = size;
+  for (const std::size_t index : {std::size_t{0}, size / 2, size - 1}) {
+    regimen::detail::read_sample(source, {.index = index},
+                                 Sample<typename Trainer::Input, typename Trainer::Label>{input, target});
+    for (const auto& value : input) print = mix(print, bits_of_number(value));
+    for (const auto& value : target) print = mix(print, bits_of_number(value));
+  }
+  return print;
+}
+/// Throws Error if the source cannot serve this model, or its first or last sample cannot be read.
+template <class Trainer, class Source>
+void expect_readable(const Source& source) {
+  LoaderOptions options{.order = Order::Sequential, .workers = 0};
+  for (const bool last : {false, true}) {
+    Loader<typename Trainer::Input, typename Trainer::Label, Borrowed<Source>> loader({&source},
+                                                                                      Trainer::sample_shape(), options);
+    if (last || loader.size() > 1) loader.next();
+    options.first.samples = loader.size() - 1;
+  }
+}
+/// The evaluation of fit: of the weights, or of their averages.
+template <class Trainer, class Validation, class Measurement = Unmeasured>
+Evaluation evaluate_in_fit(Trainer& trainer, const Validation& validation, const FitOptions& run,
+                           Measurement&& measured = {}) {
+  const auto evaluate = [&] {
+    if constexpr (std::is_same_v<std::remove_cvref_t<Measurement>, Unmeasured>)
+      return trainer.evaluate(validation, run.workers);
+    else
+      return measured.evaluate(
+          [&](const auto& program) { return storage::Inside::evaluate_by(trainer, validation, run.workers, program); });
+  };
+  using Session = typename Trainer::Session;
+  if constexpr (keeps_averages<typename Session::UpdateRule>) {
+    Session& session = storage::Inside::session(trainer);
+    if (run.validate_average && session.scalars().updates > 0) {
+      Evaluation found;
+      Average<Session>::with(session, "Trainer::fit", [&] { found = evaluate(); });
+      return found;
+    }
+  }
+  return evaluate();
+}
+
+/// A call of fit, for the lifetime of this object.
+template <class Session>
+struct Fitting final {
+  Fitting(Session& of, const FitOptions& run) : session(of) {
+    session.run = run;
+    session.fits = true;
+    session.waited = 0;
+    session.batches_by_hand = 0;
+    session.batching = {};  // the loader knows the place
+  }
+  ~Fitting() { session.fits = false; }
+  Fitting(const Fitting&) = delete;
+  Fitting& operator=(const Fitting&) = delete;
+  Session& session;
+};
+
+/// Tells a Trainer's callbacks of an event. (std::apply on a tuple of them costs six functions for each event.)
+template <class Trainer, class... Callbacks>
+auto teller([[maybe_unused]] Trainer& trainer, Callbacks&... callbacks) {
+  if constexpr (sizeof...(Callbacks) == 0) return [](const auto&) { return true; };
+  else return [&](const auto& event) { return trainers::tell(trainer, event, callbacks...); };
+}
+
+/// A Trainer with a source, perhaps a validation source, and callbacks, as the loop of fit sees them.
+template <class Trainer, class Source, class Validation, class... Callbacks>
+class FitOf final : public FitProgram {
+  using Session = typename Trainer::Session;
+  using Step = typename Trainer::Step;
+  using Ran = typename Session::Ran;
+  static constexpr bool measures = (is_metric<Callbacks> || ...);
+
+ public:
+  /// `validation` may be null.
+  FitOf(Trainer& trainer, const Source& source, const Validation* validation, Callbacks&... callbacks)
+      : trainer_(trainer),
+        session_(storage::Inside::session(trainer)),
+        source_(source),
+        validation_(validation),
+        tell_callbacks_(teller(trainer, callbacks...)),
+        measured_(measurement_of(session_, callbacks...)),
+        loader_({&source}, Trainer::sample_shape(), loader_options(session_, session_.run), session_.batch_memory()) {
+    if constexpr (!Step::Sharding::alone)
+      if (session_.ranks() > 1) agree();
+    if (!session_.is_between_steps()) out_of_order(session_.waiting, "step");
+    session_.guarded([&] {
+      session_.preparation.run(session_, loader_.batching(), micro_batches());
+      if (validation != nullptr)
+        session_.preparation.evaluation_of(session_, validation->size(Trainer::sample_shape()));
+    });
+    if (session_.rank() == 0)
+      say_if_short(session_.ranks(), Trainer::batch, Trainer::micro_batches, loader_.size(), session_.run);
+  }
+
+  Fitted run() {
+    FitMetrics* metrics = nullptr;
+    if constexpr (measures) metrics = &measured_;
+    const FitFacts facts{.options = session_.run,
+                         .rank = session_.rank(),
+                         .micro_batches = Trainer::micro_batches,
+                         .targets = Trainer::target_size,
+                         .validates = validation_ != nullptr,
+                         .hears_epochs = measures || (hears_epochs<Trainer, Callbacks> || ...),
+                         .has_callbacks = sizeof...(Callbacks) > 0,
+                         // Not where a step must not follow an anomaly.
+                         .reads_late = sizeof...(Callbacks) == 0 && !Trainer::Recipe::checks_finite,
+                         .moves_scale = Trainer::Recipe::loss_scaling.growth_interval > 0,
+                         .divisor_of = [](double count) { return Step::divisor_of(count); }};
+    return FitLoop(facts, *this, metrics, loader_, session_.steps_done, session_.patience).run();
+  }
+
+  void start(std::uint64_t most, bool in_one_epoch) override {
+    Ran& started = start_steps(most, in_one_epoch);
+    session_.place = loader_.place();
+    (oldest_ == nullptr ? oldest_ : newest_) = &started;
+  }
+  StepResults finish() override {
+    Ran& ran = *oldest_;
+    oldest_ = newest_;
+    newest_ = nullptr;
+    StepResults results;
+    session_.guarded([&] { results = session_.finish(ran); });
+    return results;
+  }
+  Evaluation evaluate() override { return evaluate_in_fit(trainer_, *validation_, session_.run, measured_); }
+  bool on_all_ranks(bool own) override { return trainer_.on_all_ranks(own); }
+  bool tell(StepResults steps) override {
+    if constexpr (Session::steps > 1) return tell_callbacks_(steps);
+    else return tell_callbacks_(steps.front());
+  }
+  bool tell(const EpochEvent& epoch) override { return tell_callbacks_(epoch); }
+  bool tell(const Evaluation& evaluation) override { return tell_callbacks_(evaluation); }
+  bool tell(const Measured& found) override {
+    if constexpr (measures) return tell_callbacks_(found);
+    else return true;
+  }
+  bool tell(const Fitted& fitted) override { return tell_callbacks_(fitted); }
+  std::string name() const override { return regimen::detail::name_of_source(source_); }
+  void timings(std::vector<data::Timing>& all) const override { all = data::timings(source_); }
+
+ private:
+  void agree() {
+    std::uint64_t how = fingerprint_of_run(session_.run);
+    if constexpr (measures) how = mix(how, measured_.fingerprint());
+    comm::agree(session_.control(), "Trainer::fit", "run", how);
+    comm::agree(session_.control(), "Trainer::fit", "data", fingerprint_of_source<Trainer>(source_));
+    if (validation_ != nullptr)
+      comm::agree(session_.control(), "Trainer::fit", "validation data", fingerprint_of_source<Trainer>(*validation_));
+    comm::agree(session_.control(), "Trainer::fit", "step", session_.steps_done);
+  }
+  /// Until the step that ends the run; never: epochs end it.
+  std::uint64_t micro_batches() const {
+    std::uint64_t count = 0;
+    const std::uint64_t last = session_.run.steps != 0 ? session_.run.steps : storage::never;
+    if (session_.steps_done >= last) return 0;
+    return __builtin_mul_overflow(last - session_.steps_done, Trainer::micro_batches, &count) ? storage::never : count;
+  }
+  /// Whether the next steps of a launch have full batches, and, if epochs matter, begin in one; the same on all ranks.
+  bool can_launch(bool in_one_epoch) const {
+    constexpr std::size_t micro_batches = Session::steps * Trainer::micro_batches;
+    if (loader_.steps() - loader_.step() < micro_batches) return false;
+    const std::uint64_t last = loader_.step() + micro_batches - Trainer::micro_batches;
+    if (in_one_epoch && loader_.batching().place(last).epoch != loader_.place().epoch) return false;
+    for (std::uint64_t m = 0; m < micro_batches; ++m)
+      if (!loader_.is_full(loader_.step() + m)) return false;
+    return true;
+  }
+  Ran& start_steps([[maybe_unused]] std::uint64_t most, [[maybe_unused]] bool in_one_epoch) {
+    [[maybe_unused]] decltype(loader_.next()) last{};
+    const auto give = [&](std::size_t micro_batch, std::size_t ahead) {
+      session_.uploaded.wait();  // next() gives the previous batch back to the loader
+      session_.walk.all_are_whole = loader_.step() < loader_.steps() && loader_.is_full(loader_.step());
+      const double before = loader_.waited();
+      const auto next = loader_.next();
+      session_.waited += loader_.waited() - before;
+      session_.give_batch(next.input, next.target, next.samples, micro_batch, ahead);
+      if constexpr (measures) last = next;
+      return next.samples;
+    };
+    if constexpr (Session::steps > 1 && !measures)
+      if (most >= Session::steps && can_launch(in_one_epoch)) return session_.start_launch(give);
+    const auto load = [&](std::size_t micro_batch) { return give(micro_batch, 0); };
+    if constexpr (measures) return session_.start_step(load, [&](std::size_t output) { measured_.see(output, last); });
+    else return session_.start_step(load);
+  }
+
+  Trainer& trainer_;
+  Session& session_;
+  const Source& source_;
+  const Validation* const validation_;
+  decltype(teller(std::declval<Trainer&>(), std::declval<Callbacks&>()...)) tell_callbacks_;
+  decltype(measurement_of(std::declval<Session&>(), std::declval<Callbacks&>()...)) measured_;
+  Loader<typename Trainer::Input, typename Trainer::Label, Borrowed<Source>> loader_;
+  Ran *oldest_ = nullptr, *newest_ = nullptr;  // that run
+};
+
+/// Trainer::fit. `validation` may be null.
+template <class Trainer, class Source, class Validation, class... Callbacks>
+Fitted fit(Trainer& trainer, const Source& source, const Validation* validation, const FitOptions& run,
+           Callbacks&... callbacks) {
+  auto& session = storage::Inside::session(trainer);
+  check_run(run, validation != nullptr, keeps_averages<typename Trainer::UpdateRule>);
+  const auto inside = session.enter("Trainer::fit");
+  session.expect_no_fit("Trainer::fit");
+  const Fitting fitting(session, run);
+  session.guarded([&] {  // finds unreadable data now, not after hours
+    (void)source.size(Trainer::sample_shape());
+    if (validation != nullptr) expect_readable<Trainer>(*validation);
+  });
+  return FitOf<Trainer, Source, Validation, Callbacks...>(trainer, source, validation, callbacks...).run();
+}
+
+}  // namespace regimen::trainers
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,140 @@
+// regimen/trainers/fit_loop.hpp — the loop of Trainer::fit: steps, epochs, evaluations, progress, the end. No type of a program
+// reaches it: data, steps and callbacks stand behind FitProgram (trainers/fit.hpp).
+#pragma once
+
+#include <regimen/data/loader.hpp>
+#include <regimen/data/timing.hpp>
+#include <regimen/storage/patience.hpp>
+#include <regimen/trainers/input_meter.hpp>
+#include <regimen/trainers/options.hpp>
+#include <regimen/trainers/progress.hpp>
+#include <regimen/trainers/result.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace regimen::trainers {
+
+/// The epoch that fit is in, and the sum of its steps.
+struct EpochCount final {
+  EpochEvent event{};
+  bool is_open = false;
+  double loss_sum = 0, weight = 0, divisor = 0, began = 0;
+
+  const EpochEvent& begin(std::uint64_t epoch, std::uint64_t step);
+  /// divisor_of(weight) divides a sum of losses.
+  void add(const StepResult& result, double (*divisor_of)(double));
+  const EpochEvent& end(std::uint64_t step);
+};
+
+/// Throws Error when options of fit contradict each other, or the program.
+void check_run(const FitOptions& run, bool has_validation, bool has_averages);
+/// Warns if an epoch is smaller than a batch or a step: then the batches differ from those that the program names.
+void say_if_short(std::size_t ranks, std::size_t own_batch, std::size_t micro_batches, std::size_t size,
+                  const FitOptions& run);
+/// A number that is equal on all ranks if their options are.
+std::uint64_t fingerprint_of_run(const FitOptions& run);
+
+/// The metrics that fit was given: FitMeasurement (watch/measurement.hpp).
+class FitMetrics {
+ public:
+  /// An epoch begins: its first batch will be the first that counts.
+  virtual void begin() = 0;
+  /// Of the epoch so far, of all ranks.
+  virtual Measured found(const EpochEvent& epoch, bool ended) = 0;
+  /// The epoch goes on.
+  virtual void resume() = 0;
+  /// The results of the last evaluation.
+  virtual Measured evaluated(std::uint64_t epoch) const = 0;
+
+ protected:
+  ~FitMetrics() = default;
+};
+
+/// The program's side of the loop: its data, its steps, its callbacks.
+class FitProgram {
+ public:
+  /// Starts the next step, or, if at most `most` steps may run before anything else, a launch of several.
+  ///   in_one_epoch   the steps of a launch are of one epoch
+  virtual void start(std::uint64_t most, bool in_one_epoch) = 0;
+  /// Waits for the oldest that was started; the results of its steps.
+  virtual StepResults finish() = 0;
+  virtual Evaluation evaluate() = 0;
+  /// Whether `own` is true on every rank.
+  virtual bool on_all_ranks(bool own) = 0;
+  /// Tells callbacks. False: one of them ends the run.
+  virtual bool tell(StepResults steps) = 0;
+  virtual bool tell(const EpochEvent& epoch) = 0;
+  virtual bool tell(const Evaluation& evaluation) = 0;
+  virtual bool tell(const Measured& found) = 0;
+  virtual bool tell(const Fitted& fitted) = 0;
+  /// Of the source.
+  virtual std::string name() const = 0;
+  virtual void timings(std::vector<data::Timing>& all) const = 0;
+
+ protected:
+  ~FitProgram() = default;
+};
+
+/// Facts of a run that do not change while it lasts.
+struct FitFacts final {
+  FitOptions options;
+  std::size_t rank, micro_batches, targets;  // targets: of a sample
+  bool validates;
+  bool hears_epochs;   // a callback of this rank
+  bool has_callbacks;  // on this rank
+  bool reads_late;     // results of a step are read while the next one runs
+  bool moves_scale;    // the loss scale changes
+  double (*divisor_of)(double);
+};
+
+/// The loop. `loader`, `steps_done` and `patience` are those of the program, which changes the first two in its steps.
+class FitLoop final {
+ public:
+  FitLoop(const FitFacts& facts, FitProgram& program, FitMetrics* metrics, const detail::BatchRing& loader,
+          const std::uint64_t& steps_done, storage::Patience& patience);
+  Fitted run();
+
+ private:
+  std::uint64_t last_step() const;
+  bool has_data() const;
+  bool has_step() const;
+  bool all_go_on();
+  bool is_due() const;
+  std::uint64_t steps_before() const;
+
+  void resume();
+  bool begins_epoch();
+  void step();
+  void finish_step();
+  void end_epochs();
+  void validate();
+  void tell_metrics(bool ended);
+  void tell(const auto& event) { goes_on_ = program_.tell(event) && goes_on_; }
+  const Fitted& end();
+
+  const FitFacts facts_;
+  FitProgram& program_;
+  FitMetrics* const metrics_;  // null: none
+  const detail::BatchRing& loader_;
+  const std::uint64_t& steps_done_;
+  storage::Patience& patience_;
+  // A callback of one rank may hear epochs, or end the run: then all ranks stop at them, and ask each other.
+  const bool tells_epochs_, asks_;
+  Progress progress_;
+  InputMeter input_;
+  EpochCount epoch_{};
+  Fitted fitted_{};
+  bool goes_on_ = true;
+  std::size_t running_ = 0, finished_ = 0;      // steps or launches that run; steps that have ended
+  std::uint64_t measured_at_ = storage::never;  // the step after which metrics were told
+};
+
+}  // namespace regimen::trainers
+
+#if !REGIMEN_COMPILED
+#include <regimen/trainers/fit_loop.ipp>
+#endif
+// SPDX-License-Identifier: Apache-2.0

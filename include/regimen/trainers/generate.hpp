@@ -1,0 +1,285 @@
+// regimen/trainers/generate.hpp — generates text with a model of tokens, one token at a time; from another text, too.
+#pragma once
+
+#include <regimen/core/bundled.hpp>
+#include <regimen/core/error.hpp>
+#include <regimen/core/refused.hpp>
+#include <regimen/core/shape.hpp>
+#include <regimen/programs/check_ids.hpp>
+#include <regimen/rule/generate_needs_causal.hpp>
+#include <regimen/rule/generate_needs_logits.hpp>
+#include <regimen/rule/generate_reads_one_text.hpp>
+#include <regimen/rule/generate_reads_tokens.hpp>
+#include <regimen/rule/generate_takes_source.hpp>
+#include <regimen/rule/generate_translates.hpp>
+#include <regimen/rule/inference_is_not_const.hpp>
+#include <regimen/storage/trainer_state.hpp>
+#include <regimen/verdict/model_layers.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace regimen {
+
+/// How to sample the next token from logits z.
+///
+///   temperature   token i with probability ∝ exp(zᵢ / temperature); 0: the largest logit, without randomness
+///   top_k         samples from the k largest logits only; of equal ones the lower ids; 0: all
+///   seed          the same seed, prompt and weights give the same tokens
+///   vocabulary    samples only ids below it, for a model with more ids than its text has; 0: no limit
+///   end           the token that ends a text; -1: there is none
+struct Sampling final {
+  double temperature = 1;
+  std::size_t top_k = 0;
+  std::uint64_t seed = 1;
+  std::size_t vocabulary = 0;
+  std::int32_t end = -1;
+};
+
+/// A model for generate: a Trainer or an Inference with input Tokens<T> and output (T,V).
+///   input_size = output_rows = T, output_size = T·V
+template <class Model>
+concept PredictsTokens = requires(Model& model, std::span<const std::int32_t> tokens) {
+  { Model::input_size } -> std::convertible_to<std::size_t>;
+  { Model::output_size } -> std::convertible_to<std::size_t>;
+  { model.predict(tokens)[0] } -> std::convertible_to<double>;
+} && Model::output_rows == Model::input_size;
+
+/// A model for generate with a source: a Trainer or an Inference with input Bundle<Tokens<S>, Tokens<T>> and output
+/// (T,V).
+template <class Model>
+concept PredictsTarget = requires(Model& model, std::span<const typename Model::Input> texts) {
+  { Model::output_size } -> std::convertible_to<std::size_t>;
+  { Model::output_rows } -> std::convertible_to<std::size_t>;
+  { model.predict(texts)[0] } -> std::convertible_to<double>;
+  requires std::same_as<typename Model::Input, Bundled<typename detail::bundled_value<0, typename Model::Input>::type,
+                                                       Value<std::int32_t, Shape<Model::output_rows>>>>;
+  requires std::same_as<typename detail::bundled_value<0, typename Model::Input>::type::Element, std::int32_t>;
+};
+
+namespace detail {
+/// Whether the model is causal, if its type tells: the types of Trainer and Inference name their network.
+template <class Model>
+inline constexpr bool is_causal = true;
+template <class Model>
+  requires requires { typename verdict::parts_t<typename Model::Recipe::Network>; }
+inline constexpr bool is_causal<Model> =
+    !verdict::looks_ahead<layers_in<typename verdict::parts_t<typename Model::Recipe::Network>::Layers>>;
+/// Whether the model attends to no other text, if its type tells.
+template <class Model>
+inline constexpr bool reads_one_text = true;
+template <class Model>
+  requires requires { typename verdict::parts_t<typename Model::Recipe::Network>; }
+inline constexpr bool reads_one_text<Model> =
+    !verdict::attends_to_named<layers_in<typename verdict::parts_t<typename Model::Recipe::Network>::Layers>>;
+/// Of a model with a source, if its type tells: whether encoder and decoder are separate, and whether the decoder looks
+/// ahead.
+template <class Model>
+struct two_texts {
+  static constexpr bool are_apart = true, is_causal = true;
+  static constexpr std::int32_t padding = -1;
+};
+template <class Model>
+  requires requires { typename verdict::parts_t<typename Model::Recipe::Network>; }
+struct two_texts<Model> : verdict::two_texts<typename verdict::parts_t<typename Model::Recipe::Network>::Layers> {};
+}  // namespace detail
+
+namespace detail {
+/// An Inference that may not compute.
+template <class Model>
+inline constexpr bool is_const_inference = std::is_const_v<Model> && requires { Model::shared_plan(); };
+}  // namespace detail
+
+/// Samples a token from logits; `position` numbers the draws of one text.   logits (V)
+std::int32_t draw_token(std::span<const float> logits, const Sampling& sampling, std::uint64_t position);
+std::int32_t draw_token(std::span<const double> logits, const Sampling& sampling, std::uint64_t position);
+
+namespace detail {
+
+/// Reads a text position by position, as Inference does.
+template <class Model>
+concept Decodes = PredictsTokens<Model> && requires(Model& model, std::span<const std::int32_t> text) {
+  { model.start(text)[0] } -> std::convertible_to<double>;
+  { model.next(std::int32_t{}) } -> std::same_as<decltype(model.start(text))>;
+};
+
+/// Reads a target position by position beside a source.
+template <class Model>
+concept DecodesTarget = PredictsTarget<Model> && requires(Model& model, std::span<const std::int32_t> text) {
+  { model.start(text, text)[0] } -> std::convertible_to<double>;
+  { model.next(std::int32_t{}) } -> std::same_as<decltype(model.start(text, text))>;
+};
+
+std::size_t tokens_in_memory();
+
+/// Refuses a prompt that no model can continue.
+void check_prompt(std::span<const std::int32_t> prompt, std::size_t vocabulary, const Sampling& sampling);
+
+/// Appends tokens of draw, up to `count` or to the one that ends the text, and returns only these.
+inline std::vector<std::int32_t> extend(std::vector<std::int32_t>& text, std::size_t count, std::int32_t end,
+                                        auto&& draw) {
+  const auto before = static_cast<std::ptrdiff_t>(text.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    text.push_back(draw(i));
+    if (text.back() == end) break;
+  }
+  return {text.begin() + before, text.end()};
+}
+
+template <PredictsTokens Model>
+std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t> prompt, std::size_t count,
+                                      const Sampling& sampling) {
+  [[maybe_unused]] const auto held = storage::Inside::holding(model, "generate");
+  constexpr std::size_t length = Model::input_size, vocabulary = Model::output_size / length;
+  check_prompt(prompt, vocabulary, sampling);
+  const std::size_t most = tokens_in_memory();
+  if (prompt.size() > most || count > most - prompt.size())
+    throw Error("generate, count",
+                "a text that fits this machine's memory, which holds " + std::to_string(most) + " tokens",
+                std::to_string(count) + " tokens after " + std::to_string(prompt.size()),
+                "write a long text in parts: the end of one is the next prompt");
+
+  std::vector<std::int32_t> text(prompt.begin(), prompt.end()), window(length);
+  const auto draw = [&](std::size_t i) {
+    if constexpr (Decodes<Model>) {
+      if (text.size() <= length) {
+        const auto logits = i == 0 ? model.start(std::span<const std::int32_t>(text)) : model.next(text.back());
+        return draw_token(std::span(logits), sampling, i);
+      }
+    }
+    const std::size_t seen = (std::min)(text.size(), length);
+    std::copy(text.end() - static_cast<std::ptrdiff_t>(seen), text.end(), window.begin());
+    std::fill(window.begin() + static_cast<std::ptrdiff_t>(seen), window.end(), 0);
+    const auto logits = model.predict(std::span<const std::int32_t>(window));  // (T,V)
+    return draw_token(std::span(logits).subspan((seen - 1) * vocabulary, vocabulary), sampling, i);
+  };
+  return extend(text, count, sampling.end, draw);
+}
+
+/// Appends tokens to a target, with a source.
+template <PredictsTarget Model>
+std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t> source,
+                                      std::span<const std::int32_t> prompt, std::size_t count,
+                                      const Sampling& sampling) {
+  using Texts = typename Model::Input;
+  [[maybe_unused]] const auto held = storage::Inside::holding(model, "generate");
+  constexpr std::size_t length = Model::output_rows, vocabulary = Model::output_size / length;
+  check_prompt(prompt, vocabulary, sampling);
+  if (prompt.size() > length || count > length + 1 - prompt.size())
+    throw Error("generate, count", "a target within the model's " + std::to_string(length) + " positions",
+                std::to_string(count) + " tokens after " + std::to_string(prompt.size()),
+                "generate fewer, or give the model a longer target");
+  std::vector<Texts> texts(1);
+  auto& read = texts[0].template get<0>();
+  auto& window = texts[0].template get<1>();
+  programs::check_source(source.size(), read.size(), two_texts<Model>::padding, "generate");
+  std::fill(std::copy(source.begin(), source.end(), read.begin()), read.end(), two_texts<Model>::padding);
+  std::vector<std::int32_t> text(prompt.begin(), prompt.end());
+  const auto draw = [&](std::size_t i) {
+    if constexpr (DecodesTarget<Model>) {
+      const auto logits = i == 0 ? model.start(source, std::span<const std::int32_t>(text)) : model.next(text.back());
+      return draw_token(std::span(logits), sampling, i);
+    } else {
+      std::copy(text.begin(), text.end(), window.begin());
+      const auto logits = model.predict(std::span<const Texts>(texts));  // (T,V)
+      return draw_token(std::span(logits).subspan((text.size() - 1) * vocabulary, vocabulary), sampling, i);
+    }
+  };
+  return extend(text, count, sampling.end, draw);
+}
+
+}  // namespace detail
+
+/// The tokens that follow `prompt`, without the prompt: `count` tokens, or fewer if sampling.end comes earlier.
+///
+/// The model reads the last T tokens. If there are fewer, zeros fill the rest of the window, so no position may attend
+/// to later ones: **the model must be causal**.
+///
+/// An Inference whose model `decodes` has a cache of keys and values: until the window is full, a token costs one
+/// position and attention to the earlier positions. The tokens are those of whole windows, within the rounding of
+/// logits. Beyond the window every token shifts all positions and invalidates the cache: a token then costs a whole
+/// window, as always with a Trainer.
+///
+/// refuses  a SelfAttention without Causal, and a CrossAttention, if the type of the model names its network
+/// failure  Error for an empty prompt, a token outside the vocabulary, a temperature below 0, a text that the machine's
+///          memory cannot hold, logits that are not finite
+/// cost     per token: one position with the cache, otherwise one forward pass over T tokens
+template <class Model>
+std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count,
+                                   const Sampling& sampling = {}) {
+  constexpr bool translates = PredictsTarget<Model>, predicts = PredictsTokens<Model> && !translates;
+  static_assert(sizeof(typename rule::generate_takes_source<Model, !translates>::must_hold));
+  static_assert(sizeof(typename rule::generate_needs_logits<Model, (predicts || translates)>::must_hold));
+  constexpr bool is_causal = !predicts || detail::is_causal<Model>;
+  static_assert(sizeof(typename rule::generate_needs_causal<Model, is_causal>::must_hold));
+  constexpr bool reads_one_text = !predicts || !is_causal || detail::reads_one_text<Model>;
+  static_assert(sizeof(typename rule::generate_reads_one_text<Model, reads_one_text>::must_hold));
+  constexpr bool is_const = detail::is_const_inference<Model>;
+  static_assert(sizeof(typename rule::inference_is_not_const<Model, is_const>::must_hold));
+  if constexpr (predicts && !is_const) return detail::draw_tokens(model, prompt, count, sampling);
+  else return {};
+}
+
+/// For a model of two texts, such as a translator: the tokens of the target that follow `prompt`, the beginning of the
+/// target. The source has S tokens, or fewer if the encoder has a KeepLength and some attention is Within its name.
+///
+///   Inference<OpusMtEnDe, Batch<1>> model("opus-mt-en-de");
+///   generate(model, source, prompt, 100, {.temperature = 0, .vocabulary = 58'100, .end = 0});
+///                       // the prompt is one padding token: Marian's last token, which generate never draws
+///
+/// The network is Input<Bundle<Tokens<S>, Tokens<T>>>, Fork<Last, encoder, decoder> and further layers, as
+/// TransformerModel and T5Model are. The encoder reads the whole Part<0>; the decoder is causal, and reads Part<1> and
+/// the encoder's named value.
+///
+/// An Inference whose model `decodes` computes the encoder, and the keys and values of each CrossAttention, once for a
+/// text, and keeps them next to the target's; then a token costs one position of the decoder. Otherwise a token costs a
+/// whole pass over both texts.
+///
+/// refuses  another form of network, and a decoder that looks ahead
+/// failure  Error in the cases of one text; also for a source of another length, and for a target of more than T + 1
+///          tokens (the last one is not read)
+template <class Model>
+std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> source,
+                                   std::span<const std::int32_t> prompt, std::size_t count,
+                                   const Sampling& sampling = {}) {
+  constexpr bool translates = PredictsTarget<Model>, are_apart = translates && detail::two_texts<Model>::are_apart;
+  static_assert(sizeof(typename rule::generate_translates<Model, are_apart>::must_hold));
+  constexpr bool is_causal = !are_apart || detail::two_texts<Model>::is_causal;
+  static_assert(sizeof(typename rule::generate_needs_causal<Model, is_causal>::must_hold));
+  constexpr bool is_const = detail::is_const_inference<Model>;
+  static_assert(sizeof(typename rule::inference_is_not_const<Model, is_const>::must_hold));
+  if constexpr (translates && !is_const) return detail::draw_tokens(model, source, prompt, count, sampling);
+  else return {};
+}
+
+/// Refuses a prompt of characters.
+template <class Model, class Prompt>
+  requires std::is_convertible_v<const Prompt&, std::string_view>
+std::vector<std::int32_t> generate(Model&, const Prompt&, std::size_t, const Sampling& = {}) {
+  static_assert(sizeof(typename rule::generate_reads_tokens<Prompt, detail::Refused<Model>>::must_hold));
+  return {};
+}
+
+template <detail::Refused Model>
+std::vector<std::int32_t> generate(Model&, std::span<const std::int32_t>, std::size_t, const Sampling& = {}) {
+  return {};
+}
+template <detail::Refused Model>
+std::vector<std::int32_t> generate(Model&, std::span<const std::int32_t>, std::span<const std::int32_t>, std::size_t,
+                                   const Sampling& = {}) {
+  return {};
+}
+
+}  // namespace regimen
+
+#if !REGIMEN_COMPILED
+#include <regimen/trainers/generate.ipp>
+#endif
+// SPDX-License-Identifier: Apache-2.0

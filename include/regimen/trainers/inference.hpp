@@ -1,0 +1,584 @@
+// regimen/trainers/inference.hpp — a trained model for prediction.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/core/one_thread.hpp>
+#include <regimen/engine/engine.hpp>
+#include <regimen/programs/parameters.hpp>
+#include <regimen/programs/recipe.hpp>
+#include <regimen/rule/borrows_no_temporary.hpp>
+#include <regimen/rule/device_runs_here.hpp>
+#include <regimen/rule/device_shares_weights.hpp>
+#include <regimen/rule/inference_is_not_const.hpp>
+#include <regimen/rule/inference_is_not_copied.hpp>
+#include <regimen/rule/inference_trains_nothing.hpp>
+#include <regimen/storage/convert.hpp>
+#include <regimen/storage/trainer_state.hpp>
+#include <regimen/trainers/refused_data.hpp>
+#include <regimen/trainers/shared_weights.hpp>
+#include <regimen/verdict/compose.hpp>
+#include <regimen/verdict/model_rules.hpp>
+#include <regimen/verdict/plan_range.hpp>
+#include <regimen/verdict/rejected.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace regimen {
+
+namespace detail {
+
+/// The rules of a Trainer, for the policies of Inference, without the rules about master weights.
+template <class P>
+using inference_rules = mp::mp_list<rule::inference_trains_nothing<P>>;
+
+template <class P>
+struct inference_single {
+  using rules = single_rules<P>;
+};
+template <class T>
+struct inference_single<Precision<T>> {
+  using rules = mp::mp_list<>;
+};
+template <class P>
+using inference_single_rules = typename inference_single<P>::rules;
+
+template <class Configuration>
+using inference_cross_rules = mp::mp_list<
+    rule::largest_batch_needs_target<typename Configuration::batch, typename Configuration::target>,
+    rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>,
+    computed_on<typename Configuration::device, typename Configuration::precision::compute>,
+    fused_on<typename Configuration::device, typename Configuration::fusion>,
+    rule::cudnn_is_found<calls_cudnn<Configuration>, typename Configuration::device, finds_cudnn<Configuration>()>,
+    rule::device_attends_in_form<typename Configuration::attention, typename Configuration::device,
+                                 attends_in_form<Configuration>()>,
+    rule::device_convolves_in_form<typename Configuration::convolution, typename Configuration::device,
+                                   convolves_in_form<Configuration>()>,
+    rows_counted_on<typename Configuration::target, typename Configuration::device>>;
+
+template <class Network, class... Policies>
+constexpr auto all_broken_inference_rules() {
+  using List = mp::mp_list<Policies...>;
+  if constexpr (!rule::model_comes_first<Network>::holds) {
+    return mp::mp_list<rule::model_comes_first<Network>>{};
+  } else if constexpr (!(rule::argument_is_a_policy<Policies>::holds && ...)) {
+    return broken_of_each<argument_rules, List>{};
+  } else if constexpr (!(all_hold<inference_rules<Policies>> && ...)) {
+    return broken_of_each<inference_rules, List>{};
+  } else if constexpr (!mp::mp_is_set<mp::mp_list<typename Policies::axis...>>::value) {
+    return broken_in<axis_rules<List>>{};
+  } else if constexpr (!(all_hold<option_rules<Policies>> && ...)) {
+    return broken_of_each<option_rules, List>{};
+  } else if constexpr (!(all_hold<inference_single_rules<Policies>> && ...)) {
+    return broken_of_each<inference_single_rules, List>{};
+  } else if constexpr (!all_hold<inference_cross_rules<ConfigurationOf<Policies...>>>) {
+    return broken_in<inference_cross_rules<ConfigurationOf<Policies...>>>{};
+  } else {
+    return broken_in<decltype(verdict::rules_of_model<Network, ConfigurationOf<Policies...>, false>())>{};
+  }
+}
+template <class Network, class... Policies>
+using broken_inference_rules = decltype(all_broken_inference_rules<Network, Policies...>());
+
+}  // namespace detail
+
+/// Whether Inference<Network, Policies...> compiles; the order of the policies does not matter.
+///
+///   valid      Inferable<Gpt, Precision<bf16>, Batch<1>>
+///   invalid    Inferable<Gpt, Optimizer<AdamW>>
+template <class Network, class... Policies>
+concept Inferable = boost::mp11::mp_empty<detail::broken_inference_rules<Network, Policies...>>::value;
+
+/// A parameter in its stored type: the compute type, or the type of its As<...>.
+struct HeldParameter {
+  std::string name;
+  std::vector<std::size_t> shape;
+  ElementType element = ElementType::float32;
+  std::span<std::byte> bytes;
+  ParameterRole role = ParameterRole::matrix;
+
+  /// Calls f with the values as a span of their type.
+  template <class F>
+  void visit(F&& f) const {
+    programs::with_element(
+        element, [&]<class T>(T) { f(std::span<T>(reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T))); });
+  }
+  /// The values; throws Error if their type is not T.
+  template <class T>
+  std::span<T> values() const {
+    if (element != element_type_of<T>)
+      throw Error("Inference, parameter " + name, "the parameter's own type in values<T>()", name_of<T>,
+                  "visit() passes the values in their own type");
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+};
+
+/// A model for prediction. Its policies are Precision, Batch, Device, Target, Fusion and Attention, in any order.
+///
+///   Inference<Gpt, Precision<bf16>, Batch<1>> model("gpt.safetensors");
+///   const std::vector<float> logits = model.predict(tokens);
+///
+/// Each parameter is stored once, in the compute type: Precision<bf16> needs no fp32 master weights.
+///
+/// memory    one arena of exactly planned().peak bytes: parameters, one batch of input, the activations of a layer or
+///           two, and, for a causal model of tokens, keys and values of one text (the kind `cache`)
+/// failure   an impossible recipe does not compile; at run time Error
+/// threads   one thread at a time may call an Inference; a second one gets an Error. For several threads make one each,
+///           by share()
+template <class Network, class... Policies>
+class Inference {
+  struct Inside;
+
+ public:
+  using Configuration = ConfigurationOf<Policies...>;
+  using Recipe = programs::InferenceRecipe<Network, Configuration>;
+  using Step = typename Recipe::Step;
+  using Input = typename Step::X::Element;
+  using Output = typename Step::Output::Element;  // at least fp32
+  using Engine = typename engines::OfConfiguration<Configuration>::type;
+
+  static constexpr std::size_t batch = Recipe::batch;  // samples per forward pass
+  static constexpr std::size_t input_size = Step::X::size, output_size = Step::Output::size,
+                               output_rows = Step::Output::rows;  // per sample
+
+  /// Bytes and work of one batch, a constant: no gradients, no optimizer state.
+  static constexpr const MemoryPlan& plan() { return Recipe::plan; }
+  /// The plan for any batch, computed at run time. Throws Error for a batch of 0, or if the number of bytes overflows.
+  static MemoryPlan plan(std::size_t batch_size) {
+    verdict::check_plan<Network, Configuration>("Inference::plan", batch_size);
+    return Recipe::make_plan(batch_size);
+  }
+  /// The plan of an Inference from share(): plan() without parameters.
+  static constexpr const MemoryPlan& shared_plan() { return Recipe::shared_plan; }
+  /// The plan of this Inference: shared_plan() if it is from share(), else plan().
+  const MemoryPlan& planned() const& { return *inside("Inference::planned").plan; }
+  MemoryPlan planned() const&& { return planned(); }
+
+  /// Without weights, until load is called or parameters() are written.   threads   as Options::threads
+  explicit Inference(int threads = 0) : inside_(std::make_unique<Inside>(threads)) {
+    static_assert(
+        sizeof(typename rule::device_runs_here<typename Configuration::device, engines::runs_here<Engine>>::must_hold));
+  }
+  explicit Inference(const std::string& path, int threads = 0) : Inference(threads) { load(path); }
+
+  /// Another Inference for another thread: with the weights of this one, and an arena of its own. Its predictions have
+  /// the same bits. If one of them loads weights, all have the new weights. The weights live until the last of them
+  /// ends.
+  ///
+  ///   threads   of each call, as Options::threads; by default the number of this Inference. If your program has a
+  ///             thread for each processor, give each Inference 1
+  ///
+  /// memory    exactly shared_plan().peak bytes. The memory of the first Inference stays until the last one ends
+  /// threads   any thread may call share, also while another predicts; share waits while another loads
+  template <class Where = typename Configuration::device>
+  Inference share() const {
+    return share<Where>(inside("Inference::share").threads);
+  }
+  template <class Where = typename Configuration::device>
+  Inference share(int threads) const {
+    static_assert(sizeof(typename rule::device_shares_weights<Where, engines::BorrowsMemory<Engine>>::must_hold));
+    if constexpr (engines::BorrowsMemory<Engine>)
+      return Inference(std::make_unique<Inside>(inside("Inference::share"), threads));
+    else return Inference(threads);
+  }
+
+  /// A call of the moved-from Inference throws Error.
+  Inference(Inference&&) noexcept = default;
+  Inference& operator=(Inference&&) noexcept = default;
+  Inference(const Inference&) = delete;
+  Inference& operator=(const Inference&) = delete;
+  /// Gives the sentence for copies, except of a const Inference: that copy is deleted, as type traits see.
+  template <class Other>
+    requires std::is_same_v<Other, Inference&>
+  Inference(Other&& other) : Inference(other.share()) {
+    static_assert(sizeof(typename rule::inference_is_not_copied<Inference, !std::is_void_v<Other>>::must_hold));
+  }
+
+  /// Reads the weights of a state of Trainer::save, by one rank or several, or of a file of weights alone. The file's
+  /// element type may differ: each value is rounded once. A file that does not fit changes nothing. Refuses while
+  /// another thread is in a call of an Inference with these weights.
+  void load(const std::string& path) {
+    const Writing in(*this, "Inference::load");
+    Inside& of = in.of;
+    const storage::SavedState file(path);
+    for (const programs::TensorRecord& tensor : of.tensors)
+      file.expect_numbers(tensor.name, storage::shape_of(tensor.parameter));
+    for (const std::string& found : file.names())
+      if (!is_known(of, found))
+        throw Error(path, "tensors of this model only", "the tensor " + found,
+                    "load it into the model that it was saved from");
+    of.host_weights = {};
+    for (const programs::TensorRecord& tensor : of.tensors)
+      programs::with_element(tensor.place.element, [&]<class T>(T) {
+        std::vector<T> values(tensor.place.count);
+        file.copy_converted(tensor.name, 0, std::span(values));
+        programs::upload(of.walk, View<T>{of.offset_of(tensor)}, std::span<const T>(values)).wait();
+      });
+    of.weights_are_new();
+  }
+
+  /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
+  /// With several outputs: all outputs of a sample, then all of the next.
+  std::vector<Output> predict(std::span<const Input> inputs) {
+    const Entered in(*this, "Inference::predict");
+    in.of.expect_weights("Inference::predict");
+    const Guard guard{in.of};
+    return programs::predict_all<Step>(in.of.walk, in.of.resident, inputs, verdict::vocabulary_of<Network>(),
+                                       "Inference::predict");
+  }
+  /// Refuses data in another type than the model's input: convert them explicitly.
+  template <class Data>
+    requires(!trainers::ReadAs<Data, Input>)
+  std::vector<Output> predict(const Data&) const {
+    static_assert(sizeof(trainers::refused_data<Data, Input>));
+    return {};
+  }
+
+  /// Whether the model decodes incrementally: a causal model of tokens whose other layers declare couples_positions =
+  /// false; or a Fork<Last, encoder, decoder> whose decoder is such a model and attends to the encoder's named value.
+  static constexpr bool decodes = Recipe::decodes;
+
+  /// Reads the beginning of a text, 1 to T tokens, into the cache of keys and values; next() continues from there.
+  /// Returns
+  /// the logits of the next token: within rounding those of predict for the last position.        (V)
+  ///
+  /// cost     for a short text one position per token, for a longer text a forward pass over the window
+  template <class Of = Recipe>
+    requires(Of::decodes && !Of::translates)
+  std::vector<Output> start(std::span<const Input> text) {
+    const Entered in(*this, "Inference::start");
+    in.of.expect_window(text.size());
+    programs::check_tokens(text, Recipe::window, verdict::vocabulary_of<Network>(), "Inference::start", 0);
+    in.of.begin_text();
+    if (text.size() * 16 > Recipe::window) return read<Recipe::window>(in.of, text);
+    for (const Input& token : text.first(text.size() - 1)) read<1>(in.of, {&token, 1});
+    return read<1>(in.of, text.last(1));
+  }
+  /// For a model of two texts: reads the source, and the beginning of the target. The source has S tokens, or fewer if
+  /// the encoder has a KeepLength and some attention is Within it. The cache also has keys and values of the encoder's
+  /// text.
+  ///
+  /// cost     the encoder once; one position of the decoder per token of the beginning
+  template <class Of = Recipe>
+    requires(Of::decodes && Of::translates)
+  std::vector<Output> start(std::span<const std::int32_t> source, std::span<const std::int32_t> text) {
+    const Entered in(*this, "Inference::start");
+    in.of.expect_window(text.size());
+    constexpr std::size_t length = sizeof(Of::Step::X::Element::first) / sizeof(std::int32_t);
+    constexpr std::int32_t padding =
+        verdict::two_texts<typename verdict::parts_t<typename Of::Network>::Layers>::padding;
+    programs::check_source(source.size(), length, padding, "Inference::start");
+    std::vector<std::int32_t> whole(source.begin(), source.end());
+    whole.resize(length, padding);
+    constexpr auto vocabulary = verdict::vocabulary_of<typename Of::Network>();
+    programs::check_tokens(std::span<const std::int32_t>(whole), length, vocabulary[0], "Inference::start, source", 0);
+    programs::check_tokens(text, Recipe::window, vocabulary[1], "Inference::start", 0);
+    programs::upload(in.of.walk, View<std::int32_t>{in.of.resident.input}, std::span<const std::int32_t>(whole)).wait();
+    in.of.begin_text();
+    for (const std::int32_t& token : text.first(text.size() - 1)) read_target<Of>(in.of, token);
+    return read_target<Of>(in.of, text.back());
+  }
+  /// Reads one more token, and returns the logits of the token after it.        (V)
+  ///
+  /// cost     one position, and attention to the earlier ones
+  /// failure  Error before start, and if the window is full: cached positions cannot shift
+  template <class Of = Recipe>
+    requires Of::decodes
+  std::vector<Output> next(std::int32_t token) {
+    const Entered in(*this, "Inference::next");
+    if (!in.of.has_text()) throw Error("Inference::next", "a text that start has read", "none, or new weights since");
+    if (in.of.position == Recipe::window)
+      throw Error("Inference::next",
+                  "fewer than " + std::to_string(in.of.position) + " tokens before, as the model's window has",
+                  "a full window", "start again with the last tokens of the text");
+    const auto check = [&](std::size_t vocabulary) {
+      programs::check_tokens(std::span<const std::int32_t>(&token, 1), Recipe::window, vocabulary, "Inference::next",
+                             0);
+    };
+    if constexpr (Of::translates) {
+      check(verdict::vocabulary_of<typename Of::Network>()[1]);
+      return read_target<Of>(in.of, token);
+    } else {
+      check(verdict::vocabulary_of<Network>());
+      return read<1>(in.of, {&token, 1});
+    }
+  }
+
+  /// Name, shape and present values of every parameter, in the order of the model, with the Trainer's names. Writes to
+  /// the values take effect at parameters_changed(). The values are the weights themselves: do not write while another
+  /// thread predicts with them. If the engine's memory is not host memory, they are a copy, valid until the next call
+  /// of parameters() or load.
+  std::vector<HeldParameter> parameters() & {
+    const Entered in(*this, "Inference::parameters");
+    Inside& of = in.of;
+    std::vector<HeldParameter> result;
+    std::size_t bytes = 0;
+    for (const programs::TensorRecord& tensor : of.tensors) bytes += TensorArena::align(bytes_of_tensor(tensor));
+    if (!Engine::Traits::is_host_memory) of.host_weights.resize(bytes);
+    std::size_t at = 0;
+    for (const programs::TensorRecord& tensor : of.tensors) {
+      std::span<std::byte> values;
+      if constexpr (Engine::Traits::is_host_memory) {
+        values = {of.walk.engine.data(View<std::byte>{of.offset_of(tensor)}), bytes_of_tensor(tensor)};
+      } else {
+        values = std::span(of.host_weights).subspan(at, bytes_of_tensor(tensor));
+        of.walk.engine.download(of.offset_of(tensor), values).wait();
+      }
+      at += TensorArena::align(values.size());
+      result.push_back(
+          {tensor.name, storage::shape_of(tensor.parameter), tensor.place.element, values, tensor.parameter.role});
+    }
+    return result;
+  }
+  template <class Self = Inference>
+  std::vector<HeldParameter> parameters() && {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Self>::must_hold));
+    return {};
+  }
+  /// Refuses while another thread is in a call of an Inference with these weights.
+  void parameters_changed() {
+    const Writing in(*this, "Inference::parameters_changed");
+    Inside& of = in.of;
+    std::size_t at = 0;
+    if (!of.host_weights.empty())
+      for (const programs::TensorRecord& tensor : of.tensors) {
+        of.walk.engine
+            .upload(of.offset_of(tensor),
+                    std::span<const std::byte>(of.host_weights.data() + at, bytes_of_tensor(tensor)))
+            .wait();
+        at += TensorArena::align(bytes_of_tensor(tensor));
+      }
+    of.weights_are_new();
+  }
+
+  // A const Inference gets a sentence.
+  template <class Self = Inference>
+  std::vector<Output> predict(std::span<const Input>) const {
+    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    return {};
+  }
+  template <class Self = Inference>
+  std::vector<Output> start(std::span<const Input>) const
+    requires(Recipe::decodes && !Recipe::translates)
+  {
+    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    return {};
+  }
+  template <class Self = Inference>
+  std::vector<Output> start(std::span<const std::int32_t>, std::span<const std::int32_t>) const
+    requires(Recipe::decodes && Recipe::translates)
+  {
+    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    return {};
+  }
+  template <class Self = Inference>
+  std::vector<Output> next(std::int32_t) const
+    requires Recipe::decodes
+  {
+    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    return {};
+  }
+  template <class Self = Inference>
+  void load(const std::string&) const {
+    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+  }
+
+  /// The bytes used, and the number of operations that ran.
+  struct Used {
+    std::size_t peak = 0, operations = 0;
+  };
+  Used used() const {
+    const Inside& of = inside("Inference::used");
+    return {of.walk.arena.peak, of.walk.engine.operations()};
+  }
+
+  /// For tests: from now on fills freed memory with NaN.
+  void poison_dead_memory() { inside("Inference::poison_dead_memory").walk.poison_dead(); }
+
+ private:
+  friend struct storage::Inside;
+
+  /// All but the address of an Inference, which moves.
+  struct Inside final {
+    int threads;  // as given
+    const MemoryPlan* plan;
+    walk::Walk<Engine> walk;
+    std::vector<std::byte> host_weights{};  // the values of the last call of parameters()
+    std::vector<programs::TensorRecord> tensors = programs::list_tensors<typename Recipe::Bound>();
+    programs::Resident resident{};
+    std::size_t position = 0;   // cached positions
+    std::uint64_t version = 0;  // of the weights that the cache was computed with
+    std::shared_ptr<trainers::SharedWeights> weights;
+    OneThread one{};
+
+    [[gnu::noinline]] explicit Inside(int asked)
+        : threads(asked),
+          plan(&Recipe::plan),
+          walk(batch, std::size_t{1}, std::size_t{0}, resources(Recipe::plan, asked)),
+          weights(std::make_shared<trainers::SharedWeights>()) {
+      begin(false);
+    }
+    /// With the parameters of `lender`.
+    template <std::same_as<Inside> Lender>
+    [[gnu::noinline]] Inside(const Lender& lender, int asked)
+        : threads(asked),
+          plan(&Recipe::shared_plan),
+          walk(batch, std::size_t{1}, std::size_t{0}, resources(Recipe::shared_plan, asked), lender.walk.engine),
+          weights(lender.weights) {
+      begin(true);
+    }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    ~Inside() { weights->leave(one); }
+
+    static engines::Resources<typename Engine::Ranks> resources(const MemoryPlan& of, int asked) {
+      return {engines::with_room<Engine>(of).peak, nullptr, asked};
+    }
+    void begin(bool borrows) {
+      walk.arena.capacity = plan->peak;
+      walk.training = false;
+      resident = Step::setup_inference(walk, Recipe::cache_bytes, borrows);
+      walk.prepare([&] {
+        walk.arena.give(Step::predict(walk, resident));
+        if constexpr (decodes) {
+          walk.arena.give(Recipe::template Walk<1>::walk_on(walk, resident, 0));
+          if constexpr (!Recipe::translates)
+            walk.arena.give(Recipe::template Walk<Recipe::window>::walk_on(walk, resident, 0));
+        }
+      });
+      weights->join(one);
+    }
+
+    std::size_t offset_of(const programs::TensorRecord& tensor) const {
+      return resident.parameters + tensor.unit.parameters + tensor.place.values;
+    }
+    /// Caches that were computed with other weights are invalid.
+    void weights_are_new() {
+      weights->loaded = true;
+      ++weights->version;
+    }
+    void begin_text() {
+      position = 0;
+      version = weights->version;
+    }
+    bool has_text() const { return position > 0 && version == weights->version; }
+    void expect_weights(const char* who) const {
+      if (!weights->loaded) throw Error(who, "weights", "none", "call load, or give the constructor a path");
+    }
+    void expect_window(std::size_t tokens) const {
+      expect_weights("Inference::start");
+      if (tokens == 0 || tokens > Recipe::window)
+        throw Error("Inference::start", "1 to " + std::to_string(Recipe::window) + " tokens, the model's window",
+                    std::to_string(tokens));
+    }
+  };
+
+  explicit Inference(std::unique_ptr<Inside> made) : inside_(std::move(made)) {}
+
+  Inside& inside(const char* who) const {
+    if (!inside_) throw Error(who, "an Inference", "one that was moved away", "call the one that it was moved to");
+    return *inside_;
+  }
+
+  /// Held by each member that computes, or reads or writes weights.
+  struct Entered {
+    Inside& of;
+    OneThread::Scope thread;
+    decltype(std::declval<const Engine&>().scope()) scope;
+
+    Entered(const Inference& self, const char* who)
+        : of(self.inside(who)),
+          thread(of.one, [&](OneThread::Admission admission) { of.weights->refuse(who, admission); }),
+          scope(std::as_const(of.walk.engine).scope()) {}
+  };
+  /// Held by each member that changes weights: no other thread is in an Inference with these weights.
+  struct Writing final : Entered {
+    trainers::SharedWeights::Writing alone;
+
+    Writing(const Inference& self, const char* who) : Entered(self, who), alone(*this->of.weights, who) {}
+  };
+  struct Guard {
+    ~Guard() { of.walk.abandon(of.resident.end); }
+    Inside& of;
+  };
+
+  /// Decodes these tokens: one, or a window padded with zeros. Returns the logits after the last token.
+  template <std::size_t Rows>
+  static std::vector<Output> read(Inside& of, std::span<const Input> tokens) {
+    std::vector<Input> input(tokens.begin(), tokens.end());
+    input.resize(Rows);
+    programs::upload(of.walk, View<Input>{of.resident.input}, std::span<const Input>(input)).wait();
+    return walk_on<Rows>(of, tokens.size());
+  }
+  /// Decodes one token of a target; with the first token also the source.
+  template <class Of>
+  static std::vector<Output> read_target(Inside& of, std::int32_t token) {
+    using Read = typename Of::template Walk<1>::X::Element;
+    programs::upload(of.walk, View<std::int32_t>{of.resident.input + Read::template offset<1>()},
+                     std::span<const std::int32_t>(&token, 1))
+        .wait();
+    return walk_on<1>(of, 1);
+  }
+  /// Walks over so many rows of input, of which the first `count` are tokens.
+  template <std::size_t Rows>
+  static std::vector<Output> walk_on(Inside& of, std::size_t count) {
+    const Guard guard{of};
+    const std::size_t output = Recipe::template Walk<Rows>::walk_on(of.walk, of.resident, of.position);
+    std::vector<Output> logits(Step::Output::columns);
+    programs::download(of.walk, View<Output>{output} + (count - 1) * Step::Output::leading, std::span(logits));
+    of.walk.arena.give(output);
+    of.position += count;
+    return logits;
+  }
+
+  /// Whether the name is a weight's, or that of its optimizer state: "optimizer.<state>.<name>".
+  static bool is_known(const Inside& of, const std::string& name) {
+    for (const programs::TensorRecord& tensor : of.tensors) {
+      if (name == tensor.name) return true;
+      if (name.starts_with("optimizer.") && name.ends_with("." + tensor.name) &&
+          name.find('.', 10) == name.size() - tensor.name.size() - 1)
+        return true;
+    }
+    return false;
+  }
+
+  static std::size_t bytes_of_tensor(const programs::TensorRecord& tensor) {
+    return tensor.place.count * bytes_of(tensor.place.element);
+  }
+
+  std::unique_ptr<Inside> inside_;
+};
+
+namespace detail {
+/// The result types of an Inference's members that do not depend on its policies.
+struct InferenceAnswers : InertAnswers {
+  using Parameters = std::vector<HeldParameter>;
+  using Prediction = std::vector<float>;
+};
+}  // namespace detail
+
+/// Policies that do not compose: each broken rule gives one error; the rest of the program gives none.
+template <class Network, class... Policies>
+  requires(!Inferable<Network, Policies...>)
+class Inference<Network, Policies...>
+    : public detail::rejected<detail::silent, detail::silent::must_hold, detail::InferenceAnswers> {
+  using Base = typename Inference::rejected;
+  using Broken = detail::broken_inference_rules<Network, Policies...>;
+  static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) &&
+                sizeof(detail::speech<Broken, 2>));
+  [[no_unique_address]] detail::unlinked<Broken> unlinked_{};
+
+ public:
+  using Base::Base;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,85 @@
+// regimen/trainers/preparation.hpp — what batches need of a device's libraries is made before a run, not in its middle.
+#pragma once
+
+#include <regimen/core/error.hpp>
+#include <regimen/data/batching.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace regimen::trainers {
+
+/// Walks the programs of batches that will come, so that an engine with prepare() makes what their operations need, and
+/// refuses what the device lacks. Each number of samples once; for other engines nothing happens. Between two steps.
+///
+///   rows   samples of a micro-batch on this rank
+class Preparation final {
+ public:
+  template <class Session>
+  void step(Session& session, std::size_t rows) {
+    prepare(session, steps_, rows, "Remainder::Drop and Remainder::Wrap read no such batch", [&] {
+      Session::Step::step(session.walk, session.resident, Session::Recipe::loss_scaling, Session::Recipe::clip,
+                          session.options.optimizer, [](std::size_t) { return true; });
+    });
+  }
+  template <class Session>
+  void evaluation(Session& session, std::size_t rows) {
+    prepare(session, evaluations_, rows, "give a number of samples that fills the batches", [&] {
+      session.walk.training = false;
+      Session::Step::evaluate(session.walk, session.resident);
+    });
+  }
+
+  /// The first `count` micro-batches of a run.
+  template <class Session>
+  void run(Session& session, const Batching& batching, std::uint64_t count) {
+    batching.for_each_short(count, [&](std::uint64_t samples) { step(session, own_part(session, samples)); });
+  }
+  /// All batches of an evaluation of that many samples.
+  template <class Session>
+  void evaluation_of(Session& session, std::size_t samples) {
+    const Batching batching(samples, Session::batch * session.ranks(), Order::Sequential, Remainder::Short, 1, {});
+    batching.for_each_short(batching.batches(),
+                            [&](std::uint64_t last) { evaluation(session, own_part(session, last)); });
+  }
+
+ private:
+  /// Leaves the walk as it was, but for full batches.
+  template <class Session>
+  struct Restoring {
+    Session& session;
+    const bool training = session.walk.training;
+    ~Restoring() {
+      session.walk.batch = Session::batch;
+      session.walk.training = training;
+    }
+  };
+  template <class Session>
+  static std::size_t own_part(const Session& session, std::uint64_t samples) {
+    return static_cast<std::size_t>(samples_of_rank(samples, Session::batch, session.rank()));
+  }
+  template <class Session, class Body>
+  static void prepare(Session& session, std::vector<std::size_t>& known, std::size_t rows, const char* cure,
+                      const Body& body) {
+    if (std::find(known.begin(), known.end(), rows) != known.end()) return;
+    [[maybe_unused]] const auto scope = session.walk.engine.scope();
+    const Restoring<Session> restoring{session};
+    session.walk.batch = rows;
+    try {
+      session.walk.prepare(body);
+    } catch (const Error& error) {
+      if (rows == Session::batch) throw;
+      throw Error("a shorter batch, of " + std::to_string(rows) + " in place of " + std::to_string(Session::batch),
+                  "what it needs before the run begins", error.what(), cure);
+    }
+    known.push_back(rows);
+  }
+
+  std::vector<std::size_t> steps_, evaluations_;  // numbers of samples
+};
+
+}  // namespace regimen::trainers
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,572 @@
+// regimen/trainers/trainer.hpp — Trainer: a model, its policies, and the training loop.
+#pragma once
+
+#include <regimen/comm/agreement.hpp>
+#include <regimen/comm/ranks_of.hpp>
+#include <regimen/comm/rendezvous.hpp>
+#include <regimen/data/loader.hpp>
+#include <regimen/programs/recipe.hpp>
+#include <regimen/rule/backward_needs_scaled_loss.hpp>
+#include <regimen/rule/borrows_no_temporary.hpp>
+#include <regimen/rule/communicator_is_given.hpp>
+#include <regimen/rule/device_runs_here.hpp>
+#include <regimen/rule/option_has_name.hpp>
+#include <regimen/rule/profile_needs_debug.hpp>
+#include <regimen/rule/rule_options_stand_inside.hpp>
+#include <regimen/rule/source_writes_samples.hpp>
+#include <regimen/rule/trainer_is_not_copied.hpp>
+#include <regimen/storage/load_state.hpp>
+#include <regimen/storage/trainer_state.hpp>
+#include <regimen/trainers/answers.hpp>
+#include <regimen/trainers/average.hpp>
+#include <regimen/trainers/expect.hpp>
+#include <regimen/trainers/fit.hpp>
+#include <regimen/trainers/generate.hpp>
+#include <regimen/trainers/loop_by_hand.hpp>
+#include <regimen/trainers/mistakes.hpp>
+#include <regimen/trainers/options.hpp>
+#include <regimen/trainers/refused_calls.hpp>
+#include <regimen/trainers/result.hpp>
+#include <regimen/trainers/session.hpp>
+#include <regimen/trainers/weights.hpp>
+#include <regimen/verdict/compose.hpp>
+#include <regimen/verdict/model_rules.hpp>
+#include <regimen/verdict/plan_range.hpp>
+#include <regimen/verdict/rejected.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace regimen {
+
+namespace trainers {
+/// Gives metrics the outputs of an evaluation: include regimen/watch/metrics.hpp.
+template <class Session, class... Metrics>
+class Measurement;
+}  // namespace trainers
+
+/// Trains Network with the policies, in any order.
+///
+///   using Train = Trainer<Gpt, Batch<32>, Optimizer<AdamW>, Precision<bf16, fp32>, Checkpoint<Every<2>>>;
+///   Train trainer{{.optimizer = {.learning_rate = 3e-4}}};
+///   trainer.fit(Text{"input.txt"}, {.steps = 1000});
+///
+/// loop      trainers/fit_loop.ipp (FitLoop, run), trainers/fit.hpp (FitOf)
+/// step      programs/step.hpp (forward, backward, update, step), trainers/session.hpp (start_step)
+/// memory    one arena of exactly planned().peak bytes, allocated by the constructor; a step allocates nothing
+/// failure   an impossible combination does not compile. At run time: Error. After an exception in a step you may go on
+///           with the Trainer, or load the last saved file, which is intact. With several ranks an exception ends the
+///           run of all ranks
+/// threads   one thread at a time may call a Trainer; a second one gets an Error
+///
+/// `template class Trainer<...>;` and `extern template class Trainer<...>;` compile: members that refuse a model are templates.
+template <class Network, class... Policies>
+class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, ConfigurationOf<Policies...>>> {
+  using Refused = trainers::RefusedCallsOf<programs::Recipe<Network, ConfigurationOf<Policies...>>>;
+  static constexpr bool is_alone = programs::Recipe<Network, ConfigurationOf<Policies...>>::Step::Sharding::alone;
+
+ public:
+  using Configuration = ConfigurationOf<Policies...>;
+  using Recipe = programs::Recipe<Network, Configuration>;
+  using Step = typename Recipe::Step;
+  using Schedule =
+      typename Recipe::Schedule;  // the Checkpoint<...>; under Budget<Bytes> the one that the compiler chose
+  using UpdateRule = typename Recipe::UpdateRule;
+  using Options = regimen::Options<UpdateRule>;
+  using Input = typename Step::X::Element;        // of a sample: int32 for tokens, fp32 (fp64) for vectors and images;
+                                                  // a Bundled struct for a Bundle
+  using Label = typename Step::Labels::Element;   // int32 for classes and tokens; a Bundled struct for SumOf
+  using Output = typename Step::Output::Element;  // at least fp32
+  using Master = typename Step::Master;
+  using Reduce = typename Step::Reduce;  // of gradients
+  using Session = trainers::Session<Recipe, Configuration>;
+  using Engine = typename Session::Engine;
+
+  static constexpr std::size_t batch = Recipe::batch;                  // samples of a micro-batch
+  static constexpr std::size_t micro_batches = Recipe::micro_batches;  // of a step
+  static constexpr std::size_t input_size = Step::X::size, target_size = Step::Labels::size;  // per sample
+  static constexpr std::size_t output_size = Step::Output::size, output_rows = Step::Output::rows;
+  static constexpr bool scales_loss = Configuration::loss_scale::scales;
+  template <class Source>
+  static constexpr bool serves = rule::source_writes_samples<Source, Input, Label>::holds;
+
+  /// Bytes and work of a step, as a constant.
+  static constexpr const MemoryPlan& plan() { return Recipe::plan; }
+  /// The plan for any batch and any number of ranks from 1 on, computed at run time. Throws Error if Hybrid<N> does not
+  /// divide the ranks, or if the number of bytes overflows.
+  static MemoryPlan plan(std::size_t batch_size, std::size_t ranks = Recipe::planned_ranks) {
+    verdict::check_plan<Network, Configuration>("Trainer::plan", batch_size, ranks);
+    trainers::check_groups(Session::Sharding::group, ranks);
+    return Recipe::make_plan(batch_size, ranks);
+  }
+
+  /// A single rank. Throws Error if the environment names other ranks. A recipe with a Communicator needs the
+  /// constructor below that takes one.
+  template <class Given = typename Configuration::communicator>
+  explicit Trainer() : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
+    static_assert(sizeof(typename rule::communicator_is_given<Given, is_alone>::must_hold));
+    comm::refuse_other_ranks(comm::world_of_environment());
+  }
+  explicit Trainer(const Options& options)
+    requires(is_alone)
+      : Trainer(std::unique_ptr<comm::Ranks>(), options) {
+    comm::refuse_other_ranks(comm::world_of_environment());
+  }
+  template <class Missing = typename Configuration::communicator>
+    requires(!is_alone)
+  explicit Trainer(const Options&) : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
+    static_assert(sizeof(typename rule::communicator_is_given<Missing, is_alone>::must_hold));
+  }
+
+  /// One of several ranks, each with a Trainer of the same type and equal options. Borrows the communicator: use it for
+  /// nothing else during the Trainer's lifetime. Every rank calls the same members in the same order.
+  template <comm::Collectives C>
+    requires is_given_for<C, typename Configuration::communicator::ranks>
+  explicit Trainer(C& communicator, const Options& options = {})
+      : Trainer(std::unique_ptr<comm::Ranks>(std::make_unique<comm::RanksOf<C>>(communicator)), options) {}
+
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // Errors for mistakes: copies and moves, options one level too high or without names, another communicator. These
+  // never construct. The next two templates match better than the deleted copies unless the source is const; for a
+  // const source, and for std::is_copy_constructible, C++20 leaves no room for a sentence. It cannot tell
+  // std::is_move_constructible from a move, so that trait is true.
+  template <class Other>
+    requires std::is_same_v<std::remove_reference_t<Other>, Trainer>
+  Trainer(Other&&) : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
+    static_assert(sizeof(typename rule::trainer_is_not_copied<Trainer, !std::is_void_v<Other>>::must_hold));
+  }
+  template <class Other>
+    requires std::is_same_v<std::remove_reference_t<Other>, Trainer>
+  Trainer& operator=(Other&&) {
+    static_assert(sizeof(typename rule::trainer_is_not_copied<Trainer, !std::is_void_v<Other>>::must_hold));
+    return *this;
+  }
+  template <class TheRule = UpdateRule>
+    requires(is_alone)
+  explicit Trainer(const typename TheRule::Options&) : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
+    static_assert(sizeof(typename rule::rule_options_stand_inside<typename TheRule::Options>::must_hold));
+  }
+  template <class First, class... Others>
+    requires(!std::is_convertible_v<First, Options> && !std::is_base_of_v<Trainer, First>)
+  explicit Trainer(const First&, const Others&...) : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
+    static_assert(sizeof(typename trainers::constructor_mistake<First, typename Configuration::communicator>::type));
+  }
+
+  /// This Trainer's rank, and the number of ranks.
+  std::size_t rank() const { return session_.rank(); }
+  std::size_t ranks() const { return session_.ranks(); }
+  /// The plan for this number of ranks.
+  const MemoryPlan& planned() const& { return session_.plan; }
+  MemoryPlan planned() const&& { return planned(); }
+  /// Whether `own` is true on every rank. All ranks call this. For conditions that only some ranks see (Ctrl-C, a full
+  /// disk).
+  bool on_all_ranks(bool own) {
+    bool all = own;
+    const auto inside = session_.enter("Trainer::on_all_ranks");
+    if constexpr (!Step::Sharding::alone)
+      if (ranks() > 1) session_.guarded([&] { all = comm::on_all(*session_.control(), own); });
+    return all;
+  }
+
+  // ---- training
+
+  /// One optimizer step on `batch · micro_batches` samples, or fewer; the last micro-batch may be short.
+  ///   inputs (samples,input_size), targets (samples,target_size)
+  StepResult step(std::span<const Input> inputs, std::span<const Label> targets) {
+    const auto inside = session_.enter("Trainer::step");
+    const std::size_t samples =
+        trainers::check_batch<Session>("Trainer::step", inputs.size(), targets.size(), batch * micro_batches);
+    std::size_t done = 0;
+    return session_.run_step([&](std::size_t) {
+      const std::size_t now = samples - done < batch ? samples - done : batch;
+      session_.agree_on_whole(now == batch);
+      session_.give_batch(inputs.subspan(done * input_size, now * input_size),
+                          targets.subspan(done * target_size, now * target_size), now, done / batch);
+      done += now;
+      return now;
+    });
+  }
+  using Refused::step;
+
+  /// Trains until the end of the run. Calls each callback with the events that it accepts, and refuses a callback that
+  /// accepts none:
+  ///
+  ///   (trainer, StepResult)     after every step
+  ///   (trainer, EpochEvent)     before the first step of an epoch, and after its last step
+  ///   (trainer, Evaluation)     after every evaluation
+  ///   (trainer, Fitted)         at the end
+  ///   (trainer, std::span<const StepResult>)   under Steps<K> with K > 1, in place of StepResult: after every launch, with
+  ///                                            the results of K steps, or of one. If a callback hears epochs, a launch has
+  ///                                            steps of one epoch only
+  ///
+  /// At one moment callbacks hear first the step, then the end of its epoch, then an evaluation. If a callback returns
+  /// false, the run ends on all ranks. If a callback throws, fit throws its exception, and on all other ranks an error
+  /// with the names of the rank and the callback.
+  ///
+  /// Metrics may stand among the callbacks: `trainer.fit(data, test, {.epochs = 3}, Accuracy{}, history)`. They measure
+  /// the outputs of the steps themselves; copies of them measure every evaluation. Callbacks hear the results as
+  /// Measured. Metrics do not change the bits of the training, and use no memory of the plan. With metrics the host
+  /// reads the output of every micro-batch. A GPU copies it to the host's memory; then a step is not one graph, and
+  /// under Steps<K> K steps are not one launch.
+  template <class Source, class... Callbacks>
+  Fitted fit(const Source& source, const FitOptions& run = {}, Callbacks&&... callbacks) {
+    static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
+    if constexpr (!serves<Source>) return {};
+    else {
+      constexpr bool measures = (trainers::is_metric<Callbacks> || ...);
+      static_assert(((sizeof(trainers::heard_callback<Trainer, Callbacks, measures>) > 0) && ...));
+      if constexpr ((trainers::may_call<Trainer, Callbacks, measures> && ...))
+        return trainers::fit(*this, source, static_cast<const Source*>(nullptr), run, callbacks...);
+      else return {};
+    }
+  }
+  template <class Source, class Validation, class... Callbacks>
+    requires(!std::is_convertible_v<const Validation&, FitOptions>)
+  Fitted fit(const Source& source, const Validation& validation, const FitOptions& run = {}, Callbacks&&... callbacks) {
+    static_assert(sizeof(typename rule::source_writes_samples<std::conditional_t<serves<Source>, Validation, Source>,
+                                                              Input, Label>::must_hold));
+    if constexpr (!serves<Source> || !serves<Validation>) return {};
+    else {
+      constexpr bool measures = (trainers::is_metric<Callbacks> || ...);
+      static_assert(((sizeof(trainers::heard_callback<Trainer, Callbacks, measures>) > 0) && ...));
+      if constexpr ((trainers::may_call<Trainer, Callbacks, measures> && ...))
+        return trainers::fit(*this, source, &validation, run, callbacks...);
+      else return {};
+    }
+  }
+
+  using Refused::fit;
+
+  /// Loss (and accuracy) over a whole source, in its order, without gradients and dropout.
+  template <class Source>
+  Evaluation evaluate(const Source& source, std::size_t workers = 1) {
+    return evaluate_by(source, workers, [&](const auto&) { Step::evaluate(session_.walk, session_.resident); });
+  }
+  /// Evaluates with metrics, of regimen/watch/metrics.hpp or your own: `Accuracy accuracy; trainer.evaluate(test,
+  /// accuracy);`. Each metric sees outputs and targets of all samples of all ranks, and then has its result. All ranks
+  /// call this, with metrics of the same types. Needs host memory for a batch of outputs.
+  template <class Source, class First, class... Metrics>
+    requires(!std::is_convertible_v<First&, std::size_t>)
+  Evaluation evaluate(const Source& source, First&& first, Metrics&&... others) {
+    static_assert(sizeof(typename trainers::RuleOfMetric<Session, First>::must_hold) > 0);
+    static_assert(((sizeof(typename trainers::RuleOfMetric<Session, Metrics>::must_hold) > 0) && ...));
+    if constexpr (!(trainers::RuleOfMetric<Session, First>::holds && ... &&
+                    trainers::RuleOfMetric<Session, Metrics>::holds))
+      return {};
+    else {
+      const auto inside = session_.enter("Trainer::evaluate");
+      trainers::Measurement<Session, std::remove_reference_t<First>, std::remove_reference_t<Metrics>...> measurement(
+          session_, first, others...);
+      const Evaluation found = evaluate_by(source, 1, [&](const auto& now) { measurement.add(session_, now); });
+      measurement.combine(session_);
+      return found;
+    }
+  }
+
+  /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
+  /// With several outputs: all outputs of a sample, then all of the next.
+  std::vector<Output> predict(std::span<const Input> inputs) {
+    const auto inside = session_.enter("Trainer::predict");
+    [[maybe_unused]] const auto scope = session_.walk.engine.scope();
+    const typename Session::Mode mode(session_);
+    const auto predicted = [&] {
+      return programs::predict_all<Step>(session_.walk, session_.resident, inputs, Session::vocabulary,
+                                         "Trainer::predict");
+    };
+    if constexpr (Recipe::checks_finite) {
+      const Scalars kept = session_.scalars();
+      session_.walk.run(op::Begin{session_.resident.scalars});
+      std::vector<Output> outputs = predicted();
+      const Scalars found = session_.scalars();
+      session_.write_scalars(kept);
+      trainers::expect_finite(found);
+      return outputs;
+    } else {
+      return predicted();
+    }
+  }
+  using Refused::predict;
+
+  /// Generates tokens after a prompt, for causal models of tokens; see generate.hpp. Each token costs a pass over the
+  /// window. An Inference is far faster, since it has a cache of keys and values.
+  template <class Self = Trainer>
+  std::vector<std::int32_t> generate(std::span<const std::int32_t> prompt, std::size_t count,
+                                     const Sampling& sampling = {}) {
+    return regimen::generate<Self>(*this, prompt, count, sampling);
+  }
+  /// Generates the target of a source, for models of two texts.
+  template <class Self = Trainer>
+  std::vector<std::int32_t> generate(std::span<const std::int32_t> source, std::span<const std::int32_t> prompt,
+                                     std::size_t count, const Sampling& sampling = {}) {
+    return regimen::generate<Self>(*this, source, prompt, count, sampling);
+  }
+  using Refused::generate;
+
+  // ---- a loop written by hand: forward, (scale,) backward, (unscale,) apply
+
+  /// The micro-batches that fit would read from here on, in fit's order. A loop by hand over them ends with fit's
+  /// weights. After load it continues at the saved place: apply advances the place in the data, and save writes it.
+  /// Borrows the source, which must outlive the loader.
+  template <class Source>
+  Loader<Input, Label, trainers::Borrowed<Source>> batches(const Source& source, const FitOptions& run = {}) {
+    const auto inside = session_.enter("Trainer::batches");
+    session_.batches_by_hand = 0;
+    session_.batching = {};
+    if constexpr (serves<Source>)
+      if (const std::size_t size = source.size(sample_shape()); size > 0)
+        session_.batching = {size, batch * ranks(), run.order, run.remainder, run.epochs, session_.place};
+    return {{&source}, sample_shape(), trainers::loader_options(session_, run)};
+  }
+  template <class Source>
+    requires(!std::is_lvalue_reference_v<Source>)
+  Loader<Input, Label, trainers::Borrowed<Source>> batches(Source&& source, const FitOptions& run = {}) {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Source>::must_hold));
+    return batches(std::as_const(source), run);
+  }
+
+  /// Forward and loss of one micro-batch.
+  UnscaledLoss forward(std::span<const Input> inputs, std::span<const Label> targets) {
+    const auto inside = session_.enter("Trainer::forward");
+    return ByHand::forward(session_, inputs, targets);
+  }
+  using Refused::forward;
+  ScaledLoss scale(const UnscaledLoss& loss) const { return ByHand::scale(session_, loss); }
+  /// Backward. Adds to the gradients of earlier micro-batches of the step.
+  ScaledGradients backward(const ScaledLoss& loss) {
+    const auto inside = session_.enter("Trainer::backward");
+    return ByHand::backward(session_, loss);
+  }
+  template <class LossScale = typename Configuration::loss_scale>
+  Gradients backward(const UnscaledLoss& loss) {
+    if constexpr (LossScale::scales)
+      static_assert(sizeof(typename rule::backward_needs_scaled_loss<LossScale>::must_hold));
+    const auto inside = session_.enter("Trainer::backward");
+    return ByHand::backward(session_, loss);
+  }
+  Gradients unscale(const ScaledGradients& gradients) const { return ByHand::unscale(session_, gradients); }
+  using Refused::unscale;
+  /// The update, with the gradients of all micro-batches since the last update.
+  StepResult apply(const Gradients& gradients) {
+    const auto inside = session_.enter("Trainer::apply");
+    return ByHand::apply(session_, gradients);
+  }
+  using Refused::apply;
+  /// Drops a step that has begun by hand: after an exception between forward and apply.
+  void abandon() {
+    const auto inside = session_.enter("Trainer::abandon");
+    session_.abandon();
+  }
+
+  // ---- state
+
+  /// Name, shape and present values of every parameter, in the order of the model. If you write to the values, call
+  /// parameters_changed() before any other member. The values are the weights themselves; if ranks keep slices, or the
+  /// engine's memory is not host memory, they are a copy on the host, valid until the next call of parameters() or
+  /// load.
+  std::vector<NamedParameter<Master>> parameters() & {
+    const auto inside = session_.enter("Trainer::parameters");
+    return trainers::Weights<Session>::parameters(session_);
+  }
+  /// Name, shape and values of the gradients of all parameters that train, in the order of parameters(); a copy if the
+  /// engine's memory is not host memory. The gradient of the loss is value / gradient_divisor().
+  std::vector<NamedParameter<Reduce>> gradients() & {
+    const auto inside = session_.enter("Trainer::gradients");
+    return trainers::Weights<Session>::gradients(session_);
+  }
+  template <class Self = Trainer>
+  std::vector<NamedParameter<Master>> parameters() && {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Self>::must_hold));
+    return {};
+  }
+  template <class Self = Trainer>
+  std::vector<NamedParameter<Reduce>> gradients() && {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Self>::must_hold));
+    return {};
+  }
+  /// The number of valid targets since the step began, or 1 for Summed, times all scales of the loss. Valid between
+  /// backward and apply; also after a step, unless the step changed a dynamic loss scale.
+  double gradient_divisor() {
+    const auto inside = session_.enter("Trainer::gradient_divisor");
+    [[maybe_unused]] const auto scope = session_.walk.engine.scope();
+    const Scalars s = session_.scalars();
+    return Step::divisor_of(s.count) * Step::scale_of(session_.walk.capacity, ranks()) * s.loss_scale;
+  }
+
+  /// Sets the weights to the values of parameters().
+  void parameters_changed() {
+    const auto inside = session_.enter("Trainer::parameters_changed");
+    trainers::Weights<Session>::take(session_);
+  }
+
+  /// Writes the whole state into one safetensors file: weights, optimizer state, and everything else for exact
+  /// resumption. The write is atomic: a kill at any moment leaves the previous file whole. With several ranks each rank
+  /// writes its slices to a part next to `path`; `path` becomes the index of the parts. Any number of ranks, under any
+  /// Shard, may load it. Move index and parts together. Removes the parts of older saves to `path`. Only one run at a
+  /// time may save to a path.
+  void save(const std::string& path) {
+    const auto inside = session_.enter("Trainer::save");
+    State::save(session_, path);
+  }
+  /// Copies the state to host memory outside the plan, returns, and saves the copy on another thread. If the process is
+  /// killed before the save ends, the older state stays. Ranks do not wait for each other; rank 0 puts the state in
+  /// place when all parts exist, at most `limit` from now. First finishes an earlier background save, and throws its
+  /// errors.
+  void save_in_background(const std::string& path, std::chrono::seconds limit = std::chrono::seconds(300)) {
+    const auto inside = session_.enter("Trainer::save_in_background");
+    State::save_in_background(session_, path, limit);
+  }
+  /// Waits until the state of save_in_background is in place, and throws its errors. All ranks call it.
+  void finish_saving() {
+    const auto inside = session_.enter("Trainer::finish_saving");
+    State::finish_saving(session_);
+  }
+  /// Saves in one file, for other programs, under any Shard. Rank 0 gathers the whole state in host memory.
+  void save_whole(const std::string& path) {
+    const auto inside = session_.enter("Trainer::save_whole");
+    State::save_whole(session_, path);
+  }
+  /// Calls f() while the averages of an Averaged<...> rule replace the weights: for evaluate, predict, generate,
+  /// parameters. Then restores the weights, bit for bit, also after an exception; values that f wrote to them are lost.
+  /// Needs host memory, outside the plan, for the weights that this rank keeps and kernels read. Parameters without an
+  /// average, and buffers, keep their values. All ranks call it. Refuses to train or save inside, and refuses before
+  /// the first step that counts.
+  template <class F, class TheRule = UpdateRule>
+  void with_average(F&& f) {
+    static_assert(sizeof(typename rule::averages_are_kept<TheRule, trainers::keeps_averages<TheRule>>::must_hold));
+    const auto inside = session_.enter("Trainer::with_average");
+    trainers::Average<Session>::with(session_, "Trainer::with_average", f);
+  }
+  /// Writes only the averages, as weights, into one file for Inference, load_weights and other programs. All ranks call
+  /// it.
+  template <class TheRule = UpdateRule>
+  void save_average(const std::string& path) {
+    static_assert(sizeof(typename rule::averages_are_kept<TheRule, trainers::keeps_averages<TheRule>>::must_hold));
+    const auto inside = session_.enter("Trainer::save_average");
+    trainers::Average<Session>::save(session_, path);
+  }
+  /// Reads a file of save, from this or another run of the same model, or a file of weights alone. Training then
+  /// continues exactly as without the interruption, except where policies differ: the file does not change a static
+  /// loss scale. Drops a step that has begun by hand. Not in a callback of fit.
+  void load(const std::string& path) {
+    const auto inside = session_.enter("Trainer::load");
+    Loading::load(session_, path);
+  }
+  /// Reads only the weights of such a file, and starts at step 0 without optimizer state; seed and loss scale stay. The
+  /// file may come from other policies; each value is rounded once to the master type.
+  void load_weights(const std::string& path) {
+    const auto inside = session_.enter("Trainer::load_weights");
+    Loading::load_weights(session_, path);
+  }
+
+  /// The memory that the run has used, and the number of its operations.
+  Used used() const {
+    return {session_.walk.arena.peak, session_.library_bytes(), session_.walk.engine.operations(),
+            session_.walk.host.peak};
+  }
+
+  /// With Debug<Profile>: the time of every operation, also in evaluation and prediction; see engine/timed.hpp.
+  template <class Debug = typename Configuration::debug>
+  OperationTimes& profile() & {
+    static_assert(sizeof(typename rule::profile_needs_debug<Debug>::must_hold));
+    if constexpr (rule::profile_needs_debug<Debug>::holds) return session_.walk.engine.times;
+    else std::abort();
+  }
+  template <class Self = Trainer>
+  OperationTimes& profile() && {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Self>::must_hold));
+    std::abort();
+  }
+
+  std::uint64_t steps_done() const { return session_.steps_done; }
+  std::uint64_t seed() const { return session_.seed; }
+  const Options& options() const& { return session_.options; }
+  Options options() const&& { return options(); }
+
+  /// The extents of this model's samples, for a data source.
+  static constexpr SampleShape sample_shape() {
+    return {input_size, target_size, programs::single_bound(Session::vocabulary),
+            programs::bound_of_labels<Label>(Step::classes)};
+  }
+
+  /// For tests: from now on fills freed memory with NaN.
+  void poison_dead_memory() { session_.walk.poison_dead(); }
+
+ private:
+  friend struct storage::Inside;
+  using ByHand = trainers::LoopByHand<Session>;
+  using State = storage::StateAccess<Session>;
+  using Loading = storage::StateLoading<Session>;
+
+  Trainer(std::unique_ptr<comm::Ranks> ranks, const Options& options) : session_(std::move(ranks), options) {
+    static_assert(
+        sizeof(typename rule::device_runs_here<typename Configuration::device, engines::runs_here<Engine>>::must_hold));
+  }
+
+  /// Evaluates a whole source; program(next) runs what adds the loss of the batch in the input to the scalars.
+  template <class Source>
+  Evaluation evaluate_by(const Source& source, std::size_t workers, const auto& program) {
+    const auto inside = session_.enter("Trainer::evaluate");
+    [[maybe_unused]] const auto scope = session_.walk.engine.scope();
+    Loader<Input, Label, trainers::Borrowed<Source>> loader(
+        {&source}, sample_shape(),
+        {batch, Order::Sequential, Remainder::Short, seed(), {}, 1, workers, 2, rank(), ranks()});
+    const typename Session::Mode mode(session_);
+    session_.guarded([&] { session_.preparation.evaluation_of(session_, loader.size()); });
+    const Scalars kept = session_.scalars();
+    Scalars found{};
+    session_.walk.run(op::Begin{session_.resident.scalars});
+    session_.guarded([&] {
+      for (auto next = loader.next(); next; next = loader.next()) {
+        session_.walk.all_are_whole = loader.is_full(loader.step() - 1);
+        session_.upload_batch(next.input, next.target, next.samples, 0);
+        program(next);
+        session_.uploaded.wait();
+      }
+      if constexpr (!Step::Sharding::alone)
+        if (ranks() > 1) Step::combine_sums(session_.walk, session_.resident);
+      found = session_.scalars();
+      session_.write_scalars(kept);
+      trainers::expect_finite(found);
+    });
+    Evaluation evaluation{mean_of(found.loss_sum, Step::divisor_of(found.count)), no_value,
+                          trainers::whole_targets(found.count)};
+    if constexpr (Step::template has_accuracy<decltype(session_.walk)>)
+      evaluation.accuracy = mean_of(found.correct, found.count);
+    return evaluation;
+  }
+
+  Session session_;
+};
+
+/// For `Trainer t(model)`: gives the rule's error in place of a failed deduction.
+template <class First, class... Others>
+Trainer(const First&, const Others&...) -> Trainer<First>;
+
+/// A recipe that does not compose: each broken rule gives one error; the rest of the program gives none.
+template <class Network, class... Policies>
+  requires(!Composable<Network, Policies...>)
+class Trainer<Network, Policies...>
+    : public detail::rejected<regimen::Options<typename detail::named_rule<AdamW, Policies...>::type>, FitOptions,
+                              detail::Answers> {
+  using Base = typename Trainer::rejected;
+  using Broken = detail::broken_rules<Network, Policies...>;
+  static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) &&
+                sizeof(detail::speech<Broken, 2>));
+  [[no_unique_address]] detail::unlinked<Broken> unlinked_{};
+
+ public:
+  using Base::Base;
+};
+
+}  // namespace regimen
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,163 @@
+// regimen/trainers/weights.hpp — the parameters of a run: initial values, access by a program, copies.
+#pragma once
+
+#include <regimen/comm/control.hpp>
+#include <regimen/core/defect.hpp>
+#include <regimen/core/error.hpp>
+#include <regimen/core/philox.hpp>
+#include <regimen/programs/initial.hpp>
+#include <regimen/programs/parameters.hpp>
+#include <regimen/storage/trainer_state.hpp>  // shape_of
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace regimen::trainers {
+
+/// Functions on the weights, the gradients and the optimizer state of a Session.
+template <class Session>
+struct Weights final {
+  using Step = typename Session::Step;
+  using Master = typename Session::Master;
+  using Reduce = typename Session::Reduce;
+  using Layout = typename Session::Recipe::Bound;
+  static constexpr bool is_host_memory = Session::Engine::Traits::is_host_memory;
+
+  [[gnu::cold]] static void initialise(Session& session) {
+    ParameterContext context{};
+    for (const programs::TensorRecord& tensor : session.tensors)
+      context.residuals += tensor.ends_branch && tensor.parameter.role == ParameterRole::matrix;
+    std::uint64_t index = 0;
+    std::string layer;
+    for (const programs::TensorRecord& tensor : session.tensors) {
+      context.ends_branch = tensor.ends_branch;
+      if (std::string own = tensor.name.substr(0, tensor.name.rfind('.')); own != layer)
+        layer = std::move(own), context.fan_in = 0;
+      if (tensor.parameter.role == ParameterRole::matrix)
+        context.fan_in = tensor.parameter.size() / tensor.parameter.extents[0];
+      const InitialValue value =
+          detail::initial_value<typename Session::Configuration::init::scheme>(tensor.parameter, context);
+      const std::uint64_t key = mix(mix(session.seed, 0x1417), index++);
+      if (tensor.count == 0) continue;
+      std::vector<Master> whole(tensor.place.count);
+      detail::fill_initial(whole.data(), whole.size(), value, key);
+      if (tensor.parameter.zero_row >= 0) {
+        const std::size_t row = static_cast<std::size_t>(tensor.parameter.zero_row),
+                          columns = tensor.parameter.extents[1];
+        std::fill_n(whole.begin() + static_cast<std::ptrdiff_t>(row * columns), columns, Master{});
+      }
+      session.write(session.master_view(tensor), std::span<const Master>(whole).subspan(tensor.first, tensor.count));
+    }
+    update_copies(session);
+  }
+  /// Sets the optimizer state to zero, as all memory is at the start.
+  static void reset_state(Session& session) {
+    for (const programs::TensorRecord& tensor : session.tensors)
+      if (tensor.place.trains && tensor.count > 0)
+        for (std::size_t state = 0; state < tensor.states; ++state)
+          session.walk.run(op::Zero<Master>{session.state_view(tensor, state), tensor.count});
+  }
+  /// Updates the copies in the compute type from the master weights, on every rank.
+  static void update_copies(Session& session) {
+    for (const programs::TensorRecord& tensor : session.tensors)
+      if (!tensor.shares_master && tensor.count > 0)
+        programs::with_element(tensor.place.element, [&]<class T>(T) {
+          const std::size_t values =
+              session.resident.parameters + tensor.unit.parameters +
+              (tensor.value_slice > 0 ? (tensor.place.master - tensor.value_slice) * sizeof(T) : tensor.place.values) +
+              tensor.first * sizeof(T);
+          if constexpr (std::is_same_v<Master, fp64> && sizeof(T) == 2) defect("16-bit weights under fp64 masters");
+          else session.walk.run(op::Cast<Master, T>{session.master_view(tensor), {values}, tensor.count});
+        });
+    if (session.is_sliced()) Step::template gather_values<false>(session.walk, session.resident);
+  }
+
+  /// See Trainer::parameters.
+  static std::vector<NamedParameter<Master>> parameters(Session& session) {
+    [[maybe_unused]] const auto scope = session.walk.engine.scope();
+    std::vector<NamedParameter<Master>> result;
+    if (session.is_sliced() || !is_host_memory) session.host_weights = collect(session);
+    std::size_t at = 0;
+    for (const programs::TensorRecord& tensor : session.tensors) {
+      Master* values = nullptr;
+      if constexpr (is_host_memory)
+        if (!session.is_sliced()) values = session.walk.engine.data(session.master_view(tensor));
+      if (values == nullptr) values = session.host_weights.data() + at;
+      at += tensor.place.count;
+      result.push_back(named(tensor, std::span(values, tensor.place.count)));
+    }
+    return result;
+  }
+  /// See Trainer::gradients.
+  static std::vector<NamedParameter<Reduce>> gradients(Session& session) {
+    [[maybe_unused]] const auto scope = session.walk.engine.scope();
+    std::vector<NamedParameter<Reduce>> result;
+    if (session.ranks() > 1)
+      throw Error("Trainer::gradients", "one rank", std::to_string(session.ranks()),
+                  "ask it of a Trainer of one rank on the global batch");
+    if (!is_host_memory) session.host_gradients.resize(Layout::layout.trained_weights());
+    std::size_t at = 0;
+    for (const programs::TensorRecord& tensor : session.tensors)
+      if (tensor.place.trains) {
+        std::span<Reduce> values;
+        if constexpr (is_host_memory) {
+          values = {session.walk.engine.data(session.gradient_view(tensor)), tensor.place.count};
+        } else {
+          values = std::span(session.host_gradients).subspan(at, tensor.place.count);
+          programs::download(session.walk, session.gradient_view(tensor), values);
+        }
+        at += tensor.place.count;
+        result.push_back(named(tensor, values));
+      }
+    return result;
+  }
+  /// Applies a program's writes to the values of parameters().
+  static void take(Session& session) {
+    [[maybe_unused]] const auto scope = session.walk.engine.scope();
+    if (!session.host_weights.empty()) {
+      typename Session::Engine::Fence uploaded{};
+      std::size_t at = 0;
+      for (const programs::TensorRecord& tensor : session.tensors) {
+        uploaded = programs::upload(session.walk, session.master_view(tensor),
+                          std::span<const Master>(session.host_weights).subspan(at + tensor.first, tensor.count));
+        at += tensor.place.count;
+      }
+      uploaded.wait();
+    }
+    update_copies(session);
+  }
+
+ private:
+  template <class T>
+  [[gnu::cold]] static NamedParameter<T> named(const programs::TensorRecord& tensor, std::span<T> values) {
+    return {.name = tensor.name,
+            .shape = storage::shape_of(tensor.parameter),
+            .values = values,
+            .role = tensor.parameter.role,
+            .trains = tensor.place.trains,
+            .decays = tensor.place.decays};
+  }
+  /// The weights of all ranks, on the host.
+  [[gnu::cold]] static std::vector<Master> collect(Session& session) {
+    if constexpr (Step::Sharding::slices_state)
+      if (session.is_sliced())
+        return Session::Collector::collect(session.walk, *session.control(), session.resident,
+                                           Session::Collector::master_weights, session.tensors);
+    std::size_t count = 0, at = 0;
+    for (const programs::TensorRecord& tensor : session.tensors) count += tensor.place.count;
+    std::vector<Master> all(count);
+    for (const programs::TensorRecord& tensor : session.tensors) {
+      programs::download(session.walk, session.master_view(tensor), std::span(all).subspan(at, tensor.place.count));
+      at += tensor.place.count;
+    }
+    return all;
+  }
+};
+
+}  // namespace regimen::trainers
+// SPDX-License-Identifier: Apache-2.0
