@@ -4,7 +4,7 @@
 #include "../examples/gpt.hpp"
 #include "../examples/mnist.hpp"
 
-#include <regimen/rule/measured_run_has_no_debug.hpp>
+#include <regimen/rule/steps.hpp>
 
 namespace bench {
 using namespace regimen;

@@ -37,6 +37,19 @@ function(between out text from to)
   set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
+# header_of_NAME: the header of the rule NAME.
+file(GLOB_RECURSE headers RELATIVE ${ROOT}/include/regimen ${ROOT}/include/regimen/*.hpp)
+foreach(header IN LISTS headers)
+  file(READ ${ROOT}/include/regimen/${header} text)
+  if(text MATCHES "struct must_hold {")
+    string(REGEX MATCHALL "\nstruct [a-z0-9_]+" rules "${text}")
+    foreach(rule IN LISTS rules)
+      string(REGEX REPLACE "\nstruct " "" rule "${rule}")
+      set(header_of_${rule} ${header})
+    endforeach()
+  endif()
+endforeach()
+
 file(GLOB sources RELATIVE ${ROOT}/tests/misuse ${ROOT}/tests/misuse/*.cpp)
 set(index "# What the compiler may tell you
 
@@ -81,8 +94,8 @@ which has what they include. [All errors](README.md).
     string(SUBSTRING "${text}" ${at} -1 rest)
     between(mistake "${rest}" "#else\n" "#endif")
     set(rule "")
-    if(EXISTS ${ROOT}/include/regimen/rule/${name}.hpp)
-      set(rule "\nThe rule: [`rule/${name}.hpp`](../../include/regimen/rule/${name}.hpp).\n")
+    if(DEFINED header_of_${name})
+      set(rule "\nThe rule: [`${header_of_${name}}`](../../include/regimen/${header_of_${name}}).\n")
     endif()
     string(APPEND page "
 ## ${name}

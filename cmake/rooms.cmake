@@ -10,17 +10,17 @@ set(policy     core comm)          # comm: policy/communicator.hpp names the com
 set(loss       core policy)
 set(optimizer  core)
 set(layer      core)
-set(data       core rule)          # rule: the loader refuses a source that writes other samples
-set(service    comm core data rule)   # rule: as data
+set(data       core)
+set(service    comm core data)
 set(walk       core comm engine layer)
 set(rule       core policy layer data)
 set(kernel     core)
 set(engine     core comm kernel policy)   # policy: an engine's header names the Device that selects it
-set(programs   core engine layer loss optimizer policy rule walk)
+set(programs   core engine layer loss optimizer policy walk)
 set(verdict    core engine layer loss policy programs rule walk)
-set(storage    comm core data layer rule)
+set(storage    comm core data layer)
 set(trainers   core comm data engine loss optimizer policy programs rule storage verdict)
-set(models     core layer rule storage)
+set(models     core layer storage)
 set(watch      comm core programs rule storage trainers)
 set(tune       comm core data rule storage trainers watch)   # comm: how a forked process computes
 set(compiled   comm core data engine optimizer programs storage trainers watch)  # the sources of a library

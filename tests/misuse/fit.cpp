@@ -30,10 +30,10 @@ struct Sums {
 #else
   void read(std::size_t index, Sample<double, double> sample) const {
 #endif
-      sample.input[0] = 1, sample.input[1] = 2 * index;
-  sample.target[0] = 1 + 2 * index;
-}
-};  // namespace source_writes_samples
+    sample.input[0] = 1, sample.input[1] = 2 * index;
+    sample.target[0] = 1 + 2 * index;
+  }
+};
 
 void program() {
   Trainer<Net, Loss<MeanSquaredError>> trainer;
@@ -110,9 +110,7 @@ using Labels = std::vector<std::int32_t>;
 using Labels = std::vector<float>;
 #endif
 
-auto step(Trainer<Net>& trainer, const std::vector<float>& inputs, const Labels& labels) {
-  return trainer.step(inputs, labels);
-}
+auto step(Trainer<Net>& trainer, const std::vector<float>& inputs, const Labels& labels) { return trainer.step(inputs, labels); }
 }  // namespace data_type_matches
 
 // ---- narrowing_data -------------------------------------------------------------------------------------------------
@@ -128,9 +126,7 @@ using Train = Trainer<Net, Precision<fp64>>;
 using Train = Trainer<Net>;
 #endif
 
-auto outputs(Train& trainer, const std::vector<double>& measured) {
-  return trainer.predict(std::span<const double>(measured));
-}
+auto outputs(Train& trainer, const std::vector<double>& measured) { return trainer.predict(std::span<const double>(measured)); }
 }  // namespace narrowing_data
 
 // ---- options_follow_sources -----------------------------------------------------------------------------------------
@@ -227,7 +223,9 @@ void program() {
     for (const StepResult& step : steps) std::printf("%f\n", step.loss);
   };
 #else
-  const auto print = [](auto&, const StepResult& step) { std::printf("%f\n", step.loss); };
+  const auto print = [](auto&, const StepResult& step) {
+    std::printf("%f\n", step.loss);
+  };
 #endif
   trainer.fit(Fake{{.samples = 64, .classes = 4}}, {.steps = 100}, print);
 }

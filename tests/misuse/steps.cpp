@@ -2,7 +2,7 @@
 #include "support/model_recipe.hpp"
 
 #include <regimen/layer/batch_norm.hpp>
-#include <regimen/rule/measured_run_has_no_debug.hpp>
+#include <regimen/rule/steps.hpp>
 
 using namespace regimen;
 

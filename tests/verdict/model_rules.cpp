@@ -1,8 +1,8 @@
 // The last stage: rules that tie a model to a configuration are asked when all others hold, and not before.
 #include "support/recipe.hpp"
 
-#include <regimen/rule/every_at_most_depth.hpp>
-#include <regimen/rule/fits_target.hpp>
+#include <regimen/rule/checkpointing.hpp>
+#include <regimen/rule/targets.hpp>
 
 using namespace regimen;
 

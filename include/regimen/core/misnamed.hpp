@@ -7,7 +7,7 @@ namespace regimen {
 
 namespace rule {
 template <class Meaning, bool Has>
-struct option_has_name;  // rule/option_has_name.hpp, which Trainer includes
+struct option_has_name;  // rule/run_options.hpp, which Trainer includes
 }
 
 /// What other libraries mean by a name, which has another place here.

@@ -1,9 +1,8 @@
 // regimen/data/cache.hpp — a stage that computes each value once, and keeps it in memory.
 #pragma once
 
+#include <regimen/data/rules.hpp>
 #include <regimen/data/stage.hpp>
-#include <regimen/rule/cache_stands_before_random.hpp>
-#include <regimen/rule/cached_bytes_are_known.hpp>
 
 #include <array>
 #include <atomic>

@@ -6,10 +6,8 @@
 #include <regimen/data/batching.hpp>  // automatic
 #include <regimen/data/order.hpp>
 #include <regimen/data/report.hpp>
+#include <regimen/data/rules.hpp>
 #include <regimen/data/stage.hpp>
-#include <regimen/rule/choice_stands_before_random.hpp>
-#include <regimen/rule/predicate_gives_result.hpp>
-#include <regimen/rule/predicate_takes_value.hpp>
 
 #include <algorithm>
 #include <atomic>

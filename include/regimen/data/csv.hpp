@@ -4,8 +4,7 @@
 #include <regimen/data/csv_row.hpp>
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/indexed_files.hpp>
-#include <regimen/rule/column_takes_type.hpp>
-#include <regimen/rule/names_match_types.hpp>
+#include <regimen/data/rules.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/rules.hpp>
 #include <regimen/data/proto.hpp>
 #include <regimen/data/records.hpp>
-#include <regimen/rule/borrows_no_temporary.hpp>
 
 #include <algorithm>
 #include <bit>

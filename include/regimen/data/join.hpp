@@ -1,9 +1,8 @@
 // regimen/data/join.hpp — several datasets as one: concatenate, interleave, mixture.
 #pragma once
 
+#include <regimen/data/rules.hpp>
 #include <regimen/data/stage.hpp>
-#include <regimen/rule/joined_values_agree.hpp>
-#include <regimen/rule/weights_match_datasets.hpp>
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,7 @@
 #include <regimen/core/threads.hpp>
 #include <regimen/data/batch_memory.hpp>
 #include <regimen/data/loader_options.hpp>
-#include <regimen/rule/source_writes_samples.hpp>
+#include <regimen/data/rules.hpp>
 
 #include <chrono>
 #include <condition_variable>

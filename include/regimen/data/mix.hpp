@@ -6,8 +6,8 @@
 #include <regimen/data/augment.hpp>
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/image.hpp>
+#include <regimen/data/rules.hpp>
 #include <regimen/data/stage.hpp>
-#include <regimen/rule/mixed_takes_images.hpp>
 
 #include <algorithm>
 #include <cmath>

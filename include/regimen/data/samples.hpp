@@ -2,9 +2,9 @@
 #pragma once
 
 #include <regimen/core/printed.hpp>
+#include <regimen/data/rules.hpp>
 #include <regimen/data/source.hpp>
 #include <regimen/data/stage.hpp>
-#include <regimen/rule/writer_takes_sample.hpp>
 
 #include <algorithm>
 #include <array>

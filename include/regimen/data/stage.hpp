@@ -3,10 +3,8 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/data/dataset.hpp>
+#include <regimen/data/rules.hpp>
 #include <regimen/data/timing.hpp>
-#include <regimen/rule/map_takes_value.hpp>
-#include <regimen/rule/pipeline_has_an_end.hpp>
-#include <regimen/rule/stage_stands_on_dataset.hpp>
 
 #include <atomic>
 #include <chrono>

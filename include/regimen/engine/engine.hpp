@@ -237,7 +237,7 @@ struct Of;
 template <class Engine>
 inline constexpr bool runs_here = !requires { Engine::only_plans; };
 
-/// The Traits of a device. One without an engine is refused by itself (rule/device_is_included.hpp), and by no rule
+/// The Traits of a device. One without an engine is refused by itself (rule/options.hpp), and by no rule
 /// about an engine.
 struct NoEngine final : DefaultTraits {
   static constexpr bool has_graphs = true, is_checked = true, offloads = true;

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace regimen {
 
@@ -157,6 +158,17 @@ struct Shared final {
 /// Layers that compute in their own element type: `As<fp32, Linear<10>>`.
 template <class T, class... Layers>
 struct As;
+
+namespace detail {
+template <class Input, class... Layers>
+std::true_type derives_from_model(const Model<Input, Layers...>*);
+std::false_type derives_from_model(const void*);
+
+/// Whether T is a Model<...> or a struct that derives from one.
+template <class T>
+inline constexpr bool is_model =
+    std::is_class_v<T> && decltype(derives_from_model(static_cast<std::remove_reference_t<T>*>(nullptr)))::value;
+}  // namespace detail
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

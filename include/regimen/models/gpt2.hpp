@@ -10,7 +10,7 @@
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/models/names.hpp>
-#include <regimen/rule/model_is_gpt2.hpp>
+#include <regimen/models/rules.hpp>
 
 #include <cstddef>
 #include <string>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <regimen/layer/model.hpp>
-#include <regimen/rule/layers_of_takes_model.hpp>
+#include <regimen/models/rules.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>

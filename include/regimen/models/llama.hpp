@@ -10,7 +10,7 @@
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/models/names.hpp>
-#include <regimen/rule/llama_attends_to_itself.hpp>
+#include <regimen/models/rules.hpp>
 
 #include <cstddef>
 #include <type_traits>

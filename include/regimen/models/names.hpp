@@ -1,7 +1,7 @@
 // regimen/models/names.hpp — a model's tensors by the names of another library: files that both read and write.
 #pragma once
 
-#include <regimen/rule/names_fit_model.hpp>  // first: compilers print the way to a rule
+#include <regimen/models/rules.hpp>  // first: compilers print the way to a rule
 
 #include <regimen/core/refused.hpp>
 #include <regimen/models/names_file.hpp>

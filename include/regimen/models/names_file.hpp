@@ -3,7 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/models/names_walk.hpp>
-#include <regimen/rule/names_fit_model.hpp>
+#include <regimen/models/rules.hpp>
 #include <regimen/storage/convert.hpp>
 #include <regimen/storage/load_state.hpp>
 #include <regimen/storage/safetensors.hpp>

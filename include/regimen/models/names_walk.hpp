@@ -2,7 +2,7 @@
 #pragma once
 
 #include <regimen/layer/layer.hpp>
-#include <regimen/rule/names_fit_model.hpp>
+#include <regimen/models/rules.hpp>
 
 #include <array>
 #include <cstddef>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/ratio.hpp>
+#include <regimen/core/rules.hpp>
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/conv.hpp>
@@ -12,8 +13,7 @@
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>
 #include <regimen/models/names.hpp>
-#include <regimen/rule/extents_at_least_one.hpp>
-#include <regimen/rule/resnet_takes_option.hpp>
+#include <regimen/models/rules.hpp>
 
 #include <array>
 #include <cstddef>

@@ -1,14 +1,32 @@
 // regimen/service/serve.hpp — a worker of the data service: computes samples for trainers on other machines.
 #pragma once
 
+#include <regimen/data/rules.hpp>
 #include <regimen/data/source.hpp>
-#include <regimen/rule/source_writes_samples.hpp>
-#include <regimen/rule/worker_is_told_shape.hpp>
 #include <regimen/service/detail/host.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
+
+namespace regimen::rule {
+
+/// What a trainer says is no extent of what the source writes.
+///
+///   count   shapes that the worker is given
+///
+/// docs/errors/trainers.md#worker_is_told_shape
+template <class S, std::size_t count>
+struct worker_is_told_shape {
+  static constexpr bool holds = count == 1;
+  struct must_hold {
+    static_assert(
+        holds, "regimen: a worker is told the shape of its samples; give it Trainer::sample_shape() after the source");
+  };
+};
+
+}  // namespace regimen::rule
 
 namespace regimen::data {
 

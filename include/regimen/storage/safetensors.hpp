@@ -3,8 +3,8 @@
 #pragma once
 
 #include <regimen/core/mapped_file.hpp>
+#include <regimen/core/rules.hpp>
 #include <regimen/data/report.hpp>
-#include <regimen/rule/borrows_no_temporary.hpp>
 #include <regimen/storage/detail/safetensors_header.hpp>
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/programs/groups.hpp>
-#include <regimen/rule/averages_are_kept.hpp>
+#include <regimen/rule/trainers.hpp>
 #include <regimen/storage/safetensors.hpp>
 #include <regimen/storage/trainer_state.hpp>
 #include <regimen/trainers/expect.hpp>

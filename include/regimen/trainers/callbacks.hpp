@@ -2,13 +2,8 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
-#include <regimen/rule/callback_hears_launches.hpp>
-#include <regimen/rule/callback_takes_event.hpp>
-#include <regimen/rule/measured_needs_metric.hpp>
-#include <regimen/rule/metric_is_copied.hpp>
-#include <regimen/rule/metric_is_written.hpp>
-#include <regimen/rule/metric_keeps_result.hpp>
-#include <regimen/rule/metrics_are_included.hpp>
+#include <regimen/rule/fit.hpp>
+#include <regimen/rule/metrics.hpp>
 #include <regimen/storage/trainer_state.hpp>
 #include <regimen/trainers/result.hpp>
 

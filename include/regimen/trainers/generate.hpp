@@ -6,13 +6,8 @@
 #include <regimen/core/refused.hpp>
 #include <regimen/core/shape.hpp>
 #include <regimen/programs/check_ids.hpp>
-#include <regimen/rule/generate_needs_causal.hpp>
-#include <regimen/rule/generate_needs_logits.hpp>
-#include <regimen/rule/generate_reads_one_text.hpp>
-#include <regimen/rule/generate_reads_tokens.hpp>
-#include <regimen/rule/generate_takes_source.hpp>
-#include <regimen/rule/generate_translates.hpp>
-#include <regimen/rule/inference_is_not_const.hpp>
+#include <regimen/rule/inference.hpp>
+#include <regimen/rule/texts.hpp>
 #include <regimen/storage/trainer_state.hpp>
 #include <regimen/verdict/model_layers.hpp>
 

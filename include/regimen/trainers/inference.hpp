@@ -3,15 +3,12 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/one_thread.hpp>
+#include <regimen/core/rules.hpp>
 #include <regimen/engine/engine.hpp>
 #include <regimen/programs/parameters.hpp>
 #include <regimen/programs/recipe.hpp>
-#include <regimen/rule/borrows_no_temporary.hpp>
-#include <regimen/rule/device_runs_here.hpp>
-#include <regimen/rule/device_shares_weights.hpp>
-#include <regimen/rule/inference_is_not_const.hpp>
-#include <regimen/rule/inference_is_not_copied.hpp>
-#include <regimen/rule/inference_trains_nothing.hpp>
+#include <regimen/rule/inference.hpp>
+#include <regimen/rule/trainers.hpp>
 #include <regimen/storage/convert.hpp>
 #include <regimen/storage/trainer_state.hpp>
 #include <regimen/trainers/refused_data.hpp>

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <regimen/comm/communicator.hpp>
-#include <regimen/rule/communicator_matches.hpp>
-#include <regimen/rule/model_comes_first.hpp>
-#include <regimen/rule/model_is_a_type.hpp>
-#include <regimen/rule/options_have_names.hpp>
+#include <regimen/rule/arguments.hpp>
+#include <regimen/rule/models.hpp>
+#include <regimen/rule/run_options.hpp>
+#include <regimen/rule/trainers.hpp>
 
 namespace regimen::trainers {
 

@@ -1,12 +1,9 @@
 // regimen/trainers/refused_calls.hpp — wrong calls of a Trainer's members, each with its own error.
 #pragma once
 
-#include <regimen/rule/apply_needs_backward.hpp>
-#include <regimen/rule/data_lies_somewhere.hpp>
-#include <regimen/rule/generate_reads_tokens.hpp>
-#include <regimen/rule/options_follow_sources.hpp>
-#include <regimen/rule/scaled_gradients_need_unscale.hpp>
-#include <regimen/rule/step_takes_targets.hpp>
+#include <regimen/rule/fit.hpp>
+#include <regimen/rule/texts.hpp>
+#include <regimen/rule/trainers.hpp>
 #include <regimen/trainers/generate.hpp>  // Sampling
 #include <regimen/trainers/mistakes.hpp>
 #include <regimen/trainers/options.hpp>

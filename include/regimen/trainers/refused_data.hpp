@@ -1,8 +1,7 @@
 // regimen/trainers/refused_data.hpp — the errors for data of another type than the model reads.
 #pragma once
 
-#include <regimen/rule/data_type_matches.hpp>
-#include <regimen/rule/narrowing_data.hpp>
+#include <regimen/rule/fit.hpp>
 
 #include <cstddef>
 #include <span>

@@ -6,8 +6,8 @@
 #include <regimen/core/refused.hpp>
 #include <regimen/core/shape.hpp>
 #include <regimen/data/loader.hpp>
-#include <regimen/rule/members_agree.hpp>
-#include <regimen/rule/source_writes_samples.hpp>
+#include <regimen/data/rules.hpp>
+#include <regimen/rule/inference.hpp>
 #include <regimen/trainers/fit.hpp>  // Borrowed
 #include <regimen/trainers/inference.hpp>
 #include <regimen/trainers/result.hpp>

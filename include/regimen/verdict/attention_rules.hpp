@@ -1,27 +1,13 @@
 // regimen/verdict/attention_rules.hpp — the rules of SelfAttention and CrossAttention about their options and their input.
 #pragma once
 
+#include <regimen/core/rules.hpp>
 #include <regimen/layer/cross_attention.hpp>
-#include <regimen/rule/attention_options_differ.hpp>
-#include <regimen/rule/attention_takes_option.hpp>
-#include <regimen/rule/cross_attention_takes_option.hpp>
-#include <regimen/rule/epsilon_above_zero.hpp>
-#include <regimen/rule/extents_at_least_one.hpp>
-#include <regimen/rule/fraction_is_a_ratio.hpp>
-#include <regimen/rule/heads_at_most_2048.hpp>
-#include <regimen/rule/heads_divide_width.hpp>
-#include <regimen/rule/input_matches.hpp>
-#include <regimen/rule/key_heads_divide_heads.hpp>
-#include <regimen/rule/layer_takes_positions.hpp>
-#include <regimen/rule/rate_below_one.hpp>
-#include <regimen/rule/relative_bias_has_buckets.hpp>
-#include <regimen/rule/rotary_scales_frequencies.hpp>
-#include <regimen/rule/rotary_turns_pairs.hpp>
-#include <regimen/rule/sliding_window_is_causal.hpp>
-#include <regimen/rule/theta_above_zero.hpp>
-#include <regimen/rule/within_ends_its_keys.hpp>
-#include <regimen/rule/within_looks_ahead.hpp>
-#include <regimen/rule/within_names_length.hpp>
+#include <regimen/rule/attention.hpp>
+#include <regimen/rule/layers.hpp>
+#include <regimen/rule/norms.hpp>
+#include <regimen/rule/shapes.hpp>
+#include <regimen/rule/texts.hpp>
 #include <regimen/verdict/layer_rules.hpp>
 
 #include <algorithm>

@@ -1,8 +1,7 @@
 // regimen/verdict/compose.hpp — whether policies and a model compose: the rules, asked in stages.
 #pragma once
 
-#include <regimen/rule/argument_is_a_policy.hpp>
-#include <regimen/rule/model_comes_first.hpp>
+#include <regimen/rule/arguments.hpp>
 #include <regimen/verdict/configuration.hpp>
 #include <regimen/verdict/cross_rules.hpp>
 #include <regimen/verdict/policy_rules.hpp>

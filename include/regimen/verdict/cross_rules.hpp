@@ -4,35 +4,13 @@
 #include <regimen/engine/plan/devices.hpp>
 #include <regimen/policy/attention.hpp>
 #include <regimen/policy/convolution.hpp>
-#include <regimen/rule/anomaly_ends_a_launch.hpp>
-#include <regimen/rule/bucket_reduces_once.hpp>
-#include <regimen/rule/budget_needs_batch.hpp>
-#include <regimen/rule/coupled_samples_stay_together.hpp>
-#include <regimen/rule/coupling_is_declared.hpp>
-#include <regimen/rule/cudnn_is_found.hpp>
-#include <regimen/rule/device_attends_in_form.hpp>
-#include <regimen/rule/device_computes_in.hpp>
-#include <regimen/rule/device_convolves_in_form.hpp>
-#include <regimen/rule/device_takes_ranks.hpp>
-#include <regimen/rule/fp16_needs_loss_scale.hpp>
-#include <regimen/rule/global_batch_divides.hpp>
-#include <regimen/rule/graph_needs_graphs.hpp>
-#include <regimen/rule/groups_divide_world.hpp>
-#include <regimen/rule/kept_segments_exist.hpp>
-#include <regimen/rule/largest_batch_needs_target.hpp>
-#include <regimen/rule/loss_scale_needs_fp16.hpp>
-#include <regimen/rule/nccl_connects_gpus.hpp>
-#include <regimen/rule/nccl_is_found.hpp>
-#include <regimen/rule/offload_needs_two_memories.hpp>
-#include <regimen/rule/product_has_epilogue.hpp>
-#include <regimen/rule/reduction_needs_communicator.hpp>
-#include <regimen/rule/scaled_gradients_reduce_in_fp32.hpp>
-#include <regimen/rule/shard_needs_communicator.hpp>
-#include <regimen/rule/shard_needs_ranks.hpp>
-#include <regimen/rule/synchronous_needs_queue.hpp>
-#include <regimen/rule/target_computes_in.hpp>
-#include <regimen/rule/unaligned_is_counted.hpp>
-#include <regimen/rule/world_needs_communicator.hpp>
+#include <regimen/rule/checkpointing.hpp>
+#include <regimen/rule/devices.hpp>
+#include <regimen/rule/extensions.hpp>
+#include <regimen/rule/precision.hpp>
+#include <regimen/rule/ranks.hpp>
+#include <regimen/rule/steps.hpp>
+#include <regimen/rule/targets.hpp>
 
 #include <boost/mp11/list.hpp>
 
@@ -52,7 +30,8 @@ using rows_counted_on =
                                !Target::bounds_rows || engines::TraitsOf<typename Device::where>::is_checked>;
 /// The rule about a device and an element type.
 template <class Device, class T>
-using computed_on = rule::device_computes_in<Device, T, engines::TraitsOf<typename Device::where>::template computes<T>>;
+using computed_on =
+    rule::device_computes_in<Device, T, engines::TraitsOf<typename Device::where>::template computes<T>>;
 
 /// Whether the engine of a configuration computes attention in the form that it decides.
 template <class Configuration>

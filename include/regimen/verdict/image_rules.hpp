@@ -2,27 +2,15 @@
 // padding fit.
 #pragma once
 
+#include <regimen/core/rules.hpp>
 #include <regimen/layer/conv.hpp>
 #include <regimen/layer/conv1d.hpp>
 #include <regimen/layer/conv3d.hpp>
 #include <regimen/layer/conv_transpose.hpp>
 #include <regimen/layer/patches.hpp>
 #include <regimen/layer/pool.hpp>
-#include <regimen/rule/conv_takes_options.hpp>
-#include <regimen/rule/conv_transpose2d_takes_options.hpp>
-#include <regimen/rule/extents_at_least_one.hpp>
-#include <regimen/rule/groups_divide_channels.hpp>
-#include <regimen/rule/input_matches.hpp>
-#include <regimen/rule/layer_takes_images.hpp>
-#include <regimen/rule/layer_takes_positions.hpp>
-#include <regimen/rule/layer_takes_volumes.hpp>
-#include <regimen/rule/output_padding_below_stride.hpp>
-#include <regimen/rule/padding_leaves_output.hpp>
-#include <regimen/rule/pool_takes_options.hpp>
-#include <regimen/rule/resampling_takes_mode.hpp>
-#include <regimen/rule/squares_divide_image.hpp>
-#include <regimen/rule/window_fits_image.hpp>
-#include <regimen/rule/window_sees_pixels.hpp>
+#include <regimen/rule/convolutions.hpp>
+#include <regimen/rule/shapes.hpp>
 #include <regimen/verdict/layer_rules.hpp>
 
 #include <cstddef>

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <regimen/layer/join.hpp>
-#include <regimen/rule/branches_keep_extents.hpp>
-#include <regimen/rule/branches_keep_shape.hpp>
-#include <regimen/rule/join_goes_both_ways.hpp>
+#include <regimen/rule/branches.hpp>
+#include <regimen/rule/extensions.hpp>
 #include <regimen/verdict/model_layers.hpp>
 
 #include <array>

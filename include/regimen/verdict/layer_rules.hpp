@@ -1,6 +1,7 @@
 // regimen/verdict/layer_rules.hpp — the rules of each kind of layer about its input.
 #pragma once
 
+#include <regimen/core/rules.hpp>
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/group_norm.hpp>
@@ -14,28 +15,12 @@
 #include <regimen/layer/recurrent.hpp>
 #include <regimen/layer/sinusoidal_positions.hpp>
 #include <regimen/layer/slice.hpp>
-#include <regimen/rule/batch_norm_takes_option.hpp>
-#include <regimen/rule/bundle_has_part.hpp>
-#include <regimen/rule/embedding_takes_option.hpp>
-#include <regimen/rule/epsilon_above_zero.hpp>
-#include <regimen/rule/extents_at_least_one.hpp>
-#include <regimen/rule/fraction_is_a_ratio.hpp>
-#include <regimen/rule/group_norm_takes_option.hpp>
-#include <regimen/rule/inner_extent_matches.hpp>
-#include <regimen/rule/input_matches.hpp>
-#include <regimen/rule/layer_takes_positions.hpp>
-#include <regimen/rule/length_counts_its_text.hpp>
-#include <regimen/rule/linear_takes_one_width.hpp>
-#include <regimen/rule/momentum_in_range.hpp>
-#include <regimen/rule/name_declares_shape.hpp>
-#include <regimen/rule/named_value_has_its_shape.hpp>
-#include <regimen/rule/norm_groups_divide_channels.hpp>
-#include <regimen/rule/padding_is_a_token.hpp>
-#include <regimen/rule/part_of_a_bundle.hpp>
-#include <regimen/rule/rate_below_one.hpp>
-#include <regimen/rule/recurrent_takes_option.hpp>
-#include <regimen/rule/slice_fits_extent.hpp>
-#include <regimen/rule/within_names_length.hpp>
+#include <regimen/rule/branches.hpp>
+#include <regimen/rule/layers.hpp>
+#include <regimen/rule/models.hpp>
+#include <regimen/rule/norms.hpp>
+#include <regimen/rule/shapes.hpp>
+#include <regimen/rule/texts.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_layers.hpp>
 

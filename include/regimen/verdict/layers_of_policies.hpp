@@ -2,20 +2,9 @@
 #pragma once
 
 #include <regimen/programs/recipe.hpp>
-#include <regimen/rule/as_fits_precision.hpp>
-#include <regimen/rule/as_fp16_needs_loss_scale.hpp>
-#include <regimen/rule/freeze_names_a_layer.hpp>
-#include <regimen/rule/if_chooses_a_layer.hpp>
-#include <regimen/rule/recomputed_layer_is_replayable.hpp>
-#include <regimen/rule/selected_output_is_not_read.hpp>
-#include <regimen/rule/selective_names_a_layer.hpp>
-#include <regimen/rule/shared_keeps_parameters.hpp>
-#include <regimen/rule/shared_layers_agree.hpp>
-#include <regimen/rule/shared_places_share_a_type.hpp>
-#include <regimen/rule/shared_places_train_together.hpp>
-#include <regimen/rule/tied_layer_exists.hpp>
-#include <regimen/rule/tied_layers_share_a_type.hpp>
-#include <regimen/rule/tied_layers_train_together.hpp>
+#include <regimen/rule/checkpointing.hpp>
+#include <regimen/rule/precision.hpp>
+#include <regimen/rule/weights.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/shape_rules.hpp>
 

@@ -2,17 +2,10 @@
 #pragma once
 
 #include <regimen/policy/policy.hpp>
-#include <regimen/rule/coupling_is_declared.hpp>
-#include <regimen/rule/delta_above_zero.hpp>
-#include <regimen/rule/fraction_is_a_ratio.hpp>
-#include <regimen/rule/masked_takes_loss.hpp>
-#include <regimen/rule/policy_takes_option.hpp>
-#include <regimen/rule/sample_weighted_stands_outside.hpp>
-#include <regimen/rule/sample_weighted_takes_loss.hpp>
-#include <regimen/rule/smoothing_below_one.hpp>
-#include <regimen/rule/summed_stands_outside.hpp>
-#include <regimen/rule/temperature_above_zero.hpp>
-#include <regimen/rule/weight_above_zero.hpp>
+#include <regimen/rule/extensions.hpp>
+#include <regimen/rule/layers.hpp>
+#include <regimen/rule/losses.hpp>
+#include <regimen/rule/options.hpp>
 
 #include <boost/mp11/list.hpp>
 

@@ -2,19 +2,9 @@
 #pragma once
 
 #include <regimen/programs/recipe.hpp>
-#include <regimen/rule/cudnn_computes_in_half.hpp>
-#include <regimen/rule/cudnn_takes_heads.hpp>
-#include <regimen/rule/fits_target.hpp>
-#include <regimen/rule/form_adds_distances.hpp>
-#include <regimen/rule/form_attends_across.hpp>
-#include <regimen/rule/form_ends_keys.hpp>
-#include <regimen/rule/form_shares_keys.hpp>
-#include <regimen/rule/form_slides.hpp>
-#include <regimen/rule/operation_has_compute.hpp>
-#include <regimen/rule/operation_has_kernel.hpp>
-#include <regimen/rule/operation_says_cost.hpp>
-#include <regimen/rule/rows_are_aligned.hpp>
-#include <regimen/rule/spans_stay_on_the_host.hpp>
+#include <regimen/rule/devices.hpp>
+#include <regimen/rule/extensions.hpp>
+#include <regimen/rule/targets.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/owners.hpp>
 #include <regimen/verdict/update_rules.hpp>

@@ -13,7 +13,7 @@
 #include <regimen/layer/part.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/layer/slice.hpp>
-#include <regimen/rule/list_holds_layers.hpp>
+#include <regimen/rule/models.hpp>
 
 #include <boost/mp11.hpp>
 

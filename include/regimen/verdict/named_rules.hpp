@@ -5,10 +5,8 @@
 #include <regimen/layer/cross_attention.hpp>
 #include <regimen/layer/named.hpp>
 #include <regimen/layer/padding.hpp>
-#include <regimen/rule/named_value_is_kept.hpp>
-#include <regimen/rule/one_token_pads_a_text.hpp>
-#include <regimen/rule/padding_is_a_token.hpp>
-#include <regimen/rule/value_is_kept_once.hpp>
+#include <regimen/rule/branches.hpp>
+#include <regimen/rule/texts.hpp>
 #include <regimen/verdict/model_layers.hpp>
 
 #include <boost/mp11.hpp>

@@ -7,7 +7,7 @@
 #include <regimen/layer/conv3d.hpp>
 #include <regimen/layer/conv_transpose.hpp>
 #include <regimen/layer/join.hpp>
-#include <regimen/rule/bias_is_felt.hpp>
+#include <regimen/rule/norms.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_layers.hpp>
 

@@ -10,13 +10,9 @@
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/loss/sum_of.hpp>
-#include <regimen/rule/final_output_at_least_fp32.hpp>
-#include <regimen/rule/logits_take_both_signs.hpp>
-#include <regimen/rule/loss_accepts_output.hpp>
-#include <regimen/rule/loss_is_whole.hpp>
-#include <regimen/rule/losses_match_outputs.hpp>
-#include <regimen/rule/sigmoid_is_in_the_loss.hpp>
-#include <regimen/rule/softmax_is_in_the_loss.hpp>
+#include <regimen/rule/extensions.hpp>
+#include <regimen/rule/losses.hpp>
+#include <regimen/rule/precision.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/model_layers.hpp>
 #include <regimen/walk/walk.hpp>

@@ -2,14 +2,10 @@
 #pragma once
 
 #include <regimen/programs/recipe.hpp>
-#include <regimen/rule/budget_reaches_least.hpp>
-#include <regimen/rule/frozen_layer_has_weights.hpp>
-#include <regimen/rule/group_takes_a_parameter.hpp>
-#include <regimen/rule/kept_segments_exist.hpp>
-#include <regimen/rule/offload_moves_blocks.hpp>
-#include <regimen/rule/shard_cuts_even_units.hpp>
-#include <regimen/rule/something_trains.hpp>
-#include <regimen/rule/wrap_matches_a_layer.hpp>
+#include <regimen/rule/checkpointing.hpp>
+#include <regimen/rule/options.hpp>
+#include <regimen/rule/ranks.hpp>
+#include <regimen/rule/weights.hpp>
 #include <regimen/verdict/layers_of_policies.hpp>
 #include <regimen/verdict/machine_rules.hpp>
 #include <regimen/verdict/owners.hpp>

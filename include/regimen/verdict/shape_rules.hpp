@@ -1,22 +1,16 @@
 // regimen/verdict/shape_rules.hpp — the rules about shapes: checks the layers in order, up to the first that refuses.
 #pragma once
 
+#include <regimen/core/rules.hpp>
 #include <regimen/engine/plan/engine.hpp>
 #include <regimen/layer/join.hpp>
 #include <regimen/programs/facts.hpp>
-#include <regimen/rule/as_takes_element_type.hpp>
-#include <regimen/rule/branches_keep_element.hpp>
-#include <regimen/rule/combinator_has_walker.hpp>
-#include <regimen/rule/element_type_is_built.hpp>
-#include <regimen/rule/extents_at_least_one.hpp>
-#include <regimen/rule/fork_joins_branches.hpp>
-#include <regimen/rule/frozen_layer_has_weights.hpp>
-#include <regimen/rule/input_matches.hpp>
-#include <regimen/rule/kept_statistics_exist.hpp>
-#include <regimen/rule/layer_goes_both_ways.hpp>
-#include <regimen/rule/layers_one_to_255.hpp>
-#include <regimen/rule/repeat_keeps_shape.hpp>
-#include <regimen/rule/residual_keeps_shape.hpp>
+#include <regimen/rule/branches.hpp>
+#include <regimen/rule/extensions.hpp>
+#include <regimen/rule/layers.hpp>
+#include <regimen/rule/precision.hpp>
+#include <regimen/rule/shapes.hpp>
+#include <regimen/rule/weights.hpp>
 #include <regimen/verdict/attention_rules.hpp>
 #include <regimen/verdict/compose.hpp>
 #include <regimen/verdict/image_rules.hpp>

@@ -3,10 +3,8 @@
 
 #include <regimen/core/whole_tensor.hpp>
 #include <regimen/programs/groups.hpp>
-#include <regimen/rule/average_keeps_a_share.hpp>
-#include <regimen/rule/split_ends_with_rest.hpp>
-#include <regimen/rule/update_rule_is_whole.hpp>
-#include <regimen/rule/update_rule_states_agree.hpp>
+#include <regimen/rule/extensions.hpp>
+#include <regimen/rule/options.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>

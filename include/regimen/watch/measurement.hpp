@@ -5,7 +5,7 @@
 #include <regimen/core/philox.hpp>  // mix
 #include <regimen/core/shape.hpp>
 #include <regimen/programs/forward.hpp>
-#include <regimen/rule/metric_adds_batches.hpp>
+#include <regimen/rule/metrics.hpp>
 #include <regimen/trainers/fit_loop.hpp>
 #include <regimen/trainers/result.hpp>
 #include <regimen/watch/metric.hpp>

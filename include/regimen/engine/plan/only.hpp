@@ -12,7 +12,7 @@
 namespace regimen::engines {
 
 /// Trainer<..., Device<Where>>::plan() is a constant, and needs no engine; a Trainer that is constructed does not
-/// compile (rule/device_runs_here.hpp). The members exist so that this is the only error.
+/// compile (rule/trainers.hpp). The members exist so that this is the only error.
 template <class Traits_>
 class PlanOnly final : public EveryIteration {
  public:

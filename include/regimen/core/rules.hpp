@@ -1,0 +1,27 @@
+// regimen/core/rules.hpp — rules that every room may ask: extents, and references to temporaries.
+#pragma once
+
+#include <cstddef>
+
+namespace regimen::rule {
+
+/// The reference would lead to memory that is gone at the end of the line.   docs/errors/fit.md#borrows_no_temporary
+template <class Temporary, bool Borrows = true>
+struct borrows_no_temporary {
+  static constexpr bool holds = !Borrows;
+  struct must_hold {
+    static_assert(holds, "regimen: what is returned refers to a temporary; give that a name, so that it lives as long");
+  };
+};
+
+/// A layer without channels, heads or positions computes nothing.   docs/errors/shapes.md#extents_at_least_one
+template <class Layer, std::size_t... Extents>
+struct extents_at_least_one {
+  static constexpr bool holds = ((Extents >= 1) && ...);
+  struct must_hold {
+    static_assert(holds, "regimen: this layer has an extent of zero; write extents of at least one");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

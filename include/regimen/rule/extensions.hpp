@@ -1,0 +1,168 @@
+// regimen/rule/extensions.hpp — rules. Extensions: layers, joins, losses, operations and update rules of a program's own.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+
+namespace regimen::rule {
+
+/// Whole: whether its Bound has an Output and both passes.   docs/errors/extensions.md#layer_goes_both_ways
+template <class Layer, bool Whole = false>
+struct layer_goes_both_ways {
+  static constexpr bool holds = Whole;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a layer's Bound<X, Roles> has Output, forward(engine, call) and backward(engine, call); give it all three");
+  };
+};
+
+}  // namespace regimen::rule
+
+namespace regimen::detail {
+
+/// Whether T declares if its result for a sample depends on the other samples of the batch.
+template <class T>
+concept SaysWhetherItCouples = requires {
+  { T::couples_samples } -> std::convertible_to<bool>;
+};
+
+/// Whether T declares that its result does depend on them.
+template <class T>
+inline constexpr bool couples_samples = false;
+template <SaysWhetherItCouples T>
+inline constexpr bool couples_samples<T> = T::couples_samples;
+
+/// Whether it says that pieces of a batch are meant: `takes_pieces`, as BatchNorm<PerMicroBatch> does.
+template <class T>
+inline constexpr bool takes_pieces = false;
+template <class T>
+  requires requires { T::takes_pieces; }
+inline constexpr bool takes_pieces<T> = T::takes_pieces;
+
+/// Whether it sees the samples of all ranks: `joins_ranks`, as BatchNorm<OverRanks> does.
+template <class T>
+inline constexpr bool joins_ranks = false;
+template <class T>
+  requires requires { T::joins_ranks; }
+inline constexpr bool joins_ranks<T> = T::joins_ranks;
+
+}  // namespace regimen::detail
+
+namespace regimen::rule {
+
+/// There is no default: Accumulate and ranks cut batches of independent samples, and a wrong
+/// guess would change the result.
+/// docs/errors/extensions.md#coupling_is_declared
+template <class Layer>
+struct coupling_is_declared {
+  static constexpr bool holds = detail::SaysWhetherItCouples<Layer>;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a layer says whether it couples the samples of a batch; add static constexpr bool couples_samples");
+  };
+};
+
+/// The same for a loss.   docs/errors/extensions.md#coupling_is_declared_loss
+template <class Loss>
+struct coupling_is_declared_by_loss {
+  static constexpr bool holds = detail::SaysWhetherItCouples<Loss>;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a loss says whether it couples the samples of a batch; add static constexpr bool couples_samples");
+  };
+};
+
+/// layer/join.hpp lists these members.   docs/errors/extensions.md#join_goes_both_ways
+template <class Join, std::size_t Branches, bool Whole>
+struct join_goes_both_ways {
+  static constexpr bool holds = Whole;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a join's of<Outputs...>, of this many, has Output, reads_values, forward and backward; give all");
+  };
+};
+
+/// walk/node.hpp lists a walker's members.   docs/errors/extensions.md#combinator_has_walker
+template <class Layer, bool Walked>
+struct combinator_has_walker {
+  static constexpr bool holds = Walked;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a combinator has no walker, or a part of one; specialise walk::Node with all that walk/node.hpp lists");
+  };
+};
+
+/// Whole: whether it has rows and run for this output.   docs/errors/extensions.md#loss_is_whole
+template <class Loss, class Output, bool Whole = false>
+struct loss_is_whole {
+  static constexpr bool holds = Whole;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a loss has rows<Output> and run<gradient, Output>(engine, output, target, scalars, scale); give it both");
+  };
+};
+
+/// A plan adds costs up, a profile shows names.   docs/errors/extensions.md#operation_says_cost
+template <class Owner, bool all_say>
+struct operation_says_cost {
+  static constexpr bool holds = all_say;
+  struct must_hold {
+    static_assert(holds, "regimen: an operation of this has no name, or no constexpr Cost cost() const; give it both");
+  };
+};
+
+/// An operation of a program's own is computed by a function of its own namespace, which is declared before the first
+/// Trainer that needs it.   docs/errors/extensions.md#operation_has_compute
+template <class Owner, class Device, bool has_all>
+struct operation_has_compute {
+  static constexpr bool holds = has_all;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: an operation of this has no compute(operation, cpu::Memory) for the CPU; write it in the operation's namespace");
+  };
+};
+
+/// An operation of a program's own needs a form for each device: compute() for the CPU, a Kernel for a GPU.
+/// docs/errors/extensions.md#operation_has_kernel
+template <class Owner, class Device, bool has_all>
+struct operation_has_kernel {
+  static constexpr bool holds = has_all;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: an operation of this has no Kernel for a GPU; specialise regimen::kernel::Kernel, or write Device<Cpu>");
+  };
+};
+
+/// policy/optimizer.hpp lists these members.   docs/errors/extensions.md#update_rule_is_whole
+template <class UpdateRule, bool Whole = false>
+struct update_rule_is_whole {
+  static constexpr bool holds = Whole;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: an update rule has Options::learning_rate, Coefficients<S>, both corrections, and update; give it all");
+  };
+};
+
+/// Agree: whether state_names and the array of update have `states` elements.
+/// docs/errors/extensions.md#update_rule_states_agree
+template <class UpdateRule, bool Agree = false>
+struct update_rule_states_agree {
+  static constexpr bool holds = Agree;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: an update rule counts its states differently; let states, state_names and the array of update agree");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

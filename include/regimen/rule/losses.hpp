@@ -1,0 +1,184 @@
+// regimen/rule/losses.hpp — rules. Losses: what they read, and their numbers.
+#pragma once
+
+#include <regimen/core/ratio.hpp>
+
+namespace regimen::rule {
+
+/// CrossEntropy takes the logits of two classes or more, MeanSquaredError any numbers. Accepts: what the loss declares.
+/// docs/errors/losses.md#loss_accepts_output
+template <class Loss, class Output, bool Accepts = false>
+struct loss_accepts_output {
+  static constexpr bool holds = Accepts;
+  struct must_hold {
+    static_assert(holds,
+                  "regimen: this loss does not read such an output; write another Loss<...>, or another last layer");
+  };
+};
+
+/// Match: whether there are as many losses as outputs.   docs/errors/losses.md#losses_match_outputs
+template <class Loss, class Output, bool Match = false>
+struct losses_match_outputs {
+  static constexpr bool holds = Match;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: SumOf has a loss for each branch of Fork<Outputs, ...>, the last layer; write as many of both");
+  };
+};
+
+/// Last: whether no other place has one.   docs/errors/losses.md#outputs_come_last
+template <class Network, bool Last = false>
+struct outputs_come_last {
+  static constexpr bool holds = Last;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: Outputs joins what losses read; write Fork<Outputs, ...> once, as the last layer of the model");
+  };
+};
+
+/// A loss of weight 0 computes gradients of 0, one below 0 is maximised.   docs/errors/losses.md#weight_above_zero
+template <class Weight>
+struct weight_above_zero {
+  static constexpr bool holds = true;
+};
+template <class Weight>
+  requires is_ratio<Weight>
+struct weight_above_zero<Weight> {
+  static constexpr bool holds = Weight::value > 0;
+  struct must_hold {
+    static_assert(holds,
+                  "regimen: the weight of a loss is above 0; write Weighted<Loss, Ratio<1, 2>>, or leave it out");
+  };
+};
+
+/// Stands: whether it is the loss itself. In SumOf and Masked a loss is divided with the others, by what counts.
+/// docs/errors/losses.md#summed_stands_outside
+template <class Function, bool Stands = false>
+struct summed_stands_outside {
+  static constexpr bool holds = Stands;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: Summed<...> stands directly in Loss<...>; write Loss<Summed<SumOf<...>>>, or Weighted<...> inside");
+  };
+};
+
+/// Stands: whether it is the loss itself. SumOf divides each of its losses by samples, not by their weights.
+/// docs/errors/losses.md#sample_weighted_stands_outside
+template <class Function, bool Stands = false>
+struct sample_weighted_stands_outside {
+  static constexpr bool holds = Stands;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: SampleWeighted<...> stands directly in Loss<...> or Summed<...>; in SumOf write Weighted<Loss, Ratio>");
+  };
+};
+
+/// Takes: whether the loss weighs its targets.   docs/errors/losses.md#sample_weighted_takes_loss
+template <class Function, bool Takes>
+struct sample_weighted_takes_loss {
+  static constexpr bool holds = Takes;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: SampleWeighted<...> takes a loss of single targets, such as CrossEntropy; write one, or leave it out");
+  };
+};
+
+/// Has: whether the loss has a form without absent targets.   docs/errors/losses.md#masked_takes_loss
+template <class Function, bool Has>
+struct masked_takes_loss {
+  static constexpr bool holds = Has;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: Masked<...> takes a loss of numbers, such as MeanSquaredError; in CrossEntropy write ignore_index");
+  };
+};
+
+/// Logits below 0 are what a loss asks for where a class is unlikely. Of Softmax and Sigmoid they also end at 1; of Relu the
+/// gradient is 0 where a logit would be below 0.   docs/errors/losses.md#logits_take_both_signs
+template <class Loss, class Last, bool Stands = false>
+struct logits_take_both_signs {
+  static constexpr bool holds = Stands;
+  struct must_hold {
+    static_assert(holds,
+                  "regimen: this loss takes logits of both signs, and the last layer gives none below 0; leave it out");
+  };
+};
+
+/// BinaryCrossEntropy takes logits. The logistic function of a logistic function lies between 0.5 and 0.73.
+/// docs/errors/losses.md#sigmoid_is_in_the_loss
+template <class Loss, class Last, bool Stands = false>
+struct sigmoid_is_in_the_loss {
+  static constexpr bool holds = Stands;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: BinaryCrossEntropy takes logits, of which it computes the sigmoid itself; leave out the last Sigmoid");
+  };
+};
+
+/// A cross-entropy takes logits. Of the softmax of a softmax no class gets a probability above e / (e + V − 1), so that
+/// the loss cannot come near 0, whatever is learned.   docs/errors/losses.md#softmax_is_in_the_loss
+template <class Loss, class Last, bool Stands = false>
+struct softmax_is_in_the_loss {
+  static constexpr bool holds = Stands;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a cross-entropy takes logits, of which it computes the softmax itself; leave out the last Softmax");
+  };
+};
+
+/// The label has the probability 1 − Smoothing; a loss with negative probabilities has no minimum. fraction_is_a_ratio
+/// refuses a Smoothing that is no Ratio.
+/// docs/errors/losses.md#smoothing_below_one
+template <class Smoothing>
+struct smoothing_below_one {
+  static constexpr bool holds = true;
+};
+template <class Smoothing>
+  requires is_ratio<Smoothing>
+struct smoothing_below_one<Smoothing> {
+  static constexpr bool holds = Smoothing::denominator != 0 && Smoothing::value >= 0 && Smoothing::value < 1;
+  struct must_hold {
+    static_assert(
+        holds, "regimen: SmoothedCrossEntropy<Ratio<...>> smooths by at least 0 and less than 1; write Ratio<1, 10>");
+  };
+};
+
+/// With zero the loss is zero everywhere. fraction_is_a_ratio refuses a Delta that is no Ratio.
+/// docs/errors/losses.md#delta_above_zero
+template <class Delta>
+struct delta_above_zero {
+  static constexpr bool holds = true;
+};
+template <class Delta>
+  requires is_ratio<Delta>
+struct delta_above_zero<Delta> {
+  static constexpr bool holds = Delta::value > 0;
+  struct must_hold {
+    static_assert(holds, "regimen: Huber<Ratio<...>> is quadratic up to a bound above zero; write Huber<Ratio<1>>");
+  };
+};
+
+/// fraction_is_a_ratio refuses a Temperature that is no Ratio.   docs/errors/losses.md#temperature_above_zero
+template <class Temperature>
+struct temperature_above_zero {
+  static constexpr bool holds = true;
+};
+template <class Temperature>
+  requires is_ratio<Temperature>
+struct temperature_above_zero<Temperature> {
+  static constexpr bool holds = Temperature::value > 0;
+  struct must_hold {
+    static_assert(holds, "regimen: NtXent<Ratio<...>> divides by a temperature above zero; write NtXent<Ratio<1, 2>>");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,148 @@
+// regimen/rule/models.hpp — rules. Models: what a model is a list of.
+#pragma once
+
+#include <regimen/core/shape.hpp>
+#include <regimen/layer/children.hpp>
+#include <regimen/layer/layer.hpp>
+#include <regimen/layer/model.hpp>
+#include <regimen/policy/policy.hpp>
+#include <regimen/rule/arguments.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen::rule {
+
+/// Model<Linear<7>> and Model<Vector<8>, Linear<7>> do not say what a sample is.
+/// docs/errors/models.md#model_begins_with_input
+template <class Network, bool Begins = false>
+struct model_begins_with_input {
+  static constexpr bool holds = Begins;
+  struct must_hold {
+    static_assert(holds, "regimen: a model begins with its input; write Model<Input<...>, Layers...>");
+  };
+};
+
+/// A Trainer holds the weights; an object of the model type has none.   docs/errors/models.md#model_is_a_type
+template <class Model, bool Taken = false>
+struct model_is_a_type {
+  static constexpr bool holds = Taken;
+  struct must_hold {
+    static_assert(holds, "regimen: a model is a type, and a Trainer holds its weights; write Trainer<Model> trainer");
+  };
+};
+
+/// A kind has a member template value<Statistic>; Input<float> has none.   docs/errors/models.md#input_takes_kind
+template <class Kind, bool IsKind = requires { typename Kind::template value<float>::Shape; }>
+struct input_takes_kind {
+  static constexpr bool holds = IsKind;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: Input<...> takes a sample's kind; write Tokens<T>, Vector<N>, Series<...>, Image<...> or Volume<...>");
+  };
+};
+
+}  // namespace regimen::rule
+
+namespace regimen {
+
+namespace detail {
+
+template <template <class, class> class>
+struct binds;
+
+/// Whether T is a layer: it has a name and a member template Bound<X, Roles>, or consists of
+/// layers. Instantiates no Bound.
+template <class T>
+inline constexpr bool can_be_bound =
+    is_composite<T> ||
+    (requires { static_cast<const char*>(T::name); } && (requires { typename binds<T::template Bound>; } || requires {
+       typename T::template Bound<Value<float, Shape<1>>, Roles<float, float, float>>;
+     }));
+
+}  // namespace detail
+
+}  // namespace regimen
+
+namespace regimen::rule {
+
+/// A user's layer is a type with a name and a member template Bound<X, Roles>.
+/// docs/errors/models.md#list_holds_layers
+template <class T>
+struct list_holds_layers {
+  static constexpr bool holds = detail::can_be_bound<T>;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a list of layers holds something that is no layer; take it out (layers have a name and Bound<X, Roles>)");
+  };
+};
+
+template <Policy P>
+struct list_holds_layers<P> {
+  static constexpr bool holds = !Policy<P>;
+  struct must_hold {
+    static_assert(holds,
+                  "regimen: a list of layers holds a policy; write it behind the model, Trainer<Model, Policies...>");
+  };
+};
+
+template <class Network>
+  requires(std::is_class_v<Network> && !detail::can_be_bound<Network> && detail::is_model<Network>)
+struct list_holds_layers<Network> {
+  static constexpr bool holds = detail::can_be_bound<Network>;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a list of layers holds a model; write its layers, LayersOf<Model>, or EncoderOf<Model>, without the head");
+  };
+};
+
+template <class Kind>
+struct list_holds_layers<Input<Kind>> {
+  static constexpr bool holds = detail::can_be_bound<Input<Kind>>;
+  struct must_hold {
+    static_assert(holds, "regimen: a list of layers holds an Input; a model has one, and begins with it");
+  };
+};
+
+template <std::size_t Count, class Block, class Second, class... More>
+struct list_holds_layers<Repeat<Count, Block, Second, More...>> {
+  static constexpr bool holds = detail::can_be_bound<Repeat<Count, Block, Second, More...>>;
+  struct must_hold {
+    static_assert(holds, "regimen: Repeat<N, Block> repeats one block; write Repeat<N, Sequential<...>>");
+  };
+};
+
+template <std::same_as<KeepStatistics> Option>
+struct list_holds_layers<Option> {
+  static constexpr bool holds = detail::can_be_bound<Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: KeepStatistics stands among layers; write it first in Frozen<KeepStatistics, ...>");
+  };
+};
+
+/// Relu() among types is a function that returns Relu.
+template <class Layer>
+struct list_holds_layers<Layer()> {
+  static constexpr bool holds = detail::can_be_bound<Layer()>;
+  struct must_hold {
+    static_assert(holds, "regimen: a list of layers names types; leave the parentheses out");
+  };
+};
+
+/// Holds: whether Option is one of Embedding's, or, of an Embedding, whether it has one at most.
+/// docs/errors/models.md#embedding_takes_option
+template <class Option, bool Holds>
+struct embedding_takes_option {
+  static constexpr bool holds = Holds;
+  struct must_hold {
+    static_assert(
+        holds, "regimen: Embedding<Vocabulary<N>, Channels, ...> takes PaddedWith<token>, once; write no other option");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,259 @@
+// regimen/rule/options.hpp — rules. Options of policies: types where others belong, and a device without its header.
+#pragma once
+
+#include <regimen/core/number.hpp>
+#include <regimen/core/ratio.hpp>
+#include <regimen/policy/accumulate.hpp>
+#include <regimen/policy/attention.hpp>
+#include <regimen/policy/checkpoint.hpp>
+#include <regimen/policy/clip.hpp>
+#include <regimen/policy/communicator.hpp>
+#include <regimen/policy/convolution.hpp>
+#include <regimen/policy/debug.hpp>
+#include <regimen/policy/device.hpp>
+#include <regimen/policy/fusion.hpp>
+#include <regimen/policy/graph.hpp>
+#include <regimen/policy/init.hpp>
+#include <regimen/policy/loss.hpp>
+#include <regimen/policy/loss_scale.hpp>
+#include <regimen/policy/optimizer.hpp>
+#include <regimen/policy/policy.hpp>
+#include <regimen/policy/precision.hpp>
+#include <regimen/policy/shard.hpp>
+#include <regimen/policy/target.hpp>
+#include <regimen/rule/precision.hpp>
+
+namespace regimen::detail {
+
+/// Whether the axis accepts Option: its own options, and None if it can be switched off.
+template <class Axis, class Option>
+inline constexpr bool is_option =
+    belongs_to<Option, Axis> ||
+    (std::is_same_v<Option, None> && is_any_of<Axis, axis::loss_scale, axis::checkpoint, axis::clip, axis::debug>);
+
+template <class Option>
+inline constexpr bool is_option<axis::precision, Option> =
+    ComputeType<Option> || is_unbuilt_number<Option>;  // element_type_is_built refuses these
+template <class Option>
+inline constexpr bool is_option<axis::fusion, Option> = is_any_of<Option, Fused, Unfused>;
+template <class Option>
+inline constexpr bool is_option<axis::optimizer, Option> = belongs_to<Option, axis::optimizer> || is_incomplete<Option>;
+template <class Option>
+inline constexpr bool is_option<axis::loss, Option> = belongs_to<Option, axis::loss> || is_incomplete<Option>;
+
+}  // namespace regimen::detail
+
+namespace regimen::rule {
+
+/// Checkpoint<bf16> takes an option of another policy.   docs/errors/options.md#policy_takes_option
+template <class Axis, class Option>
+struct policy_takes_option;
+
+template <class Option>
+struct policy_takes_option<axis::precision, Option> {
+  static constexpr bool holds = detail::is_option<axis::precision, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: Precision<...> takes element types; name fp64, fp32, tf32, bf16 or fp16");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::loss_scale, Option> {
+  static constexpr bool holds = detail::is_option<axis::loss_scale, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: LossScale<...> takes a loss scale; name None, Static<N> or Dynamic");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::checkpoint, Option> {
+  static constexpr bool holds = detail::is_option<axis::checkpoint, Option>;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: Checkpoint<...> takes schedules; name None, Every<N>, Selective<...>, If<P>, KeepLast<K>, Offload or Budget<B>");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::accumulate, Option> {
+  static constexpr bool holds = detail::is_option<axis::accumulate, Option>;
+  struct must_hold {
+    static_assert(holds,
+                  "regimen: Accumulate<N, ...> takes when to reduce; name ReduceOnce or ReduceEach, or leave it out");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::clip, Option> {
+  static constexpr bool holds = detail::is_option<axis::clip, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: Clip<...> takes a bound; name None or Norm<Ratio<...>>");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::optimizer, Option> {
+  static constexpr bool holds = detail::is_option<axis::optimizer, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: Optimizer<...> takes an update rule; name one, such as AdamW");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::loss, Option> {
+  static constexpr bool holds = detail::is_option<axis::loss, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: Loss<...> takes a loss function; name one, such as CrossEntropy");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::device, Option> {
+  static constexpr bool holds = detail::is_option<axis::device, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: Device<...> takes a device; name Cpu");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::target, Option> {
+  static constexpr bool holds = detail::is_option<axis::target, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: Target<T> reads name, memory and supports of T; give T all of them");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::communicator, Option> {
+  static constexpr bool holds = detail::is_option<axis::communicator, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: Communicator<...> takes a communicator; name Solo");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::shard, Option> {
+  static constexpr bool holds = detail::is_option<axis::shard, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: Shard<...> takes a stage; name Replicated, ZeRO1, ZeRO2, ZeRO3 or Hybrid<N>");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::debug, Option> {
+  static constexpr bool holds = detail::is_option<axis::debug, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: Debug<...> takes checks; name None, Anomaly, Profile or Synchronous");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::init, Option> {
+  static constexpr bool holds = detail::is_option<axis::init, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: Init<...> takes an initialisation; name one, such as Default");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::fusion, Option> {
+  static constexpr bool holds = detail::is_option<axis::fusion, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: Fusion<...> takes a switch; name Fused or Unfused");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::graph, Option> {
+  static constexpr bool holds = detail::is_option<axis::graph, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: Graph<...> takes a switch; name On or Off");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::attention, Option> {
+  static constexpr bool holds = detail::is_option<axis::attention, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: Attention<...> takes a form; name Tiled, Composed or Cudnn");
+  };
+};
+
+template <class Option>
+struct policy_takes_option<axis::convolution, Option> {
+  static constexpr bool holds = detail::is_option<axis::convolution, Option>;
+  struct must_hold {
+    static_assert(holds, "regimen: Convolution<...> takes a form; name Direct or Cudnn");
+  };
+};
+
+/// Epilogue<Unfused> would be Fusion<Unfused>, or only half of it.   docs/errors/options.md#epilogue_takes_switch
+template <class Switch>
+struct epilogue_takes_switch {
+  static constexpr bool holds = detail::is_any_of<Switch, Fused, Separate>;
+  struct must_hold {
+    static_assert(holds, "regimen: Epilogue<...> takes a switch; name Fused or Separate");
+  };
+};
+
+/// Chooses: whether it has decays<Layer>(parameter).   docs/errors/options.md#decay_chooses_parameters
+template <class Option, bool Chooses = false>
+struct decay_chooses_parameters {
+  static constexpr bool holds = Chooses;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: the second option of Optimizer<...> says what decays; name DecayAll, or leave it out for products alone");
+  };
+};
+
+/// With 1 an average would never move.   docs/errors/options.md#average_keeps_a_share
+template <class Decay>
+struct average_keeps_a_share {
+  static constexpr bool holds = [] {
+    if constexpr (is_ratio<Decay>) return Decay::denominator != 0 && Decay::value >= 0 && Decay::value < 1;
+    else return false;
+  }();
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: Averaged<...> keeps a share of at least 0 and below 1; write Averaged<AdamW, Ratio<999, 1000>>");
+  };
+};
+
+/// optimizer/split.hpp says what a group is.   docs/errors/options.md#split_ends_with_rest
+template <class UpdateRule, bool Holds = false>
+struct split_ends_with_rest {
+  static constexpr bool holds = Holds;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: Split<...> lacks groups; give it up to three, such as Matrices<Muon>, and end with Rest<AdamW>");
+  };
+};
+
+/// The rule of a group without parameters would be ignored. Of a parameter the first group decides that takes it.
+/// Takes: whether a parameter that trains is left for Group.   docs/errors/options.md#group_takes_a_parameter
+template <class Group, bool Takes = false>
+struct group_takes_a_parameter {
+  static constexpr bool holds = Takes;
+  struct must_hold {
+    static_assert(holds, "regimen: a group of Split<...> gets no parameter that trains; name others, or leave it out");
+  };
+};
+
+/// A device's header brings its engine: regimen.hpp that of Cpu, regimen/engine/emulated/device.hpp that of Emulated,
+/// regimen/engine/cuda/device.cuh, which nvcc compiles, that of Cuda.   docs/errors/options.md#device_is_included
+template <class Device, bool included>
+struct device_is_included {
+  static constexpr bool holds = included;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: this Device<...> has no engine here; include its header (regimen/engine/cuda/device.cuh for Cuda)");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

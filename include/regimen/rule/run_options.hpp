@@ -1,0 +1,108 @@
+// regimen/rule/run_options.hpp — rules. Options of a run and of a Trainer: their names.
+#pragma once
+
+#include <regimen/core/misnamed.hpp>
+
+namespace regimen::rule {
+
+/// Meaning: what PyTorch, Lightning, Keras or transformers have under the name that was written.
+/// docs/errors/run_options.md#option_has_name
+template <class Meaning, bool Has>
+struct option_has_name;
+
+template <bool Has>
+struct option_has_name<misnamed::learning_rate, Has> {
+  static constexpr bool holds = Has;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: the learning rate is the update rule's; write Train trainer{{.optimizer = {.learning_rate = 1e-3}}}");
+  };
+};
+template <bool Has>
+struct option_has_name<misnamed::moments, Has> {
+  static constexpr bool holds = Has;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: this option has another name; write .beta1, .beta2, .epsilon (RmsProp: .alpha), each with one number");
+  };
+};
+template <bool Has>
+struct option_has_name<misnamed::policy, Has> {
+  static constexpr bool holds = Has;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: this is a policy, which the compiler must know; write Trainer<Model, Batch<32>, Device<Cuda>>");
+  };
+};
+template <bool Has>
+struct option_has_name<misnamed::steps, Has> {
+  static constexpr bool holds = Has;
+  struct must_hold {
+    static_assert(holds, "regimen: fit takes .steps and .epochs, of the whole run; write fit(source, {.steps = 1000})");
+  };
+};
+template <bool Has>
+struct option_has_name<misnamed::schedule, Has> {
+  static constexpr bool holds = Has;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a learning rate's course is a Schedule; write {.schedule = Schedule::warmup_cosine(100, 1000)}");
+  };
+};
+template <bool Has>
+struct option_has_name<misnamed::argument, Has> {
+  static constexpr bool holds = Has;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: this is an argument of fit; write fit(source, validation, {.epochs = 3}, Accuracy{}, callback)");
+  };
+};
+template <bool Has>
+struct option_has_name<misnamed::evaluation, Has> {
+  static constexpr bool holds = Has;
+  struct must_hold {
+    static_assert(holds,
+                  "regimen: fit evaluates every so many steps; write fit(source, validation, {.validate_every = 100})");
+  };
+};
+template <bool Has>
+struct option_has_name<misnamed::loading, Has> {
+  static constexpr bool holds = Has;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: how fit reads is .order, .remainder and .workers; write {.order = Order::Sequential, .workers = 2}");
+  };
+};
+
+/// A bare number could be any option; a model belongs into the type, Trainer<Model>.
+/// docs/errors/run_options.md#options_have_names
+template <class Given, bool Taken = false>
+struct options_have_names {
+  static constexpr bool holds = Taken;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a Trainer takes its options by name; write Train trainer{{.optimizer = {.learning_rate = 1e-3}}}");
+  };
+};
+
+/// The outer level is for the Trainer's own options: schedule, seed, threads.
+/// docs/errors/run_options.md#rule_options_stand_inside
+template <class RuleOptions, bool Taken = false>
+struct rule_options_stand_inside {
+  static constexpr bool holds = Taken;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: these options are the update rule's; write them inside, Train trainer{{.optimizer = {.learning_rate = 1e-3}}}");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,186 @@
+// regimen/rule/targets.hpp — rules. Targets: memory, element types and speed of what a recipe is for.
+#pragma once
+
+#include <regimen/core/number.hpp>
+#include <regimen/policy/target.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen::rule {
+
+/// Bytes by which a plan exceeds its Target.
+template <std::size_t Bytes>
+struct Exceeds;
+
+// What makes the plan fit, as the compiler has planned it: the rule's sentence names it, and its numbers stand here.
+template <class... Policies>
+struct Either;  // each of these policies
+template <class... Policies>
+struct Together;  // these policies at once
+template <std::size_t Bytes>
+struct StateAlone;  // nothing: weights, gradients and optimizer state are larger by themselves
+template <std::size_t Bytes>
+struct WeightsAlone;  // nothing: an Inference's weights are, which in 16 bits would take so many bytes; 0: they do
+struct SampleAlone;   // nothing: one sample needs more
+
+/// Needed and There in bytes, their difference, and what would fit; then the largest owners as types: layers, iterations
+/// and bytes.   docs/errors/targets.md#fits_target
+template <std::size_t Needed, std::size_t There, class Difference = void, class Cure = void, class... Owners>
+struct fits_target {
+  static constexpr bool holds = Needed <= There;
+  struct must_hold {
+    static_assert(
+        holds, "regimen: the plan needs more bytes than its Target has; lower the batch, or add Checkpoint<Every<1>>");
+  };
+};
+template <std::size_t Needed, std::size_t There, class Difference, class Batch, class... Owners>
+struct fits_target<Needed, There, Difference, Either<Batch>, Owners...> {
+  static constexpr bool holds = Needed <= There;
+  struct must_hold {
+    static_assert(holds,
+                  "regimen: the plan needs more bytes than its Target has; lower the batch, or name a larger Target");
+  };
+};
+template <std::size_t Needed, std::size_t There, class Difference, class Batch, class Checkpoint, class... Owners>
+struct fits_target<Needed, There, Difference, Together<Batch, Checkpoint>, Owners...> {
+  static constexpr bool holds = Needed <= There;
+  struct must_hold {
+    static_assert(
+        holds, "regimen: the plan needs more bytes than its Target has; add Checkpoint<Every<1>>, and lower the batch");
+  };
+};
+template <std::size_t Needed, std::size_t There, class Difference, class Checkpoint, class... Owners>
+struct fits_target<Needed, There, Difference, Together<Checkpoint>, Owners...> {
+  static constexpr bool holds = Needed <= There;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: the plan needs more bytes than its Target has; add Checkpoint<Every<1>>, or name a larger Target");
+  };
+};
+template <std::size_t Needed, std::size_t There, class Difference, std::size_t Bytes, class... Owners>
+struct fits_target<Needed, There, Difference, StateAlone<Bytes>, Owners...> {
+  static constexpr bool holds = Needed <= There;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: weights and optimizer state alone exceed the Target; name a larger one, or Shard<ZeRO3> over ranks");
+  };
+};
+template <std::size_t Needed, std::size_t There, class Difference, std::size_t InHalf, class... Owners>
+struct fits_target<Needed, There, Difference, WeightsAlone<InHalf>, Owners...> {
+  static constexpr bool holds = Needed <= There;
+  struct must_hold {
+    static_assert(holds,
+                  "regimen: the weights alone exceed the Target; write Precision<bf16>, or name a larger Target");
+  };
+};
+template <std::size_t Needed, std::size_t There, class Difference, class... Owners>
+struct fits_target<Needed, There, Difference, WeightsAlone<0>, Owners...> {
+  static constexpr bool holds = Needed <= There;
+  struct must_hold {
+    static_assert(holds, "regimen: the weights alone exceed the Target; name a larger Target, or a smaller model");
+  };
+};
+template <std::size_t Needed, std::size_t There, class Difference, class... Owners>
+struct fits_target<Needed, There, Difference, SampleAlone, Owners...> {
+  static constexpr bool holds = Needed <= There;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: one sample alone needs more bytes than the Target has; name a larger Target, or a smaller model");
+  };
+};
+
+/// Anything fits into unlimited memory.   docs/errors/targets.md#largest_batch_needs_target
+template <class Batch, class Target>
+struct largest_batch_needs_target {
+  static constexpr bool holds = !Batch::largest || !std::is_same_v<typename Target::description, targets::unlimited>;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: Batch<Largest> needs memory to fill; add Target<targets::h200> or your own, or write Batch<32>");
+  };
+};
+
+/// Extents, Repeats and batches multiply; beyond 2^52 elements the plan's bytes would
+/// wrap around. So elements are first
+/// counted in floating point.   docs/errors/targets.md#bytes_can_be_counted
+template <class Network, class Batch, bool Countable>
+struct bytes_can_be_counted {
+  static constexpr bool holds = Countable;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: this model and batch need more bytes than can be counted; write smaller extents, a smaller Repeat or Batch");
+  };
+};
+
+/// The type that a recipe for this target may compute in, if any: bf16, else fp32.
+template <class Target>
+using ComputedBy = std::conditional_t<Target::description::template supports<bf16>, bf16,
+                                      std::conditional_t<Target::description::template supports<fp32>, fp32, void>>;
+
+/// A TPU has neither fp16 nor fp64: the plan would describe an impossible run.
+/// docs/errors/targets.md#target_computes_in
+template <class Target, class Compute, class Instead = ComputedBy<Target>>
+struct target_computes_in {
+  static constexpr bool holds = Target::description::template supports<Compute>;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: this target does not compute in this element type; write Precision<bf16, fp32>, or another Target");
+  };
+};
+template <class Target, class Compute>
+struct target_computes_in<Target, Compute, fp32> {
+  static constexpr bool holds = Target::description::template supports<Compute>;
+  struct must_hold {
+    static_assert(
+        holds, "regimen: this target does not compute in this element type; write Precision<fp32>, or another Target");
+  };
+};
+template <class Target, class Compute>
+struct target_computes_in<Target, Compute, void> {
+  static constexpr bool holds = Target::description::template supports<Compute>;
+  struct must_hold {
+    static_assert(holds, "regimen: this target computes in none of our element types; write another Target");
+  };
+};
+
+/// Target<Unaligned<...>, targets::h100> has its arguments in the wrong order.
+/// docs/errors/targets.md#target_takes_bound
+template <class Bound, bool is_bound>
+struct target_takes_bound {
+  static constexpr bool holds = is_bound;
+  struct must_hold {
+    static_assert(
+        holds, "regimen: Target<T, ...> takes the target first, then a bound; name Unaligned<Ratio<1, 100>>, or none");
+  };
+};
+
+/// Tensor cores read rows that begin at multiples of 16 bytes in one piece.   docs/errors/targets.md#rows_are_aligned
+template <class Layer, std::size_t Columns, std::size_t ElementBytes, bool within>
+struct rows_are_aligned {
+  static constexpr bool holds = within;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: rows of this layer are no multiples of 16 bytes, in more products than Unaligned<...> allows; widen it");
+  };
+};
+
+/// On the CPU no plan counts rows, so the bound would hold whatever they are.
+/// docs/errors/targets.md#unaligned_is_counted
+template <class Target, class Device, bool counts>
+struct unaligned_is_counted {
+  static constexpr bool holds = counts;
+  struct must_hold {
+    static_assert(holds,
+                  "regimen: rows are counted in plans for a GPU alone; take Unaligned<...> out, or write Device<Cuda>");
+  };
+};
+
+}  // namespace regimen::rule
+// SPDX-License-Identifier: Apache-2.0
