@@ -8,7 +8,7 @@
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/programs/recipe.hpp>
-#include <regimen/verdict/compose.hpp>
+#include <regimen/rule/compose.hpp>
 
 #include "support/catch.hpp"
 

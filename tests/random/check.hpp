@@ -360,7 +360,7 @@ class SubjectOf final : public Subject {
   }
   void bring(const Place& place) { bring(place, 0, place.count); }
   void bring(const Place& place, std::size_t first, std::size_t count) {
-    constexpr auto words = verdict::vocabulary_of<typename Train::Recipe::Network>();
+    constexpr auto words = rule::vocabulary_of<typename Train::Recipe::Network>();
     inputs_.resize(count * input_size);
     targets_.resize(count * target_size);
     valid_ = 0;

@@ -61,7 +61,7 @@ inline constexpr bool mixes_types<As<T, Layers...>> = true;
 
 /// Whether a product with a bias ends a branch that is added: its epilogue adds the other branches before the bias.
 template <class Layer>
-inline constexpr bool ends_with_biased_product = verdict::ends_with_bias<Layer>;
+inline constexpr bool ends_with_biased_product = rule::ends_with_bias<Layer>;
 template <class... Options>
 inline constexpr bool ends_with_biased_product<in_order::SelfAttention<Options...>> = true;
 template <class First, class... Others>
@@ -81,7 +81,7 @@ template <class Network, class Policies>
 inline constexpr bool epilogues_change_no_bit =
     std::is_same_v<typename policy_in<Policies, axis::precision>::master, fp32> &&
     sizeof(typename policy_in<Policies, axis::precision>::compute) == 4 && !mixes_types<Network> &&
-    !mp::mp_any_of<typename detail::all_in<typename verdict::parts_t<Network>::Layers>::type,
+    !mp::mp_any_of<typename detail::all_in<typename rule::parts_t<Network>::Layers>::type,
                    adds_before_a_bias>::value &&
     policy_in<Policies, axis::fusion>::fuses && std::is_same_v<policy_in<Policies, axis::clip>, Clip<None>>;
 

@@ -48,8 +48,8 @@
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/optimizer/split.hpp>
 #include <regimen/programs/initial.hpp>
-#include <regimen/verdict/compose.hpp>
-#include <regimen/verdict/model_rules.hpp>
+#include <regimen/rule/compose.hpp>
+#include <regimen/rule/model_rules.hpp>
 
 #include "random/draw.hpp"
 #include "support/whole_tensor_rules.hpp"
@@ -612,7 +612,7 @@ using Weighed = std::conditional_t<Model::Source::below(of_policy, 16, 4) == 0, 
 template <class Function>
 struct SayLoss {
   template <class Model>
-  static constexpr bool fits = verdict::accepts_output<Function, typename Model::Out>();
+  static constexpr bool fits = rule::accepts_output<Function, typename Model::Out>();
   template <class Model>
   using make = mp::mp_list<Loss<std::conditional_t<Model::Source::below(of_policy, 15, 3) == 0,
                                                    Summed<Weighed<Model, Function>>, Weighed<Model, Function>>>>;
@@ -620,7 +620,7 @@ struct SayLoss {
 /// A loss of classes, which are distributions now and then.
 struct SayClasses {
   template <class Model>
-  static constexpr bool fits = verdict::accepts_output<CrossEntropy, typename Model::Out>();
+  static constexpr bool fits = rule::accepts_output<CrossEntropy, typename Model::Out>();
   template <class Model>
   using make = mp::mp_list<Loss<
       std::conditional_t<Model::Source::below(of_policy, 9, 4) == 0, SoftCrossEntropy, Weighed<Model, CrossEntropy>>>>;
@@ -628,12 +628,12 @@ struct SayClasses {
 /// A loss of single elements, some of which may be absent; or one of views of a sample, where it has two.
 struct SayPointwise {
   template <class Model>
-  static constexpr bool fits = verdict::accepts_output<MeanSquaredError, typename Model::Out>();
+  static constexpr bool fits = rule::accepts_output<MeanSquaredError, typename Model::Out>();
   template <class Model>
   using Plain = std::conditional_t<Model::Source::below(of_policy, 8, 3) == 0, BinaryCrossEntropy, MeanSquaredError>;
   template <class Model>
   static constexpr bool is_contrast =
-      Model::Source::below(of_policy, 14, 3) == 0 && verdict::accepts_output<NtXent<>, typename Model::Out>();
+      Model::Source::below(of_policy, 14, 3) == 0 && rule::accepts_output<NtXent<>, typename Model::Out>();
   template <class Model>
   using make =
       mp::mp_list<Loss<std::conditional_t<is_contrast<Model>, NtXent<>,
@@ -646,7 +646,7 @@ struct SaySum {
   static constexpr bool fits = regimen::detail::is_joined<typename Model::Out::Shape>;
   template <class Model, class First = Value<fp32, typename Model::Out::Shape::template at<0>>>
   using make = mp::mp_list<Loss<SumOf<
-      std::conditional_t<verdict::accepts_output<CrossEntropy, First>(), CrossEntropy, Weighted<Huber<>, Ratio<3>>>,
+      std::conditional_t<rule::accepts_output<CrossEntropy, First>(), CrossEntropy, Weighted<Huber<>, Ratio<3>>>,
       Weighted<MeanSquaredError, Ratio<1, 2>>>>>;
 };
 template <std::size_t K>
@@ -821,7 +821,7 @@ struct shares_keys<in_order::CrossAttention<Name, HeadCount, Options...>>
                           HeadCount::count)> {};
 template <class Network>
 inline constexpr bool network_shares_keys =
-    mp::mp_any_of<typename detail::all_in<typename verdict::parts_t<Network>::Layers>::type, shares_keys>::value;
+    mp::mp_any_of<typename detail::all_in<typename rule::parts_t<Network>::Layers>::type, shares_keys>::value;
 using Forms = mp::mp_list<Attention<>, Attention<Tiled>, Attention<HeadByHead>>;
 
 /// separate   products leave biases and activations to kernels, if the program fuses at all

@@ -89,7 +89,7 @@ struct length_of<Value<Token, Shape<Positions>>, true> {
 };
 /// Whether some layer reads the length of this name.
 template <class Length, class Layers>
-inline constexpr bool reads_length = verdict::is_read_within<Length, detail::layers_in<Layers>>;
+inline constexpr bool reads_length = rule::is_read_within<Length, detail::layers_in<Layers>>;
 template <class Layers>
 inline constexpr bool reads_length<void, Layers> = false;
 
@@ -141,7 +141,7 @@ struct DrawnModel final {
   using ids = mp::mp_push_back<typename All::ids, std::integral_constant<Id, of_model + 1>,
                                std::integral_constant<Id, of_model + 3>, std::integral_constant<Id, of_model + 4>,
                                std::integral_constant<Id, of_model + 5>>;
-  static constexpr std::size_t depth = verdict::repeat_depth<typename All::Layers>;
+  static constexpr std::size_t depth = rule::repeat_depth<typename All::Layers>;
 };
 
 /// A short name for it, in symbols and errors.

@@ -10,5 +10,5 @@
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
-#include <regimen/verdict/model_rules.hpp>
+#include <regimen/rule/model_rules.hpp>
 // SPDX-License-Identifier: Apache-2.0

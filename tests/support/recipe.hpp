@@ -6,8 +6,8 @@
 #include <regimen/layer/model.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/optimizer/adamw.hpp>
-#include <regimen/verdict/compose.hpp>
-#include <regimen/verdict/rejected.hpp>
+#include <regimen/rule/compose.hpp>
+#include <regimen/rule/rejected.hpp>
 
 namespace regimen {
 

@@ -17,7 +17,7 @@
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/regimen.hpp>
-#include <regimen/verdict/recipe_rules.hpp>
+#include <regimen/rule/recipe_rules.hpp>
 
 #include "support/catch.hpp"
 
@@ -242,8 +242,8 @@ Tried hold() {
 template <std::uint64_t Seed>
 constexpr bool ends_at_least =
     pair_of<Seed, least<Seed>>.taken == least<Seed> && least<Seed> <= reached<Seed> &&
-    verdict::budget_rule<model<Seed>, configured<Seed, Checkpoint<Budget<least<Seed>>>>>::holds &&
-    std::is_same_v<verdict::budget_rule<model<Seed>, configured<Seed, Checkpoint<Budget<least<Seed> - 1>>>>,
+    rule::budget_rule<model<Seed>, configured<Seed, Checkpoint<Budget<least<Seed>>>>>::holds &&
+    std::is_same_v<rule::budget_rule<model<Seed>, configured<Seed, Checkpoint<Budget<least<Seed> - 1>>>>,
                    rule::budget_reaches_least<least<Seed> - 1, least<Seed>>> &&
     !rule::budget_reaches_least<least<Seed> - 1, least<Seed>>::holds;
 

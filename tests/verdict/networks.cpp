@@ -217,9 +217,9 @@ using NoBiasTwice = SelfAttention<Heads<2>, WithoutBias, WithoutProjectionBias>;
 static_assert(breaks<Ids<NoBiasTwice, Linear<16>>, rule::attention_options_differ<NoBiasTwice, 2>>);
 template <class... Options>
 inline constexpr bool sees_later =
-    verdict::looks_ahead<detail::layers_in<boost::mp11::mp_list<SelfAttention<Heads<2>, Options...>>>>;
+    rule::looks_ahead<detail::layers_in<boost::mp11::mp_list<SelfAttention<Heads<2>, Options...>>>>;
 static_assert(sees_later<Alibi> && sees_later<RelativeBias<4, 3, int>> && !sees_later<Alibi, Causal>);
-static_assert(verdict::looks_ahead<detail::layers_in<boost::mp11::mp_list<Residual<GroupNorm<2>, Linear<8>>>>>);
+static_assert(rule::looks_ahead<detail::layers_in<boost::mp11::mp_list<Residual<GroupNorm<2>, Linear<8>>>>>);
 struct Ended : NamedLength<4> {};
 template <class Length, class... Options>
 using Limited = Model<Input<Tokens<4>>, KeepLength<Length, PaddedWith<0>>, Embedding<Vocabulary<16>, 12>,
@@ -284,7 +284,7 @@ static_assert(breaks<PaddedTwice<15, 0>, rule::one_token_pads_a_text<PaddedWith<
 static_assert(breaks<PaddedTwice<1, 15>, rule::one_token_pads_a_text<PaddedWith<1>, PaddedWith<15>>>);
 /// A shorter source is one whose padding some attention does not see.
 template <class Network>
-inline constexpr std::int32_t pads = verdict::two_texts<typename verdict::parts_t<Network>::Layers>::padding;
+inline constexpr std::int32_t pads = rule::two_texts<typename rule::parts_t<Network>::Layers>::padding;
 static_assert(pads<TwoEnds<Within<Ended>, Within<EndedTarget>, Within<Ended>>> == 15);
 static_assert(pads<TwoEnds<Within<Ended>, Causal, Dropout<Ratio<1, 2>>>> == 15);
 static_assert(pads<TwoEnds<Dropout<Ratio<1, 2>>, Causal, Within<Ended>>> == 15);
@@ -490,7 +490,7 @@ static_assert(mp::mp_empty<Ends<MeanSquaredError, Linear<4>, Softmax>>::value &&
               mp::mp_empty<Ends<CrossEntropy, Linear<4>, Tanh>>::value &&
               mp::mp_empty<Ends<BinaryCrossEntropy, Linear<4>, Tanh>>::value);
 template <class... Layers>
-using InferenceOf = decltype(verdict::rules_of_model<Numbers<Layers...>, ConfigurationOf<>, false>());
+using InferenceOf = decltype(rule::rules_of_model<Numbers<Layers...>, ConfigurationOf<>, false>());
 static_assert(mp::mp_empty<InferenceOf<Linear<4>, Softmax>>::value);
 
 // not even one sample fits

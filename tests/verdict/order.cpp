@@ -1,5 +1,5 @@
 // The order of the policies changes nothing, and neither does a default that is written out: one PolicyConfiguration.
-#include <regimen/verdict/compose.hpp>
+#include <regimen/rule/compose.hpp>
 
 using namespace regimen;
 namespace mp = boost::mp11;

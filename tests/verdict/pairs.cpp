@@ -6,7 +6,7 @@
 #include <regimen/optimizer/adamw.hpp>
 #include <regimen/optimizer/rmsprop.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/verdict/compose.hpp>
+#include <regimen/rule/compose.hpp>
 
 using namespace regimen;
 namespace mp = boost::mp11;

@@ -6,7 +6,7 @@
 #include <regimen/optimizer/adamw.hpp>
 #include <regimen/optimizer/decay.hpp>
 #include <regimen/optimizer/sgd.hpp>
-#include <regimen/verdict/compose.hpp>
+#include <regimen/rule/compose.hpp>
 
 #include <array>
 #include <cstdint>

@@ -168,7 +168,7 @@ static_assert(std::is_same_v<detail::broken_rules<Uneven, Precision<bf16, fp32>,
 // An error finds its owner at a Repeat, and in a branch of its block, moved to the host or not.
 template <std::uint64_t digits, class... Policies>
 using owner_in_uneven =
-    typename decltype(verdict::owner_at<typename programs::Recipe<Uneven, ConfigurationOf<Policies...>>::Bound,
+    typename decltype(rule::owner_at<typename programs::Recipe<Uneven, ConfigurationOf<Policies...>>::Bound,
                                         digits>())::type;
 constexpr std::uint64_t in_branch = (2 * 256 + 1) * 256;  // the second child, the block's first, and one of its branch
 static_assert(std::is_same_v<owner_in_uneven<2>, Repeat<6, Norms>> &&
@@ -182,7 +182,7 @@ struct Forks : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>,
                      Linear<32>> {};
 template <std::uint64_t digits>
 using owner_in_forks =
-    typename decltype(verdict::owner_at<programs::Recipe<Forks, ConfigurationOf<>>::Bound, digits>())::type;
+    typename decltype(rule::owner_at<programs::Recipe<Forks, ConfigurationOf<>>::Bound, digits>())::type;
 static_assert(std::is_same_v<owner_in_forks<in_branch + 1>, Linear<16>> &&
               std::is_same_v<owner_in_forks<in_branch + 2>, Linear<16, NoBias>> &&
               std::is_same_v<owner_in_forks<(in_branch + 3) * 256 + 1>, Tanh> &&

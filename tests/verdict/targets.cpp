@@ -1,6 +1,6 @@
 // Targets: what they have, and what a plan may ask of them.
 #include <regimen/programs/plan.hpp>
-#include <regimen/verdict/compose.hpp>
+#include <regimen/rule/compose.hpp>
 
 using namespace regimen;
 

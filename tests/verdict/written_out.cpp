@@ -10,7 +10,7 @@
 #include <regimen/layer/norm.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/programs/recipe.hpp>
-#include <regimen/verdict/compose.hpp>
+#include <regimen/rule/compose.hpp>
 
 #include <utility>
 

@@ -3,7 +3,7 @@
 
 namespace regimen::detail {
 
-/// A Trainer or Inference that has given its errors (verdict/rejected.hpp). What takes a Trainer beside its members has an
+/// A Trainer or Inference that has given its errors (rule/rejected.hpp). What takes a Trainer beside its members has an
 /// overload, or a specialisation, for it, which does nothing: so the rest of the program gives no further error.
 template <class Owner>
 concept Refused = requires { typename Owner::rejected; };

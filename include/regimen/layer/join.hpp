@@ -44,7 +44,7 @@ struct Identity final {
 //     forward(engine, values, y)                  values: an array of their offsets; y is another tensor
 //     backward(engine, d_y, values, d_values)     writes each d_values[i] that is not absent; all are tensors other
 //                                                 than d_y and the values. The values are absent unless reads_values
-//   rules<Outputs...>   optional, a list of rules about the outputs, as of a layer (verdict/join_rules.hpp has ours)
+//   rules<Outputs...>   optional, a list of rules about the outputs, as of a layer (rule/branches.hpp has ours)
 //   couples_positions   as of a layer: false if each row of y depends only on the same row of the values
 //
 // Like a layer it runs operations and does nothing else.

@@ -6,7 +6,7 @@
 
 namespace regimen {
 
-/// One tag per axis. A recipe has at most one policy for each; verdict/configuration.hpp has the defaults.
+/// One tag per axis. A recipe has at most one policy for each; rule/configuration.hpp has the defaults.
 /// `decided_by<P>` gives a Configuration the member that names the policy of the axis: `Configuration::batch`.
 namespace axis {
 struct Axis {};

@@ -170,7 +170,7 @@ inline constexpr double unaligned_share<Unaligned<Share>, Others...> = double(Sh
 ///             Target<targets::h100, Unaligned<Ratio<1, 100>>>
 ///   default   Target<targets::unlimited>
 ///   refuses   a Compute that the target does not support: fp16 and fp64 on a TPU
-///   effect    verdict/machine_rules.hpp (fits_target), programs/recipe.hpp (Target), programs/plan.hpp (Target)
+///   effect    rule/machine_rules.hpp (fits_target), programs/recipe.hpp (Target), programs/plan.hpp (Target)
 template <class T, class... Bounds>
 struct Target final {
   using axis = regimen::axis::target;

@@ -1,11 +1,21 @@
-// regimen/rule/attention.hpp — rules. Attention: heads, positions, windows.
+// regimen/rule/attention.hpp — rules of attention: heads, rotary positions, windows, keys of another length.
 #pragma once
 
 #include <regimen/core/operation.hpp>
 #include <regimen/core/ratio.hpp>
+#include <regimen/core/rules.hpp>
+#include <regimen/layer/cross_attention.hpp>
 #include <regimen/layer/self_attention.hpp>
+#include <regimen/rule/layer_rules.hpp>
+#include <regimen/rule/layers.hpp>
+#include <regimen/rule/norms.hpp>
+#include <regimen/rule/shapes.hpp>
+#include <regimen/rule/texts.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <type_traits>
 
 namespace regimen::rule {
 
@@ -138,6 +148,178 @@ struct sliding_window_is_causal {
   struct must_hold {
     static_assert(holds, "regimen: SlidingWindow<N> is the N positions up to a position itself; add Causal");
   };
+};
+
+/// An argument of SelfAttention: which option it is, and its rules.
+///   Attention   the layer   Named   Heads<N> or HeadWidth<D>, which decides the width of a head
+enum class AttentionOption {
+  causal,
+  dropout,
+  rotary,
+  without_bias,
+  key_heads,
+  head_width,
+  norm,
+  window,
+  distances,
+  without_scale,
+  within,
+  unknown
+};
+template <class Option>
+struct attention_option {
+  static constexpr AttentionOption kind = std::is_same_v<Option, Causal>         ? AttentionOption::causal
+                                          : std::is_same_v<Option, WithoutBias>  ? AttentionOption::without_bias
+                                          : std::is_same_v<Option, WithoutScale> ? AttentionOption::without_scale
+                                          : std::is_same_v<Option, Alibi>        ? AttentionOption::distances
+                                                                                 : AttentionOption::unknown;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<>;
+};
+template <class Rate>
+struct attention_option<Dropout<Rate>> {
+  static constexpr AttentionOption kind = AttentionOption::dropout;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<fraction_is_a_ratio<Rate>, rate_below_one<Rate>>;
+};
+template <class Value>
+struct attention_option<QueryKeyNorm<Epsilon<Value>>> {
+  static constexpr AttentionOption kind = AttentionOption::norm;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<epsilon_above_zero<Value>>;
+};
+template <class Theta, class Scaling>
+struct attention_option<Rotary<Theta, Scaling>> {
+  static constexpr AttentionOption kind = AttentionOption::rotary;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules =
+      mp::mp_list<theta_above_zero<Theta>, rotary_scales_frequencies<Scaling>, rotary_turns_pairs<Named, width>>;
+};
+template <std::size_t N>
+struct attention_option<SlidingWindow<N>> {
+  static constexpr AttentionOption kind = AttentionOption::window;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<extents_at_least_one<SlidingWindow<N>, N>>;
+};
+template <std::size_t Buckets, std::size_t MaxDistance, class Table>
+struct attention_option<RelativeBias<Buckets, MaxDistance, Table>> {
+  static constexpr AttentionOption kind = AttentionOption::distances;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<relative_bias_has_buckets<RelativeBias<Buckets, MaxDistance, Table>,
+                                                      (Buckets >= 4 && Buckets % 2 == 0 && MaxDistance > Buckets / 2)>>;
+};
+template <class Name>
+struct attention_option<Within<Name>> {
+  static constexpr AttentionOption kind = AttentionOption::within;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<within_names_length<Name, (regimen::detail::positions_of<Name> > 0)>>;
+};
+template <std::size_t Count>
+struct attention_option<KeyHeads<Count>> {
+  static constexpr AttentionOption kind = AttentionOption::key_heads;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<key_heads_divide_heads<HeadCount, KeyHeads<Count>>>;
+};
+template <std::size_t Channels>
+struct attention_option<HeadWidth<Channels>> {
+  static constexpr AttentionOption kind = AttentionOption::head_width;
+  template <class HeadCount, class Named, std::size_t width>
+  using rules = mp::mp_list<extents_at_least_one<HeadWidth<Channels>, Channels>,
+                            extents_at_least_one<HeadCount, HeadCount::count>>;
+};
+/// A form of the other: attention has one of them.
+template <>
+struct attention_option<WithoutProjectionBias> : attention_option<WithoutBias> {};
+/// How often the most frequent option of a kind occurs.
+template <class... Options>
+constexpr std::size_t most_of_a_kind() {
+  std::array<std::size_t, std::size_t(AttentionOption::unknown) + 1> counts{};
+  std::size_t most = 0;
+  ((counts[std::size_t(attention_option<Options>::kind)]++), ...);
+  for (std::size_t kind = 0; kind < std::size_t(AttentionOption::unknown); ++kind)
+    most = (std::max)(most, counts[kind]);
+  return most;
+}
+/// The rules of the width of a head: where it is given, where it is a part of the channels, and where it is none.
+template <class Attention, class HeadCount, class X>
+struct head_width {
+  static constexpr std::size_t given = Attention::Chosen::width, count = HeadCount::count;
+  using Named = std::conditional_t<(given > 0), HeadWidth<given>, HeadCount>;
+  static constexpr std::size_t width = given > 0                              ? given
+                                       : count > 0 && X::columns % count == 0 ? X::columns / count
+                                                                              : 0;
+  using rules = mp::mp_append<
+      std::conditional_t<(given > 0), mp::mp_list<>, mp::mp_list<heads_divide_width<HeadCount, typename X::Shape>>>,
+      mp::mp_list<heads_at_most_2048<Named, width>>>;
+};
+/// The rule about the length that ends the keys of an attention; holds if that has none, or something else has its name.
+template <class Attention, std::size_t keys>
+using length_of_keys =
+    within_ends_its_keys<Attention, (regimen::detail::positions_of<typename Attention::Chosen::lengths> > 0 ? keys : 0),
+                         regimen::detail::positions_of<typename Attention::Chosen::lengths>>;
+template <class HeadCount, class... Options, class X>
+struct layer_rules<in_order::SelfAttention<HeadCount, Options...>, X> {
+  using type =
+      mp::mp_list<input_matches<X, in_order::SelfAttention<HeadCount, Options...>, Number<typename X::Element>>,
+                  attention_takes_option<HeadCount, false>>;
+};
+template <std::size_t Count, class... Options, class X>
+struct layer_rules<in_order::SelfAttention<Heads<Count>, Options...>, X> {
+ private:
+  using Attention = in_order::SelfAttention<Heads<Count>, Options...>;
+  using Head = head_width<Attention, Heads<Count>, X>;
+
+ public:
+  using type = mp::mp_append<
+      typename position_rules<Attention, X>::type, typename Head::rules,
+      mp::mp_list<attention_takes_option<Options, attention_option<Options>::kind != AttentionOption::unknown>...,
+                  attention_options_differ<Attention, most_of_a_kind<Options...>()>,
+                  sliding_window_is_causal<Attention, (Attention::Chosen::window == 0 || Attention::Chosen::causal)>,
+                  within_looks_ahead<Attention, (std::is_void_v<typename Attention::Chosen::lengths> ||
+                                                 !Attention::Chosen::causal)>,
+                  length_of_keys<Attention, (X::Shape::rank == 2 ? X::rows
+                                                                 : regimen::detail::positions_of<
+                                                                       typename Attention::Chosen::lengths>)>>,
+      typename attention_option<Options>::template rules<Heads<Count>, typename Head::Named, Head::width>...>;
+};
+/// Of CrossAttention: those that do not speak of positions.
+template <class Option>
+inline constexpr bool crosses_with = attention_option<Option>::kind == AttentionOption::dropout ||
+                                     attention_option<Option>::kind == AttentionOption::norm ||
+                                     attention_option<Option>::kind == AttentionOption::without_bias ||
+                                     attention_option<Option>::kind == AttentionOption::without_scale ||
+                                     attention_option<Option>::kind == AttentionOption::within ||
+                                     attention_option<Option>::kind == AttentionOption::key_heads ||
+                                     attention_option<Option>::kind == AttentionOption::head_width;
+template <>
+inline constexpr bool crosses_with<WithoutProjectionBias> = false;
+template <class Name, class HeadCount, class... Options, class X>
+struct layer_rules<in_order::CrossAttention<Name, HeadCount, Options...>, X> {
+  using type =
+      mp::mp_list<input_matches<X, in_order::CrossAttention<Name, HeadCount, Options...>, Number<typename X::Element>>,
+                  cross_attention_takes_option<HeadCount, false>>;
+};
+template <class Name, std::size_t Count, class... Options, class X>
+struct layer_rules<in_order::CrossAttention<Name, Heads<Count>, Options...>, X> {
+ private:
+  using Attention = in_order::CrossAttention<Name, Heads<Count>, Options...>;
+  using Head = head_width<Attention, Heads<Count>, X>;
+  using TextShape = typename regimen::detail::shape_of_name<Name>::type;
+  /// Of x and the text the one that has no positions; where name_declares_shape or input_matches refuses, none.
+  using Positions = std::conditional_t<std::is_void_v<TextShape> || !Number<typename X::Element>, Shape<1, 1>,
+                                       std::conditional_t<X::Shape::rank != 2, typename X::Shape, TextShape>>;
+  static constexpr std::size_t keys = [] {
+    if constexpr (Positions::rank == 2 && !std::is_void_v<TextShape>) return TextShape::rows;
+    else return regimen::detail::positions_of<typename Attention::Chosen::lengths>;
+  }();
+
+ public:
+  using type = mp::mp_append<
+      named_layer_rules<Attention, Name, TextShape, X>, typename Head::rules,
+      mp::mp_list<layer_takes_positions<Attention, Positions>, length_of_keys<Attention, keys>>,
+      mp::mp_list<cross_attention_takes_option<Options, crosses_with<Options>>...,
+                  attention_options_differ<Attention, most_of_a_kind<Options...>()>>,
+      typename attention_option<Options>::template rules<Heads<Count>, typename Head::Named, Head::width>...>;
 };
 
 }  // namespace regimen::rule

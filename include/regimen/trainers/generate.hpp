@@ -9,7 +9,7 @@
 #include <regimen/rule/inference.hpp>
 #include <regimen/rule/texts.hpp>
 #include <regimen/storage/trainer_state.hpp>
-#include <regimen/verdict/model_layers.hpp>
+#include <regimen/rule/model_layers.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -64,16 +64,16 @@ namespace detail {
 template <class Model>
 inline constexpr bool is_causal = true;
 template <class Model>
-  requires requires { typename verdict::parts_t<typename Model::Recipe::Network>; }
+  requires requires { typename rule::parts_t<typename Model::Recipe::Network>; }
 inline constexpr bool is_causal<Model> =
-    !verdict::looks_ahead<layers_in<typename verdict::parts_t<typename Model::Recipe::Network>::Layers>>;
+    !rule::looks_ahead<layers_in<typename rule::parts_t<typename Model::Recipe::Network>::Layers>>;
 /// Whether the model attends to no other text, if its type tells.
 template <class Model>
 inline constexpr bool reads_one_text = true;
 template <class Model>
-  requires requires { typename verdict::parts_t<typename Model::Recipe::Network>; }
+  requires requires { typename rule::parts_t<typename Model::Recipe::Network>; }
 inline constexpr bool reads_one_text<Model> =
-    !verdict::attends_to_named<layers_in<typename verdict::parts_t<typename Model::Recipe::Network>::Layers>>;
+    !rule::attends_to_named<layers_in<typename rule::parts_t<typename Model::Recipe::Network>::Layers>>;
 /// Of a model with a source, if its type tells: whether encoder and decoder are separate, and whether the decoder looks
 /// ahead.
 template <class Model>
@@ -82,8 +82,8 @@ struct two_texts {
   static constexpr std::int32_t padding = -1;
 };
 template <class Model>
-  requires requires { typename verdict::parts_t<typename Model::Recipe::Network>; }
-struct two_texts<Model> : verdict::two_texts<typename verdict::parts_t<typename Model::Recipe::Network>::Layers> {};
+  requires requires { typename rule::parts_t<typename Model::Recipe::Network>; }
+struct two_texts<Model> : rule::two_texts<typename rule::parts_t<typename Model::Recipe::Network>::Layers> {};
 }  // namespace detail
 
 namespace detail {

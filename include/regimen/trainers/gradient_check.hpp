@@ -6,8 +6,8 @@
 #include <regimen/core/printed.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/programs/parameters.hpp>
-#include <regimen/verdict/model_rules.hpp>
-#include <regimen/verdict/rejected.hpp>  // speech
+#include <regimen/rule/model_rules.hpp>
+#include <regimen/rule/rejected.hpp>  // speech
 
 #include <algorithm>
 #include <cmath>
@@ -210,7 +210,7 @@ class GradientProbe final {
     given_.random.first_sample = micro_batch * walk_.batch;
     walk_.engine.upload(resident_.scalars.offset, std::as_bytes(std::span(&given_, 1)).first(given_bytes)).wait();
     write(View<In>{resident_.input},
-          numbers<In>(walk_.batch, Step::X::size, verdict::vocabulary_of<typename Recipe::Network>(),
+          numbers<In>(walk_.batch, Step::X::size, rule::vocabulary_of<typename Recipe::Network>(),
                       mix(mix(seed_, 2), micro_batch)));
     write(View<Label>{resident_.target},
           numbers<Label>(walk_.batch, Step::Labels::size, Step::classes, mix(mix(seed_, 3), micro_batch), true));
@@ -286,13 +286,11 @@ template <class Network, class... Policies>
 struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
   using type = programs::Recipe<Network, ConfigurationOf<Policies...>>;
 };
-/// Each broken rule gives its error, as of a Trainer, and nothing follows.
+template <class Network, class Policies>
+struct GradientRules;
 template <class Network, class... Policies>
-  requires(!Composable<Network, Policies...>)
-struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
+struct GradientRules<Network, boost::mp11::mp_list<Policies...>> {
   using Broken = broken_rules<Network, Policies...>;
-  static_assert(sizeof(speech<Broken, 0>) && sizeof(speech<Broken, 1>) && sizeof(speech<Broken, 2>));
-  using type = void;
 };
 
 }  // namespace detail
@@ -317,9 +315,14 @@ struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
 template <class Network, class... Policies>
 GradientCheck gradient_check(const GradientCheckOptions& options = {}) {
   using All = MergedPolicies<boost::mp11::mp_list<Precision<fp64>, Batch<3>>, Policies...>;
-  using Recipe = typename detail::GradientRecipe<Network, All>::type;
-  if constexpr (std::is_void_v<Recipe>) return {};
-  else return detail::GradientProbe<Recipe>(options.seed).check(options);
+  using Broken = typename detail::GradientRules<Network, All>::Broken;
+  if constexpr (boost::mp11::mp_empty<Broken>::value) {
+    return detail::GradientProbe<typename detail::GradientRecipe<Network, All>::type>(options.seed).check(options);
+  } else {  // each broken rule gives its error, as of a Trainer, and nothing follows
+    static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) &&
+                  sizeof(detail::speech<Broken, 2>));
+    return {};
+  }
 }
 
 /// Checks one layer, whose input is fp64 of this shape per sample: `gradient_check_layer<Gelu, Shape<5, 8>>()`. A

@@ -13,10 +13,10 @@
 #include <regimen/storage/trainer_state.hpp>
 #include <regimen/trainers/refused_data.hpp>
 #include <regimen/trainers/shared_weights.hpp>
-#include <regimen/verdict/compose.hpp>
-#include <regimen/verdict/model_rules.hpp>
-#include <regimen/verdict/plan_range.hpp>
-#include <regimen/verdict/rejected.hpp>
+#include <regimen/rule/compose.hpp>
+#include <regimen/rule/model_rules.hpp>
+#include <regimen/rule/plan_range.hpp>
+#include <regimen/rule/rejected.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -79,7 +79,7 @@ constexpr auto all_broken_inference_rules() {
   } else if constexpr (!all_hold<inference_cross_rules<ConfigurationOf<Policies...>>>) {
     return broken_in<inference_cross_rules<ConfigurationOf<Policies...>>>{};
   } else {
-    return broken_in<decltype(verdict::rules_of_model<Network, ConfigurationOf<Policies...>, false>())>{};
+    return broken_in<decltype(rule::rules_of_model<Network, ConfigurationOf<Policies...>, false>())>{};
   }
 }
 template <class Network, class... Policies>
@@ -150,7 +150,7 @@ class Inference {
   static constexpr const MemoryPlan& plan() { return Recipe::plan; }
   /// The plan for any batch, computed at run time. Throws Error for a batch of 0, or if the number of bytes overflows.
   static MemoryPlan plan(std::size_t batch_size) {
-    verdict::check_plan<Network, Configuration>("Inference::plan", batch_size);
+    rule::check_plan<Network, Configuration>("Inference::plan", batch_size);
     return Recipe::make_plan(batch_size);
   }
   /// The plan of an Inference from share(): plan() without parameters.
@@ -228,7 +228,7 @@ class Inference {
     const Entered in(*this, "Inference::predict");
     in.of.expect_weights("Inference::predict");
     const Guard guard{in.of};
-    return programs::predict_all<Step>(in.of.walk, in.of.resident, inputs, verdict::vocabulary_of<Network>(),
+    return programs::predict_all<Step>(in.of.walk, in.of.resident, inputs, rule::vocabulary_of<Network>(),
                                        "Inference::predict");
   }
   /// Refuses data in another type than the model's input: convert them explicitly.
@@ -253,7 +253,7 @@ class Inference {
   std::vector<Output> start(std::span<const Input> text) {
     const Entered in(*this, "Inference::start");
     in.of.expect_window(text.size());
-    programs::check_tokens(text, Recipe::window, verdict::vocabulary_of<Network>(), "Inference::start", 0);
+    programs::check_tokens(text, Recipe::window, rule::vocabulary_of<Network>(), "Inference::start", 0);
     in.of.begin_text();
     if (text.size() * 16 > Recipe::window) return read<Recipe::window>(in.of, text);
     for (const Input& token : text.first(text.size() - 1)) read<1>(in.of, {&token, 1});
@@ -271,11 +271,11 @@ class Inference {
     in.of.expect_window(text.size());
     constexpr std::size_t length = sizeof(Of::Step::X::Element::first) / sizeof(std::int32_t);
     constexpr std::int32_t padding =
-        verdict::two_texts<typename verdict::parts_t<typename Of::Network>::Layers>::padding;
+        rule::two_texts<typename rule::parts_t<typename Of::Network>::Layers>::padding;
     programs::check_source(source.size(), length, padding, "Inference::start");
     std::vector<std::int32_t> whole(source.begin(), source.end());
     whole.resize(length, padding);
-    constexpr auto vocabulary = verdict::vocabulary_of<typename Of::Network>();
+    constexpr auto vocabulary = rule::vocabulary_of<typename Of::Network>();
     programs::check_tokens(std::span<const std::int32_t>(whole), length, vocabulary[0], "Inference::start, source", 0);
     programs::check_tokens(text, Recipe::window, vocabulary[1], "Inference::start", 0);
     programs::upload(in.of.walk, View<std::int32_t>{in.of.resident.input}, std::span<const std::int32_t>(whole)).wait();
@@ -301,10 +301,10 @@ class Inference {
                              0);
     };
     if constexpr (Of::translates) {
-      check(verdict::vocabulary_of<typename Of::Network>()[1]);
+      check(rule::vocabulary_of<typename Of::Network>()[1]);
       return read_target<Of>(in.of, token);
     } else {
-      check(verdict::vocabulary_of<Network>());
+      check(rule::vocabulary_of<Network>());
       return read<1>(in.of, {&token, 1});
     }
   }

@@ -23,7 +23,7 @@
 #include <regimen/trainers/replicas.hpp>
 #include <regimen/trainers/result.hpp>
 #include <regimen/trainers/weights.hpp>
-#include <regimen/verdict/model_layers.hpp>
+#include <regimen/rule/model_layers.hpp>
 
 #include <algorithm>
 #include <array>
@@ -70,7 +70,7 @@ struct Session final {
   static constexpr std::size_t batch = Recipe::batch, micro_batches = Recipe::micro_batches;
   static constexpr std::size_t steps = Recipe::steps;  // of a launch
   static constexpr std::size_t input_size = Step::X::size, target_size = Step::Labels::size;
-  static constexpr auto vocabulary = verdict::vocabulary_of<typename Recipe::Network>();
+  static constexpr auto vocabulary = rule::vocabulary_of<typename Recipe::Network>();
   static constexpr bool waits =
       Configuration::debug::template uses<Profile> || Configuration::debug::template uses<Synchronous>;
 

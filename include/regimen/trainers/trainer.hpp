@@ -24,10 +24,10 @@
 #include <regimen/trainers/result.hpp>
 #include <regimen/trainers/session.hpp>
 #include <regimen/trainers/weights.hpp>
-#include <regimen/verdict/compose.hpp>
-#include <regimen/verdict/model_rules.hpp>
-#include <regimen/verdict/plan_range.hpp>
-#include <regimen/verdict/rejected.hpp>
+#include <regimen/rule/compose.hpp>
+#include <regimen/rule/model_rules.hpp>
+#include <regimen/rule/plan_range.hpp>
+#include <regimen/rule/rejected.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -98,7 +98,7 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
   /// The plan for any batch and any number of ranks from 1 on, computed at run time. Throws Error if Hybrid<N> does not
   /// divide the ranks, or if the number of bytes overflows.
   static MemoryPlan plan(std::size_t batch_size, std::size_t ranks = Recipe::planned_ranks) {
-    verdict::check_plan<Network, Configuration>("Trainer::plan", batch_size, ranks);
+    rule::check_plan<Network, Configuration>("Trainer::plan", batch_size, ranks);
     trainers::check_groups(Session::Sharding::group, ranks);
     return Recipe::make_plan(batch_size, ranks);
   }

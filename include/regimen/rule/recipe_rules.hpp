@@ -1,22 +1,22 @@
-// regimen/verdict/recipe_rules.hpp — the rules about a model bound to its policies: what trains, what is sharded, what is recomputed.
+// regimen/rule/recipe_rules.hpp — the rules about a model bound to its policies: what trains, what is sharded, what is recomputed.
 #pragma once
 
 #include <regimen/programs/recipe.hpp>
 #include <regimen/rule/checkpointing.hpp>
+#include <regimen/rule/layers_of_policies.hpp>
+#include <regimen/rule/machine_rules.hpp>
 #include <regimen/rule/options.hpp>
+#include <regimen/rule/owners.hpp>
 #include <regimen/rule/ranks.hpp>
+#include <regimen/rule/shape_rules.hpp>
 #include <regimen/rule/weights.hpp>
-#include <regimen/verdict/layers_of_policies.hpp>
-#include <regimen/verdict/machine_rules.hpp>
-#include <regimen/verdict/owners.hpp>
-#include <regimen/verdict/shape_rules.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
 
-namespace regimen::verdict {
+namespace regimen::rule {
 
 // ---- what trains
 
@@ -32,10 +32,9 @@ template <class Network, class Configuration, class Frozen>
 struct training_rules;
 template <class Network, class Configuration, class... Layers>
 struct training_rules<Network, Configuration, Freeze<Layers...>> {
-  using type =
-      mp::mp_list<rule::frozen_layer_has_weights<Layers, (trained_with<Network, Configuration, Freeze<Layers>> <
-                                                          trained_with<Network, Configuration, Freeze<>>)>...,
-                  rule::something_trains<Network, programs::Recipe<Network, Configuration>::Bound::layout.trained>>;
+  using type = mp::mp_list<frozen_layer_has_weights<Layers, (trained_with<Network, Configuration, Freeze<Layers>> <
+                                                             trained_with<Network, Configuration, Freeze<>>)>...,
+                           something_trains<Network, programs::Recipe<Network, Configuration>::Bound::layout.trained>>;
 };
 
 // ---- groups of parameters
@@ -47,9 +46,8 @@ struct group_rules {
 template <class... Groups, class Bound>
 struct group_rules<Split<Groups...>, Bound> {
   template <std::size_t... group>
-  static auto of(std::index_sequence<group...>)
-      -> mp::mp_list<rule::group_takes_a_parameter<Groups, regimen::detail::is_rest<Groups> ||
-                                                               programs::takes_tensors<Bound, group>()>...>;
+  static auto of(std::index_sequence<group...>) -> mp::mp_list<
+      group_takes_a_parameter<Groups, regimen::detail::is_rest<Groups> || programs::takes_tensors<Bound, group>()>...>;
   using type = decltype(of(std::index_sequence_for<Groups...>{}));
 };
 
@@ -77,7 +75,7 @@ constexpr auto slice_rules() {
   if constexpr (Shard::stage::level <= 0 || uneven_unit<Bound> == 0) return mp::mp_list<>{};
   else
     return mp::mp_list<
-        rule::shard_cuts_even_units<Shard, typename decltype(owner_at<Bound, uneven_unit<Bound>>())::type, false>>{};
+        shard_cuts_even_units<Shard, typename decltype(owner_at<Bound, uneven_unit<Bound>>())::type, false>>{};
 }
 
 // ---- which layers are units
@@ -87,9 +85,8 @@ constexpr auto unit_rules() {
   if constexpr (std::is_void_v<typename Shard::wrap>) return mp::mp_list<>{};
   else {
     using Units = walk::Grouping<typename Shard::wrap, typename Bound::Flat>;
-    return broken_of<
-        mp::mp_list<rule::wrap_matches_a_layer<typename Shard::wrap, Units::matches>,
-                    rule::kept_segments_exist<Shard, Checkpoint, !Units::matches || Units::matches_block>>>{};
+    return broken_of<mp::mp_list<wrap_matches_a_layer<typename Shard::wrap, Units::matches>,
+                                 kept_segments_exist<Shard, Checkpoint, !Units::matches || Units::matches_block>>>{};
   }
 }
 
@@ -97,13 +94,13 @@ constexpr auto unit_rules() {
 
 template <class Network, class Configuration>
 struct budget_rule_of {
-  using type = rule::budget_reaches_least<0, 0>;
+  using type = budget_reaches_least<0, 0>;
 };
 template <class Network, class Configuration>
   requires(regimen::detail::has_budget<typename Configuration::checkpoint>)
 struct budget_rule_of<Network, Configuration> {
-  using type = rule::budget_reaches_least<regimen::detail::budget_of<typename Configuration::checkpoint>,
-                                          programs::Recipe<Network, Configuration>::Choice::peak>;
+  using type = budget_reaches_least<regimen::detail::budget_of<typename Configuration::checkpoint>,
+                                    programs::Recipe<Network, Configuration>::Choice::peak>;
 };
 template <class Network, class Configuration>
 using budget_rule = typename budget_rule_of<Network, Configuration>::type;
@@ -122,8 +119,7 @@ constexpr bool moves_blocks() {
   else return true;
 }
 template <class Network, class Configuration>
-using offload_rule =
-    rule::offload_moves_blocks<typename Configuration::checkpoint, moves_blocks<Network, Configuration>()>;
+using offload_rule = offload_moves_blocks<typename Configuration::checkpoint, moves_blocks<Network, Configuration>()>;
 
 // ---- all of them
 
@@ -163,8 +159,8 @@ constexpr auto rules_of_bound_model() {
     return rules_of_units<Network, Plain>();
   } else if constexpr (!budget_rule<Network, Configuration>::holds) {
     return mp::mp_list<budget_rule<Network, Configuration>>{};
-  } else if constexpr (!mp::mp_empty<verdict::cost_rules_t<Network, Configuration>>::value) {
-    return verdict::cost_rules_t<Network, Configuration>{};
+  } else if constexpr (!mp::mp_empty<cost_rules_t<Network, Configuration>>::value) {
+    return cost_rules_t<Network, Configuration>{};
   } else {
     using Units = decltype(rules_of_units<Network, Configuration>());
     if constexpr (!mp::mp_empty<Units>::value) return Units{};
@@ -174,5 +170,5 @@ constexpr auto rules_of_bound_model() {
   }
 }
 
-}  // namespace regimen::verdict
+}  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

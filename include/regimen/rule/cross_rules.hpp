@@ -1,4 +1,4 @@
-// regimen/verdict/cross_rules.hpp — the rules that several policies must keep together.
+// regimen/rule/cross_rules.hpp — the rules that several policies must keep together.
 #pragma once
 
 #include <regimen/engine/plan/devices.hpp>

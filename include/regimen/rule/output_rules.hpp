@@ -1,4 +1,4 @@
-// regimen/verdict/output_rules.hpp — the rules about the output of a model and the loss that reads it.
+// regimen/rule/output_rules.hpp — the rules about the output of a model and the loss that reads it.
 #pragma once
 
 #include <regimen/core/pointwise_loss.hpp>
@@ -10,18 +10,18 @@
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/loss/sum_of.hpp>
+#include <regimen/rule/compose.hpp>
 #include <regimen/rule/extensions.hpp>
 #include <regimen/rule/losses.hpp>
+#include <regimen/rule/model_layers.hpp>
 #include <regimen/rule/precision.hpp>
-#include <regimen/verdict/compose.hpp>
-#include <regimen/verdict/model_layers.hpp>
 #include <regimen/walk/walk.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <type_traits>
 
-namespace regimen::verdict {
+namespace regimen::rule {
 
 /// Whether a loss reads this output, one.
 template <class Loss, class Output>
@@ -54,7 +54,7 @@ inline constexpr bool ends_with_outputs<Layer> = ends_with_outputs<regimen::deta
 /// The rules about the last layer: its output is at least fp32, and what the loss reads.
 template <class Layer>
 struct last_layer_rules {
-  using type = mp::mp_list<rule::final_output_at_least_fp32<typename explicit_element<Layer>::type>>;
+  using type = mp::mp_list<final_output_at_least_fp32<typename explicit_element<Layer>::type>>;
 };
 template <regimen::detail::InSequence Layer>
   requires ends_with_outputs<Layer>
@@ -65,17 +65,17 @@ struct last_layer_rules<Fork<Outputs, Branches...>> {
 };
 template <class Loss, class Output, class Found>
 struct loss_and_output_rules {
-  using type = mp::mp_list<rule::loss_accepts_output<Loss, Output, accepts_output<Loss, Found>()>,
-                           rule::loss_is_whole<Loss, Output, WholeLoss<Loss, Output>>>;
+  using type = mp::mp_list<loss_accepts_output<Loss, Output, accepts_output<Loss, Found>()>,
+                           loss_is_whole<Loss, Output, WholeLoss<Loss, Output>>>;
 };
 template <class Loss, class Output, class Found>
   requires(regimen::detail::is_joined<typename Output::Shape>)
 struct loss_and_output_rules<Loss, Output, Found> {
-  using type = mp::mp_list<rule::losses_match_outputs<Loss, Output>>;
+  using type = mp::mp_list<losses_match_outputs<Loss, Output>>;
 };
 template <class... Losses, class Output, class Found>
 struct loss_and_output_rules<SumOf<Losses...>, Output, Found> {
-  using type = mp::mp_list<rule::losses_match_outputs<SumOf<Losses...>, Output>>;
+  using type = mp::mp_list<losses_match_outputs<SumOf<Losses...>, Output>>;
 };
 template <class... Losses, class T, class... Shapes, class Found>
   requires(sizeof...(Losses) == sizeof...(Shapes))
@@ -86,7 +86,7 @@ struct loss_and_output_rules<SumOf<Losses...>, Value<T, JoinedShapes<Shapes...>>
 };
 
 template <class Layers>
-constexpr bool outputs_come_last() {
+constexpr bool has_outputs_last() {
   std::size_t count = 0;
   mp::mp_for_each<mp::mp_transform<mp::mp_identity, typename detail::all_in<Layers>::type>>(
       [&]<class Layer>(mp::mp_identity<Layer>) { count += has_outputs<Layer> ? 1 : 0; });
@@ -132,12 +132,12 @@ struct Refused {
   template <class Loss, class Ending>
   using rule = Rule<Loss, Layer, !(takes<Loss> == takes_ && ends_with<Ending, Layer>)>;
 };
-using refused_endings = mp::mp_list<Refused<Softmax, Takes::logits_of_classes, rule::softmax_is_in_the_loss>,
-                                    Refused<Sigmoid, Takes::logits_of_questions, rule::sigmoid_is_in_the_loss>,
-                                    Refused<Sigmoid, Takes::logits_of_classes, rule::logits_take_both_signs>,
-                                    Refused<Softmax, Takes::logits_of_questions, rule::logits_take_both_signs>,
-                                    Refused<Relu, Takes::logits_of_classes, rule::logits_take_both_signs>,
-                                    Refused<Relu, Takes::logits_of_questions, rule::logits_take_both_signs>>;
+using refused_endings = mp::mp_list<Refused<Softmax, Takes::logits_of_classes, softmax_is_in_the_loss>,
+                                    Refused<Sigmoid, Takes::logits_of_questions, sigmoid_is_in_the_loss>,
+                                    Refused<Sigmoid, Takes::logits_of_classes, logits_take_both_signs>,
+                                    Refused<Softmax, Takes::logits_of_questions, logits_take_both_signs>,
+                                    Refused<Relu, Takes::logits_of_classes, logits_take_both_signs>,
+                                    Refused<Relu, Takes::logits_of_questions, logits_take_both_signs>>;
 
 /// Layer   the last of a model, or a branch of Outputs   Ending   what it ends with
 template <class Loss, class Layer, class Ending = last_of<Layer>>
@@ -154,5 +154,5 @@ struct ending_rules<SumOf<Losses...>, Layer, Fork<Outputs, Branches...>> {
   using type = mp::mp_append<typename ending_rules<Losses, Branches>::type...>;
 };
 
-}  // namespace regimen::verdict
+}  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

@@ -1,36 +1,34 @@
-// regimen/verdict/model_rules.hpp — the rules about a model and its policies, in stages: layers, names, shapes, output, machine.
+// regimen/rule/model_rules.hpp — the rules about a model and its policies, in stages: layers, names, shapes, output, machine.
 #pragma once
 
 // What holds rules comes before what includes it: compilers print the way to a rule that is broken.
-#include <regimen/verdict/attention_rules.hpp>
-#include <regimen/verdict/image_rules.hpp>
-#include <regimen/verdict/join_rules.hpp>
-#include <regimen/verdict/layer_rules.hpp>
-#include <regimen/verdict/neighbour_rules.hpp>
+#include <regimen/rule/attention.hpp>
+#include <regimen/rule/convolutions.hpp>
+#include <regimen/rule/layer_rules.hpp>
+#include <regimen/rule/norms.hpp>
 
 #include <regimen/core/rules.hpp>
 #include <regimen/programs/recipe.hpp>
 #include <regimen/rule/branches.hpp>
 #include <regimen/rule/checkpointing.hpp>
+#include <regimen/rule/compose.hpp>
 #include <regimen/rule/extensions.hpp>
 #include <regimen/rule/layers.hpp>
+#include <regimen/rule/layers_of_policies.hpp>
 #include <regimen/rule/losses.hpp>
 #include <regimen/rule/models.hpp>
+#include <regimen/rule/output_rules.hpp>
+#include <regimen/rule/recipe_rules.hpp>
+#include <regimen/rule/shape_rules.hpp>
 #include <regimen/rule/steps.hpp>
 #include <regimen/rule/targets.hpp>
-#include <regimen/verdict/compose.hpp>
-#include <regimen/verdict/layers_of_policies.hpp>
-#include <regimen/verdict/named_rules.hpp>
-#include <regimen/verdict/output_rules.hpp>
-#include <regimen/verdict/recipe_rules.hpp>
-#include <regimen/verdict/shape_rules.hpp>
 
 #include <cstddef>
 #include <type_traits>
 
 namespace regimen {
 
-namespace verdict {
+namespace rule {
 
 // ---- layers that couple the samples of a batch
 
@@ -131,7 +129,7 @@ constexpr auto rules_of_layers() {
       mp::mp_transform<shared_types<typename Roles::computed, typename P::Layers>::template one, Tables>,
       mp::mp_transform<shared_types<typename Roles::computed, typename P::Layers>::template together, Tables>,
       typename shared_rules<typename Roles::computed, typename P::Layers>::type,
-      mp::mp_list<rule::outputs_come_last<Network, outputs_come_last<typename P::Layers>()>,
+      mp::mp_list<rule::outputs_come_last<Network, has_outputs_last<typename P::Layers>()>,
                   rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>,
                   rule::kept_blocks_below_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>>>;
   using Coupling = typename coupling_rules<Configuration>::template of<
@@ -180,12 +178,12 @@ constexpr auto rules_of_model() {
   }
 }
 
-}  // namespace verdict
+}  // namespace rule
 
 template <class Network, class Configuration>
   requires detail::is_model<Network>
 struct model_rules<Network, Configuration> {
-  using type = decltype(verdict::rules_of_model<Network, Configuration>());
+  using type = decltype(rule::rules_of_model<Network, Configuration>());
 };
 
 }  // namespace regimen

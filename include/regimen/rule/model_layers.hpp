@@ -1,4 +1,4 @@
-// regimen/verdict/model_layers.hpp — the layers of a model, from its types alone: instantiates no Bound.
+// regimen/rule/model_layers.hpp — the layers of a model, from its types alone: instantiates no Bound.
 #pragma once
 
 #include <regimen/layer/cast.hpp>
@@ -23,13 +23,13 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace regimen::verdict {
+namespace regimen::rule {
 
 namespace mp = boost::mp11;
 
 /// Whether every list in a layer has only layers, and the rules that report other types.
 template <class Layer>
-inline constexpr bool holds_layers = rule::list_holds_layers<Layer>::holds;
+inline constexpr bool holds_layers = list_holds_layers<Layer>::holds;
 template <class... Layers>
 inline constexpr bool holds_layers<mp::mp_list<Layers...>> = (holds_layers<Layers> && ...);
 template <Combinator Layer>
@@ -43,8 +43,7 @@ inline constexpr bool holds_layers<TiedLinear<Table>> = true;  // tied_layer_exi
 template <class Layer>
 using is_known = mp::mp_bool<holds_layers<Layer>>;
 template <class Layers>
-using unknown_layers_in =
-    mp::mp_transform<rule::list_holds_layers, mp::mp_remove_if<detail::layers_in<Layers>, is_known>>;
+using unknown_layers_in = mp::mp_transform<list_holds_layers, mp::mp_remove_if<detail::layers_in<Layers>, is_known>>;
 
 /// Whether positions read later ones. A layer may say so itself.
 template <class Layer>
@@ -278,5 +277,5 @@ template <class T, class First, class... Others, class Around>
 struct explicit_element<As<T, First, Others...>, Around>
     : explicit_element<regimen::detail::last_child<As<T, First, Others...>>, T> {};
 
-}  // namespace regimen::verdict
+}  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

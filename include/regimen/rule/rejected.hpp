@@ -1,4 +1,4 @@
-// regimen/verdict/rejected.hpp — the base of a Trainer that does not compose.
+// regimen/rule/rejected.hpp — the base of a Trainer that does not compose.
 #pragma once
 
 #include <regimen/policy/optimizer.hpp>

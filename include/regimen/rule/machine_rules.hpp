@@ -1,17 +1,17 @@
-// regimen/verdict/machine_rules.hpp — the rules about the machine: its memory, its operations, the rows that it reads.
+// regimen/rule/machine_rules.hpp — the rules about the machine: its memory, its operations, the rows that it reads.
 #pragma once
 
 #include <regimen/programs/recipe.hpp>
+#include <regimen/rule/compose.hpp>
 #include <regimen/rule/devices.hpp>
 #include <regimen/rule/extensions.hpp>
+#include <regimen/rule/owners.hpp>
 #include <regimen/rule/targets.hpp>
-#include <regimen/verdict/compose.hpp>
-#include <regimen/verdict/owners.hpp>
-#include <regimen/verdict/update_rules.hpp>
+#include <regimen/rule/update_rules.hpp>
 
 #include <type_traits>
 
-namespace regimen::verdict {
+namespace regimen::rule {
 
 // ---- memory. What follows is asked only where a plan does not fit: what would.
 
@@ -34,7 +34,7 @@ using with_policy = mp::mp_apply<ConfigurationOf, mp::mp_push_back<mp::mp_rename
 template <class Rule>
 inline constexpr bool is_about_memory = false;
 template <std::size_t Needed, std::size_t There, class... Others>
-inline constexpr bool is_about_memory<rule::fits_target<Needed, There, Others...>> = true;
+inline constexpr bool is_about_memory<fits_target<Needed, There, Others...>> = true;
 
 /// Whether a recipe that recomputes nothing may be one of Checkpoint<Every<1>>, whatever its bytes.
 template <class Network, class Configuration>
@@ -52,20 +52,20 @@ template <class Network, class Configuration, class Recipe>
 constexpr auto cure_of_training() {
   constexpr std::size_t there = Recipe::Target::memory, samples = smaller_batch<Recipe>();
   using Smaller = batch_of_size<Recipe, Configuration, samples>;
-  if constexpr (Recipe::plan.kept > there) return mp::mp_identity<rule::StateAlone<Recipe::plan.kept>>{};
+  if constexpr (Recipe::plan.kept > there) return mp::mp_identity<StateAlone<Recipe::plan.kept>>{};
   else if constexpr (!may_recompute_blocks<Network, Configuration>) {
-    if constexpr (samples > 0) return mp::mp_identity<rule::Either<Smaller>>{};
-    else return mp::mp_identity<rule::SampleAlone>{};
+    if constexpr (samples > 0) return mp::mp_identity<Either<Smaller>>{};
+    else return mp::mp_identity<SampleAlone>{};
   } else {
     using Blocks = Checkpoint<Every<1>>;
     using Recomputed = programs::Recipe<Network, with_policy<Configuration, Blocks>>;
     if constexpr (Recomputed::peak(Recipe::batch) <= there) {
-      if constexpr (samples > 0) return mp::mp_identity<rule::Either<Smaller, Blocks>>{};
-      else return mp::mp_identity<rule::Together<Blocks>>{};
-    } else if constexpr (samples > 0) return mp::mp_identity<rule::Either<Smaller>>{};
+      if constexpr (samples > 0) return mp::mp_identity<Either<Smaller, Blocks>>{};
+      else return mp::mp_identity<Together<Blocks>>{};
+    } else if constexpr (samples > 0) return mp::mp_identity<Either<Smaller>>{};
     else if constexpr (constexpr std::size_t fewer = smaller_batch<Recomputed>(); fewer > 0)
-      return mp::mp_identity<rule::Together<batch_of_size<Recipe, Configuration, fewer>, Blocks>>{};
-    else return mp::mp_identity<rule::SampleAlone>{};
+      return mp::mp_identity<Together<batch_of_size<Recipe, Configuration, fewer>, Blocks>>{};
+    else return mp::mp_identity<SampleAlone>{};
   }
 }
 template <class Configuration, class Recipe>
@@ -74,9 +74,9 @@ constexpr auto cure_of_inference() {
   constexpr std::size_t there = Recipe::Target::memory, weights = Recipe::plan.bytes(MemoryKind::parameter),
                         in_half = weights / sizeof(Compute) * 2, samples = smaller_batch<Recipe>();
   constexpr bool helps = sizeof(Compute) > 2 && in_half <= there && Recipe::Target::template supports<bf16>;
-  if constexpr (weights > there) return mp::mp_identity<rule::WeightsAlone<(helps ? in_half : 0)>>{};
-  else if constexpr (samples > 0) return mp::mp_identity<rule::Either<Batch<samples>>>{};
-  else return mp::mp_identity<rule::SampleAlone>{};
+  if constexpr (weights > there) return mp::mp_identity<WeightsAlone<(helps ? in_half : 0)>>{};
+  else if constexpr (samples > 0) return mp::mp_identity<Either<Batch<samples>>>{};
+  else return mp::mp_identity<SampleAlone>{};
 }
 
 template <class Network, class Configuration, class Recipe>
@@ -91,9 +91,8 @@ constexpr auto memory_rules() {
         return cure_of_training<Network, Configuration, Recipe>();
       else return cure_of_inference<Configuration, Recipe>();
     }();
-    return mp::mp_list<
-        rule::fits_target<needed, there, rule::Exceeds<needed - there>, typename decltype(cure)::type,
-                          owner_of_line<Recipe, 0>, owner_of_line<Recipe, 1>, owner_of_line<Recipe, 2>>>{};
+    return mp::mp_list<fits_target<needed, there, Exceeds<needed - there>, typename decltype(cure)::type,
+                                   owner_of_line<Recipe, 0>, owner_of_line<Recipe, 1>, owner_of_line<Recipe, 2>>>{};
   }
 }
 
@@ -126,21 +125,21 @@ constexpr auto operation_rules() {
   } else {
     using Owner = typename decltype(owner_of_lacking<Recipe>())::type;
     constexpr unsigned part = Recipe::lacking.refused_part;
-    if constexpr (!Recipe::lacking.is_said) return mp::mp_list<rule::operation_says_cost<Owner, false>>{};
+    if constexpr (!Recipe::lacking.is_said) return mp::mp_list<operation_says_cost<Owner, false>>{};
     else if constexpr (std::is_same_v<typename Device::where, Cpu>)
-      return mp::mp_list<rule::operation_has_compute<Owner, Device, false>>{};
+      return mp::mp_list<operation_has_compute<Owner, Device, false>>{};
     else if constexpr (Recipe::lacking.phase == op::Phase::update) {
       if constexpr (mp::mp_empty<spans_of<Recipe>>::value)
-        return mp::mp_list<rule::operation_has_kernel<Owner, Device, false>>{};
-      else return mp::mp_list<rule::spans_stay_on_the_host<mp::mp_front<spans_of<Recipe>>, Device, false>>{};
-    } else if constexpr (part == 0) return mp::mp_list<rule::operation_has_kernel<Owner, Device, false>>{};
-    else if constexpr (part == 1) return mp::mp_list<rule::cudnn_computes_in_half<Owner, Attention, false>>{};
-    else if constexpr (part == 2) return mp::mp_list<rule::cudnn_takes_heads<Owner, Attention, false>>{};
-    else if constexpr (part == 3) return mp::mp_list<rule::form_shares_keys<Owner, Attention, false>>{};
-    else if constexpr (part == 4) return mp::mp_list<rule::form_attends_across<Owner, Attention, false>>{};
-    else if constexpr (part == 5) return mp::mp_list<rule::form_slides<Owner, Attention, false>>{};
-    else if constexpr (part == 7) return mp::mp_list<rule::form_ends_keys<Owner, Attention, false>>{};
-    else return mp::mp_list<rule::form_adds_distances<Owner, Attention, false>>{};
+        return mp::mp_list<operation_has_kernel<Owner, Device, false>>{};
+      else return mp::mp_list<spans_stay_on_the_host<mp::mp_front<spans_of<Recipe>>, Device, false>>{};
+    } else if constexpr (part == 0) return mp::mp_list<operation_has_kernel<Owner, Device, false>>{};
+    else if constexpr (part == 1) return mp::mp_list<cudnn_computes_in_half<Owner, Attention, false>>{};
+    else if constexpr (part == 2) return mp::mp_list<cudnn_takes_heads<Owner, Attention, false>>{};
+    else if constexpr (part == 3) return mp::mp_list<form_shares_keys<Owner, Attention, false>>{};
+    else if constexpr (part == 4) return mp::mp_list<form_attends_across<Owner, Attention, false>>{};
+    else if constexpr (part == 5) return mp::mp_list<form_slides<Owner, Attention, false>>{};
+    else if constexpr (part == 7) return mp::mp_list<form_ends_keys<Owner, Attention, false>>{};
+    else return mp::mp_list<form_adds_distances<Owner, Attention, false>>{};
   }
 }
 /// The first layer whose rows are not aligned, if there is more of them than Target allows.
@@ -149,7 +148,7 @@ constexpr auto row_rules() {
   if constexpr (!Target::bounds_rows) return mp::mp_list<>{};
   else if constexpr (Recipe::plan.unaligned_share() <= Target::unaligned) return mp::mp_list<>{};
   else
-    return mp::mp_list<rule::rows_are_aligned<
+    return mp::mp_list<rows_are_aligned<
         typename decltype(owner_at<typename Recipe::Bound, Recipe::plan.unaligned[0].path.digits>())::type,
         Recipe::plan.unaligned[0].columns, Recipe::plan.unaligned[0].element, false>>{};
 }
@@ -162,5 +161,5 @@ constexpr auto machine_rules() {
   else return memory_rules<Network, Configuration, Recipe>();
 }
 
-}  // namespace regimen::verdict
+}  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-// regimen/verdict/policy_rules.hpp — the rules that each policy must keep by itself.
+// regimen/rule/policy_rules.hpp — the rules that each policy must keep by itself.
 #pragma once
 
 #include <regimen/engine/plan/devices.hpp>
@@ -13,13 +13,13 @@
 #include <regimen/rule/arguments.hpp>
 #include <regimen/rule/checkpointing.hpp>
 #include <regimen/rule/layers.hpp>
+#include <regimen/rule/losses.hpp>
 #include <regimen/rule/options.hpp>
 #include <regimen/rule/precision.hpp>
 #include <regimen/rule/ranks.hpp>
 #include <regimen/rule/steps.hpp>
 #include <regimen/rule/targets.hpp>
-#include <regimen/verdict/loss_rules.hpp>
-#include <regimen/verdict/update_rules.hpp>
+#include <regimen/rule/update_rules.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/bind.hpp>

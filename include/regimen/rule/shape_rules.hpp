@@ -1,29 +1,28 @@
-// regimen/verdict/shape_rules.hpp — the rules about shapes: checks the layers in order, up to the first that refuses.
+// regimen/rule/shape_rules.hpp — the rules about shapes: checks the layers in order, up to the first that refuses.
 #pragma once
 
 #include <regimen/core/rules.hpp>
 #include <regimen/engine/plan/engine.hpp>
 #include <regimen/layer/join.hpp>
 #include <regimen/programs/facts.hpp>
+#include <regimen/rule/attention.hpp>
 #include <regimen/rule/branches.hpp>
+#include <regimen/rule/compose.hpp>
+#include <regimen/rule/convolutions.hpp>
 #include <regimen/rule/extensions.hpp>
+#include <regimen/rule/layer_rules.hpp>
 #include <regimen/rule/layers.hpp>
+#include <regimen/rule/model_layers.hpp>
+#include <regimen/rule/norms.hpp>
 #include <regimen/rule/precision.hpp>
 #include <regimen/rule/shapes.hpp>
 #include <regimen/rule/weights.hpp>
-#include <regimen/verdict/attention_rules.hpp>
-#include <regimen/verdict/compose.hpp>
-#include <regimen/verdict/image_rules.hpp>
-#include <regimen/verdict/join_rules.hpp>
-#include <regimen/verdict/layer_rules.hpp>
-#include <regimen/verdict/model_layers.hpp>
-#include <regimen/verdict/neighbour_rules.hpp>
 #include <regimen/walk/walk.hpp>
 
 #include <cstddef>
 #include <type_traits>
 
-namespace regimen::verdict {
+namespace regimen::rule {
 
 template <class Rules>
 using broken_of = mp::mp_copy_if<Rules, detail::broken>;
@@ -86,7 +85,7 @@ struct check_layer {
   };
   template <class Checked>
   struct bound<Checked, mp::mp_list<>> {
-    using broken = mp::mp_list<rule::layer_goes_both_ways<Checked>>;
+    using broken = mp::mp_list<layer_goes_both_ways<Checked>>;
     using Output = X;
     static constexpr Contents contents{};
   };
@@ -126,7 +125,7 @@ struct check_branches {
   };
   template <class Layer_>
   struct refused<Layer_, mp::mp_list<>> {
-    using type = broken_of<mp::mp_list<rule::combinator_has_walker<Layer_, is_walked<Layer_, X, Roles>>>>;
+    using type = broken_of<mp::mp_list<combinator_has_walker<Layer_, is_walked<Layer_, X, Roles>>>>;
   };
 
  public:
@@ -173,8 +172,8 @@ template <class Layer, class X, class Roles>
 struct check_sequence {
   using Children = typename children<Layer>::type;
   using Inner = mp::mp_apply<check_chain, mp::mp_append<mp::mp_list<X, Roles>, Children>>;
-  using broken = mp::mp_append<broken_of<mp::mp_list<rule::layers_one_to_255<Layer, layer_count<Children>>>>,
-                               typename Inner::broken>;
+  using broken =
+      mp::mp_append<broken_of<mp::mp_list<layers_one_to_255<Layer, layer_count<Children>>>>, typename Inner::broken>;
   using Output = typename Inner::Output;
   static constexpr Contents contents = Inner::contents;
 };
@@ -190,18 +189,17 @@ struct check_layer<Frozen<Layers...>, X, Roles> : check_sequence<Frozen<Layers..
   using Inside = typename check_sequence<Frozen<Layers...>, X, Roles>::broken;
   static constexpr Contents found = check_sequence<Frozen<Layers...>, X, Roles>::contents;
   using Own = broken_of<
-      mp::mp_list<rule::frozen_layer_has_weights<Frozen<Layers...>, found.weights>,
-                  rule::kept_statistics_exist<
-                      Frozen<Layers...>, found.statistics || !regimen::detail::keeps_statistics<Frozen<Layers...>>>>>;
+      mp::mp_list<frozen_layer_has_weights<Frozen<Layers...>, found.weights>,
+                  kept_statistics_exist<Frozen<Layers...>,
+                                        found.statistics || !regimen::detail::keeps_statistics<Frozen<Layers...>>>>>;
 
  public:
   using broken = mp::mp_if<mp::mp_empty<Inside>, Own, Inside>;
 };
 template <class T, class... Layers, class X, class Roles>
 struct check_layer<As<T, Layers...>, X, Roles> {
-  using broken =
-      broken_of<mp::mp_list<std::conditional_t<regimen::detail::is_unbuilt_number<T>, rule::element_type_is_built<T>,
-                                               rule::as_takes_element_type<T>>>>;
+  using broken = broken_of<mp::mp_list<
+      std::conditional_t<regimen::detail::is_unbuilt_number<T>, element_type_is_built<T>, as_takes_element_type<T>>>>;
   using Output = X;
   static constexpr Contents contents{};
 };
@@ -214,13 +212,12 @@ template <class... Layers, class X, class Roles>
 struct check_layer<Residual<Layers...>, X, Roles> {
   using Inner = check_chain<X, Roles, Layers...>;
   using broken = mp::mp_append<
-      broken_of<mp::mp_list<rule::input_matches<X, Residual<Layers...>, Number<typename X::Element>>,
-                            rule::layers_one_to_255<Residual<Layers...>, layer_count<mp::mp_list<Layers...>>>>>,
+      broken_of<mp::mp_list<input_matches<X, Residual<Layers...>, Number<typename X::Element>>,
+                            layers_one_to_255<Residual<Layers...>, layer_count<mp::mp_list<Layers...>>>>>,
       typename Inner::broken,
-      broken_of<
-          mp::mp_list<std::conditional_t<mp::mp_empty<typename Inner::broken>::value,
-                                         rule::residual_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
-                                         rule::residual_keeps_shape<X, X>>>>>;
+      broken_of<mp::mp_list<std::conditional_t<mp::mp_empty<typename Inner::broken>::value,
+                                               residual_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
+                                               residual_keeps_shape<X, X>>>>>;
   using Output = X;
   static constexpr Contents contents = Inner::contents;
 };
@@ -238,8 +235,8 @@ struct joined<true, Join, X, Outputs...> {
   };
   template <class Join_>
   struct refused<Join_, mp::mp_list<>> {
-    using type = broken_of<
-        mp::mp_list<rule::join_goes_both_ways<Join_, sizeof...(Outputs), joins_both_ways<Join_, Outputs...>>>>;
+    using type =
+        broken_of<mp::mp_list<join_goes_both_ways<Join_, sizeof...(Outputs), joins_both_ways<Join_, Outputs...>>>>;
   };
   using broken = typename refused<Join, broken_of<typename join_rules<Join, Outputs...>::type>>::type;
   template <class Join_, class Broken>
@@ -260,14 +257,14 @@ template <class Join, class... Branches, class X, class Roles>
 struct check_layer<Fork<Join, Branches...>, X, Roles> {
  private:
   static constexpr bool is_whole = regimen::detail::is_join<Join> && sizeof...(Branches) >= 2;
-  using own = broken_of<mp::mp_list<rule::fork_joins_branches<Fork<Join, Branches...>, is_whole>,
-                                    rule::layers_one_to_255<Fork<Join, Branches...>, layers_of_branches<Branches...>>>>;
+  using own = broken_of<mp::mp_list<fork_joins_branches<Fork<Join, Branches...>, is_whole>,
+                                    layers_one_to_255<Fork<Join, Branches...>, layers_of_branches<Branches...>>>>;
   using sound = mp::mp_append<own, typename check_chain<X, Roles, Branches>::broken...>;
   static constexpr std::size_t numbers =
       (std::size_t{0} + ... + (Number<typename check_chain<X, Roles, Branches>::Output::Element> ? 1 : 0));
   using inner = mp::mp_append<
       sound,
-      broken_of<mp::mp_list<rule::branches_keep_element<
+      broken_of<mp::mp_list<branches_keep_element<
           Fork<Join, Branches...>, !mp::mp_empty<sound>::value || numbers == 0 || numbers == sizeof...(Branches)>>>>;
   using Joined = joined<mp::mp_empty<inner>::value, Join, X, typename check_chain<X, Roles, Branches>::Output...>;
 
@@ -281,12 +278,12 @@ template <std::size_t Count, class Block, class X, class Roles>
 struct check_layer<Repeat<Count, Block>, X, Roles> {
   using Inner = check_layer<Block, X, Roles>;
   using broken = mp::mp_append<
-      broken_of<mp::mp_list<rule::extents_at_least_one<Repeat<Count, Block>, Count>,
-                            rule::layers_one_to_255<Repeat<Count, Block>, layer_count<Block>>>>,
+      broken_of<mp::mp_list<extents_at_least_one<Repeat<Count, Block>, Count>,
+                            layers_one_to_255<Repeat<Count, Block>, layer_count<Block>>>>,
       typename Inner::broken,
-      broken_of<mp::mp_list<std::conditional_t<
-          mp::mp_empty<typename Inner::broken>::value,
-          rule::repeat_keeps_shape<typename X::Shape, typename Inner::Output::Shape>, rule::repeat_keeps_shape<X, X>>>>,
+      broken_of<mp::mp_list<std::conditional_t<mp::mp_empty<typename Inner::broken>::value,
+                                               repeat_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
+                                               repeat_keeps_shape<X, X>>>>,
       broken_of<typename iteration_rules<Count, Block>::type>>;
   using Output = X;
   static constexpr Contents contents{double(Count) * Inner::contents.elements, Inner::contents.weights,
@@ -318,5 +315,5 @@ struct check_chain<X, Roles, First, Rest...> {
   static constexpr Contents contents = Checked::contents + Next::contents;
 };
 
-}  // namespace regimen::verdict
+}  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

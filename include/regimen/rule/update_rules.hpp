@@ -1,4 +1,4 @@
-// regimen/verdict/update_rules.hpp — the rules about an update rule: its options, its states, its groups.
+// regimen/rule/update_rules.hpp — the rules about an update rule: its options, its states, its groups.
 #pragma once
 
 #include <regimen/core/whole_tensor.hpp>

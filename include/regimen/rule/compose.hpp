@@ -1,10 +1,10 @@
-// regimen/verdict/compose.hpp — whether policies and a model compose: the rules, asked in stages.
+// regimen/rule/compose.hpp — whether policies and a model compose: the rules, asked in stages.
 #pragma once
 
 #include <regimen/rule/arguments.hpp>
-#include <regimen/verdict/configuration.hpp>
-#include <regimen/verdict/cross_rules.hpp>
-#include <regimen/verdict/policy_rules.hpp>
+#include <regimen/rule/configuration.hpp>
+#include <regimen/rule/cross_rules.hpp>
+#include <regimen/rule/policy_rules.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>

@@ -1,34 +1,34 @@
-// regimen/verdict/layers_of_policies.hpp — the rules about layers that policies and other layers name.
+// regimen/rule/layers_of_policies.hpp — the rules about layers that policies and other layers name.
 #pragma once
 
 #include <regimen/programs/recipe.hpp>
 #include <regimen/rule/checkpointing.hpp>
+#include <regimen/rule/compose.hpp>
 #include <regimen/rule/precision.hpp>
+#include <regimen/rule/shape_rules.hpp>
 #include <regimen/rule/weights.hpp>
-#include <regimen/verdict/compose.hpp>
-#include <regimen/verdict/shape_rules.hpp>
 
 #include <cstddef>
 #include <type_traits>
 
-namespace regimen::verdict {
+namespace regimen::rule {
 
 template <class All>
 struct names_of {
   template <class Layer>
-  using selected = rule::selective_names_a_layer<Layer, mp::mp_contains<All, Layer>::value>;
+  using selected = selective_names_a_layer<Layer, mp::mp_contains<All, Layer>::value>;
   template <class Layer>
-  using frozen = rule::freeze_names_a_layer<Layer, mp::mp_contains<All, Layer>::value>;
+  using frozen = freeze_names_a_layer<Layer, mp::mp_contains<All, Layer>::value>;
   template <class Table>
-  using tied = rule::tied_layer_exists<Table, mp::mp_contains<All, Table>::value, (vocabulary<Table>::size > 0)>;
+  using tied = tied_layer_exists<Table, mp::mp_contains<All, Table>::value, (vocabulary<Table>::size > 0)>;
 };
 
 template <class Compute, class Layers>
 struct shared_types {
   template <class Table>
-  using one = rule::tied_layers_share_a_type<Table, walk::have_one_compute<Table, Compute, Layers>>;
+  using one = tied_layers_share_a_type<Table, walk::have_one_compute<Table, Compute, Layers>>;
   template <class Table>
-  using together = rule::tied_layers_train_together<Table, walk::train_together<Table, Compute, Layers>>;
+  using together = tied_layers_train_together<Table, walk::train_together<Table, Compute, Layers>>;
 };
 
 /// The rules of sets that Shared names.
@@ -41,9 +41,9 @@ struct shared_rules {
     template <class Other>
     using has_my_name = mp::mp_bool<std::is_same_v<mp::mp_first<Set>, mp::mp_first<Other>>>;
     using First = mp::mp_front<mp::mp_copy_if<Sets, has_my_name>>;
-    using agrees = rule::shared_layers_agree<mp::mp_first<Set>, First, Set>;
-    using types = rule::shared_places_share_a_type<mp::mp_first<Set>, walk::have_one_compute<Set, Compute, Layers>>;
-    using together = rule::shared_places_train_together<mp::mp_first<Set>, walk::train_together<Set, Compute, Layers>>;
+    using agrees = shared_layers_agree<mp::mp_first<Set>, First, Set>;
+    using types = shared_places_share_a_type<mp::mp_first<Set>, walk::have_one_compute<Set, Compute, Layers>>;
+    using together = shared_places_train_together<mp::mp_first<Set>, walk::train_together<Set, Compute, Layers>>;
   };
   template <class Set>
   using agrees = typename of<Set>::agrees;
@@ -60,8 +60,8 @@ struct shared_rules {
 template <class Bound>
 struct set_rules {
   template <class Set>
-  using keeps = rule::shared_keeps_parameters<mp::mp_first<Set>,
-                                              walk::have_same_parameters<typename Bound::template PlacesOf<Set>>>;
+  using keeps =
+      shared_keeps_parameters<mp::mp_first<Set>, walk::have_same_parameters<typename Bound::template PlacesOf<Set>>>;
   using type = broken_of<mp::mp_transform<keeps, mp::mp_copy_if<typename Bound::Tied, walk::is_set>>>;
 };
 
@@ -85,14 +85,14 @@ struct schedule_rules {
 template <std::size_t N, class All, class Layers>
 struct schedule_rules<Every<N>, All, Layers> {
   template <class Layer>
-  using replays = rule::recomputed_layer_is_replayable<Layer, is_replayable<Layer>()>;
+  using replays = recomputed_layer_is_replayable<Layer, is_replayable<Layer>()>;
   using type = mp::mp_transform<replays, mp::mp_unique<All>>;
 };
 template <class... Layers, class All, class Of>
 struct schedule_rules<Selective<Layers...>, All, Of> {
   using type = mp::mp_list<typename names_of<All>::template selected<Layers>...,
-                           rule::recomputed_layer_is_replayable<Layers, is_replayable<Layers>()>...,
-                           rule::selected_output_is_not_read<Layers, reads_own_output<Layers>()>...>;
+                           recomputed_layer_is_replayable<Layers, is_replayable<Layers>()>...,
+                           selected_output_is_not_read<Layers, reads_own_output<Layers>()>...>;
 };
 
 /// What a predicate chooses by cost is known once the model is bound: cost_rules.
@@ -101,10 +101,10 @@ struct schedule_rules<If<Predicate>, All, Layers> {
   using Named = programs::named_schedule<If<Predicate>, Layers, programs::UnknownCosts>;
   static constexpr bool chooses = Named::asks_cost || !std::is_same_v<typename Named::type, Selective<>>;
   template <class Layer>
-  using replays = rule::recomputed_layer_is_replayable<Layer, is_replayable<Layer>()>;
+  using replays = recomputed_layer_is_replayable<Layer, is_replayable<Layer>()>;
   using InBlocks = mp::mp_unique<detail::layers_in<typename Named::ChosenBlocks>>;
   using type = mp::mp_append<
-      mp::mp_list<rule::if_chooses_a_layer<If<Predicate>, chooses, false, !chooses && Named::chooses_any_whole>>,
+      mp::mp_list<if_chooses_a_layer<If<Predicate>, chooses, false, !chooses && Named::chooses_any_whole>>,
       typename schedule_rules<mp::mp_apply<Selective, typename Named::ChosenLayers>, All, Layers>::type,
       mp::mp_transform<replays, InBlocks>>;
 };
@@ -123,7 +123,7 @@ template <template <class> class Predicate, class All, class Costs>
 struct cost_rules_of<If<Predicate>, All, Costs> {
   static constexpr bool chooses =
       !std::is_same_v<typename programs::named_schedule<If<Predicate>, All, Costs>::type, Selective<>>;
-  using type = mp::mp_list<rule::if_chooses_a_layer<If<Predicate>, chooses, true>>;
+  using type = mp::mp_list<if_chooses_a_layer<If<Predicate>, chooses, true>>;
 };
 template <std::size_t K, class... Schedules, class All, class Costs>
 struct cost_rules_of<KeepLast<K, Schedules...>, All, Costs> {
@@ -150,12 +150,12 @@ struct freeze_rules<Freeze<Layers...>, All> {
 template <class Configuration>
 struct as_rules {
   template <class T>
-  using fits = rule::as_fits_precision<T, typename Configuration::precision>;
+  using fits = as_fits_precision<T, typename Configuration::precision>;
   template <class T>
-  using scaled = rule::as_fp16_needs_loss_scale<T, typename Configuration::loss_scale>;
+  using scaled = as_fp16_needs_loss_scale<T, typename Configuration::loss_scale>;
   template <class T>
   using computed = regimen::detail::computed_on<typename Configuration::device, T>;
 };
 
-}  // namespace regimen::verdict
+}  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

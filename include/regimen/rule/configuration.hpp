@@ -1,4 +1,4 @@
-// regimen/verdict/configuration.hpp — from a pack of policies, in any order, to one configuration.
+// regimen/rule/configuration.hpp — from a pack of policies, in any order, to one configuration.
 #pragma once
 
 #include <regimen/policy/accumulate.hpp>

@@ -1,13 +1,13 @@
-// regimen/verdict/plan_range.hpp — checks what a program asks a plan at run time.
+// regimen/rule/plan_range.hpp — checks what a program asks a plan at run time.
 #pragma once
 
 #include <regimen/core/error.hpp>
-#include <regimen/verdict/model_rules.hpp>
+#include <regimen/rule/model_rules.hpp>
 
 #include <cstddef>
 #include <string>
 
-namespace regimen::verdict {
+namespace regimen::rule {
 
 /// Throws Error for a batch without samples, and for one, or a number of ranks, whose bytes would overflow: what the
 /// compiler refuses in a recipe (the rules batch_at_least_one, bytes_can_be_counted). No launcher starts 2^20 ranks.
@@ -22,5 +22,5 @@ void check_plan(const char* who, std::size_t batch, std::size_t ranks = 1) {
     throw Error(std::string(who) + ", ranks", "1 to " + std::to_string(most_ranks), std::to_string(ranks));
 }
 
-}  // namespace regimen::verdict
+}  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

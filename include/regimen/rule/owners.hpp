@@ -1,4 +1,4 @@
-// regimen/verdict/owners.hpp — the owners of a plan's memory, as types that an error shows.
+// regimen/rule/owners.hpp — the owners of a plan's memory, as types that an error shows.
 #pragma once
 
 #include <regimen/core/path.hpp>
@@ -19,7 +19,7 @@ template <class Layer, std::size_t Iteration, std::size_t Bytes>
 struct Owner final {};
 }  // namespace rule
 
-namespace verdict {
+namespace rule {
 
 namespace mp = boost::mp11;
 
@@ -87,6 +87,6 @@ using owner_of_line = rule::Owner<
     typename decltype(owner_at<typename Recipe::Bound, Recipe::plan.largest[line].item.path.digits>())::type,
     static_cast<std::size_t>(Recipe::plan.largest[line].item.path.iteration), Recipe::plan.largest[line].bytes()>;
 
-}  // namespace verdict
+}  // namespace rule
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0
