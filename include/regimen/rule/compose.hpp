@@ -1,7 +1,22 @@
 // regimen/rule/compose.hpp — whether policies and a model compose: the rules, asked in stages.
 #pragma once
 
+// First what speaks: a compiler prints the way of includes to a rule.
 #include <regimen/rule/arguments.hpp>
+#include <regimen/rule/checkpointing.hpp>
+#include <regimen/rule/devices.hpp>
+#include <regimen/rule/extensions.hpp>
+#include <regimen/rule/layers.hpp>
+#include <regimen/rule/models.hpp>
+#include <regimen/rule/options.hpp>
+#include <regimen/rule/precision.hpp>
+#include <regimen/rule/ranks.hpp>
+#include <regimen/rule/shapes.hpp>
+#include <regimen/rule/steps.hpp>
+#include <regimen/rule/targets.hpp>
+#include <regimen/rule/texts.hpp>
+#include <regimen/rule/weights.hpp>
+
 #include <regimen/rule/configuration.hpp>
 #include <regimen/rule/cross_rules.hpp>
 #include <regimen/rule/policy_rules.hpp>
