@@ -12,3 +12,23 @@ if(NOT TARGET regimen_compiled)
   target_compile_definitions(regimen_compiled PUBLIC $<$<COMPILE_LANGUAGE:CXX>:REGIMEN_COMPILED=1>)
   target_compile_options(regimen_compiled PRIVATE $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3>)
 endif()
+
+# regimen::cuda_compiled: regimen::compiled, and the kernels of a GPU in fp32, tf32 and bf16 with the calls of CUDA's libraries, compiled by nvcc once, for
+# CMAKE_CUDA_ARCHITECTURES. Programs that link it have Device<Cuda> in files that any compiler compiles. There where the project has the language CUDA.
+if(TARGET regimen::cuda AND CMAKE_CUDA_COMPILER_LOADED AND NOT TARGET regimen_cuda_compiled)
+  get_target_property(regimen_folder regimen::regimen HEADER_DIRS)
+  file(GLOB regimen_sources CONFIGURE_DEPENDS ${regimen_folder}/regimen/compiled/cuda/*.cu)
+  add_library(regimen_cuda_compiled STATIC EXCLUDE_FROM_ALL ${regimen_sources})
+  add_library(regimen::cuda_compiled ALIAS regimen_cuda_compiled)
+  target_link_libraries(regimen_cuda_compiled PUBLIC regimen::compiled regimen::cuda)
+  # The least architecture, 800 for sm_80, which the rules about a GPU's element types ask; 0: not known.
+  string(REGEX MATCHALL "[0-9]+" regimen_architectures "${CMAKE_CUDA_ARCHITECTURES}")
+  set(regimen_least 0)
+  foreach(regimen_architecture IN LISTS regimen_architectures)
+    if(regimen_least EQUAL 0 OR regimen_architecture LESS regimen_least)
+      set(regimen_least ${regimen_architecture})
+    endif()
+  endforeach()
+  math(EXPR regimen_least "${regimen_least} * 10")
+  target_compile_definitions(regimen_cuda_compiled PUBLIC REGIMEN_CUDA_COMPILED=${regimen_least} PRIVATE REGIMEN_COMPILED=1)
+endif()

@@ -1,7 +1,7 @@
 # Everything that Regimen stands on, each with its reason. The build includes this file, and so does the installed
 # package: a consumer gets the same decisions. Defines regimen::dependencies, which the library brings, and, each where
 # its library is found, regimen::mpi, for programs whose ranks are MPI processes (regimen/comm/mpi.hpp), regimen::cuda, for
-# .cu files that train on a GPU (regimen/engine/cuda/device.cuh), and regimen::nccl, for those whose ranks have a GPU each.
+# .cu files that train on a GPU (regimen/engine/cuda/device.hpp), and regimen::nccl, for those whose ranks have a GPU each.
 #
 #   REGIMEN_CBLAS, REGIMEN_ONEDNN, REGIMEN_MPI   AUTO: use it if it is there; ON: fail without it; OFF: do without
 #   REGIMEN_CUDA, REGIMEN_CUDNN, REGIMEN_NCCL    likewise

@@ -22,7 +22,7 @@ set(trainers   core comm data engine loss optimizer policy programs rule storage
 set(models     core layer storage)
 set(watch      comm core programs rule storage trainers)
 set(tune       comm core data rule storage trainers watch)   # comm: how a forked process computes
-set(compiled   comm core data engine optimizer programs storage trainers watch)  # the sources of a library
+set(compiled   comm core data engine kernel optimizer programs storage trainers watch)  # the sources of a library
 # Other folders include only these headers of engine/: the concept, and the plan. A Device selects an engine; the user includes
 # its header.
 set(engines_for_all engine/engine.hpp engine/plan/engine.hpp engine/plan/devices.hpp)

@@ -10,7 +10,7 @@
 #include "ranks.hpp"
 
 #if defined(__CUDACC__)
-#include <regimen/engine/cuda/device.cuh>
+#include <regimen/engine/cuda/device.hpp>
 #endif
 
 using namespace regimen;

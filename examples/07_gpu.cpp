@@ -1,11 +1,12 @@
 // examples/07_gpu.cpp — lesson 7: lesson 1 on a GPU. One policy is new.
 //
 //   gpu --data input.txt                compiled by nvcc: on a GPU
-//   gpu_emulated --steps 3 --sample 0   by another compiler: on a GPU that the host emulates, slowly
+//   gpu_compiled --data input.txt       by another compiler, with regimen::cuda_compiled: on a GPU
+//   gpu_emulated --steps 3 --sample 0   by another compiler alone: on a GPU that the host emulates, slowly
 #include "gpt.hpp"
 
-#if defined(__CUDACC__)
-#include <regimen/engine/cuda/device.cuh>        // the engine of Device<Cuda>
+#if defined(__CUDACC__) || defined(REGIMEN_CUDA_COMPILED)
+#include <regimen/engine/cuda/device.hpp>        // the engine of Device<Cuda>
 using Where = regimen::Cuda;
 #else
 #include <regimen/engine/emulated/device.hpp>    // the same engine on the host, for programs without a GPU

@@ -3,7 +3,7 @@
 #include <regimen/regimen.hpp>
 
 #if defined(__CUDACC__)
-#include <regimen/engine/cuda/device.cuh>
+#include <regimen/engine/cuda/device.hpp>
 #endif
 
 #ifndef DEPTH

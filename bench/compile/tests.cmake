@@ -54,6 +54,13 @@ file(CONFIGURE OUTPUT include.cpp CONTENT "#include <regimen/regimen.hpp>\n" @ON
 add_test(NAME compile.include COMMAND bash ${compile}/quickstart.sh g++ 0.37 2048 ${CMAKE_CURRENT_BINARY_DIR}/include.cpp -O1
   -DREGIMEN_COMPILED=1 ${includes} COMMAND_EXPAND_LISTS)
 list(APPEND costs compile.quickstart.compiled compile.include)
+# The README's program on a GPU, with regimen::cuda_compiled (measured: 1.36).
+file(READ ${root}/examples/quickstart.cpp on_gpu)
+string(REPLACE "Batch<16>," "Batch<16>, Device<Cuda>," on_gpu "#include <regimen/engine/cuda/device.hpp>\n${on_gpu}")
+file(CONFIGURE OUTPUT on_gpu.cpp CONTENT "${on_gpu}" @ONLY)
+add_test(NAME compile.quickstart.cuda_compiled COMMAND bash ${compile}/quickstart.sh g++ 1.5 2048 ${CMAKE_CURRENT_BINARY_DIR}/on_gpu.cpp -O1
+  -DREGIMEN_COMPILED=1 -DREGIMEN_CUDA_COMPILED=900 ${includes} COMMAND_EXPAND_LISTS)
+list(APPEND costs compile.quickstart.cuda_compiled)
 
 # One more Trainer in a program emits at most so many functions. (g++ 12 counts 339, 679 and 372.)
 add_test(NAME compile.emitted COMMAND sh ${compile}/emitted.sh g++ 340 680 375 ${includes} COMMAND_EXPAND_LISTS)

@@ -6,7 +6,7 @@
 #include <regimen/policy/device.hpp>
 
 #if defined(__CUDACC__)
-#include <regimen/engine/cuda/device.cuh>
+#include <regimen/engine/cuda/device.hpp>
 #else
 // Without nvcc the same programs run on the host: for tests, not for timing.
 #include <regimen/engine/emulated/device.hpp>

@@ -6,7 +6,7 @@
 // nvcc compiles it wherever there is one; where there is a device, too, it runs. Exit code 77: there is none.
 #include <regimen/data/fake.hpp>
 #include <regimen/engine/cpu/device.hpp>
-#include <regimen/engine/cuda/device.cuh>
+#include <regimen/engine/cuda/device.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>

@@ -5,7 +5,7 @@
 // compiled for 90a-real
 //
 // nvcc compiles it wherever there is one; where there is a device, too, it runs. Exit code 77: there is none.
-#include <regimen/engine/cuda/device.cuh>
+#include <regimen/engine/cuda/device.hpp>
 #include <regimen/layer/activation.hpp>
 #include <regimen/layer/conv.hpp>
 #include <regimen/layer/conv_transpose.hpp>

@@ -4,7 +4,7 @@
 // compiled for 90a-real
 //
 // Exit code 77: there is no device.
-#include <regimen/engine/cuda/device.cuh>
+#include <regimen/engine/cuda/device.hpp>
 #include <regimen/engine/cuda/product.hpp>
 
 #include "../support/exact_products.hpp"

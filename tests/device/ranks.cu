@@ -13,7 +13,7 @@
 #include <regimen/comm/launch_processes.hpp>
 #include <regimen/data/fake.hpp>
 #include <regimen/engine/cpu/device.hpp>
-#include <regimen/engine/cuda/device.cuh>
+#include <regimen/engine/cuda/device.hpp>
 #include <regimen/trainers/trainer.hpp>
 
 #include "../support/rounding.hpp"

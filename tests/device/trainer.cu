@@ -7,7 +7,7 @@
 // With the argument `small` it trains a few steps in bf16 alone, for compute-sanitizer.
 #include <regimen/data/fake.hpp>
 #include <regimen/engine/cpu/device.hpp>
-#include <regimen/engine/cuda/device.cuh>
+#include <regimen/engine/cuda/device.hpp>
 #include <regimen/trainers/trainer.hpp>
 
 #include "../support/muon.hpp"

@@ -233,7 +233,7 @@ bool program() { return sizeof(Train) == 0; }
 
 // ---- device_is_included ---------------------------------------------------------------------------------------------
 // A device whose header is not included.
-// expect: this Device<\.\.\.> has no engine here; include its header \(regimen/engine/cuda/device\.cuh for Cuda\)
+// expect: this Device<\.\.\.> has no engine here; include its header \(regimen/engine/cuda/device\.hpp for Cuda\)
 // names: regimen::Device<regimen::Cuda>
 namespace device_is_included {
 #ifndef REGIMEN_MISUSE

@@ -262,7 +262,7 @@ void program() {
 
 // ---- device_runs_here -----------------------------------------------------------------------------------------------
 // A Trainer on a GPU, in a program that has only what plans for one need.
-// expect: this program only plans for this Device; include regimen/engine/cuda/device\.cuh, compile with nvcc
+// expect: this program only plans for this Device; include regimen/engine/cuda/device\.hpp, and compile with nvcc or link regimen::cuda_compiled
 // names: Planned
 namespace device_runs_here {
 struct Planned {  // what Device<Cuda> is where nvcc does not compile

@@ -27,7 +27,7 @@ struct Emulated final {
 ///   default   Device<Cpu>
 ///   refuses   a device whose header is not included
 ///   header    of Cpu: regimen/engine/cpu/device.hpp, which regimen.hpp includes; of Emulated:
-///             regimen/engine/emulated/device.hpp; of Cuda: regimen/engine/cuda/device.cuh, or, for plans alone and any
+///             regimen/engine/emulated/device.hpp; of Cuda: regimen/engine/cuda/device.hpp, or, for plans alone and any
 ///             compiler, regimen/engine/cuda/plan.hpp
 ///   effect    engine/plan/devices.hpp (device), engine/engine.hpp (Of)
 ///

@@ -244,14 +244,14 @@ struct group_takes_a_parameter {
 };
 
 /// A device's header brings its engine: regimen.hpp that of Cpu, regimen/engine/emulated/device.hpp that of Emulated,
-/// regimen/engine/cuda/device.cuh, which nvcc compiles, that of Cuda.   docs/errors/options.md#device_is_included
+/// regimen/engine/cuda/device.hpp, which nvcc compiles, that of Cuda.   docs/errors/options.md#device_is_included
 template <class Device, bool included>
 struct device_is_included {
   static constexpr bool holds = included;
   struct must_hold {
     static_assert(
         holds,
-        "regimen: this Device<...> has no engine here; include its header (regimen/engine/cuda/device.cuh for Cuda)");
+        "regimen: this Device<...> has no engine here; include its header (regimen/engine/cuda/device.hpp for Cuda)");
   };
 };
 

@@ -115,7 +115,7 @@ struct device_runs_here {
   struct must_hold {
     static_assert(
         holds,
-        "regimen: this program only plans for this Device; include regimen/engine/cuda/device.cuh, compile with nvcc");
+        "regimen: this program only plans for this Device; include regimen/engine/cuda/device.hpp, and compile with nvcc or link regimen::cuda_compiled");
   };
 };
 

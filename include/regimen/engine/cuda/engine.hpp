@@ -94,15 +94,11 @@ class Engine : public engines::EveryIteration {
 
   template <class Operation>
   void run(const Operation& operation, std::size_t scratch = View<char>::absent) {
-    if (prepares_) return launch_and_name(operation, scratch);
-    graphs_.count();
-    ranges_.enter(phase, layer_);
+    begin();
     try {
-      launch_and_name(operation, scratch);
-    } catch (...) {
-      ranges_.close();
-      throw;
-    }
+      launch(operation, scratch);
+      end();
+    } catch (...) { fail(Operation::name); }
   }
   /// The layer of the operations that follow, for errors and profilers.
   void name_layer(const LayerPath& path) { layer_ = path; }
@@ -239,18 +235,27 @@ class Engine : public engines::EveryIteration {
 
   // ---- operations
 
-  template <class Operation>
-  void launch_and_name(const Operation& operation, std::size_t scratch) {
+  /// What an operation's run is around its launches: once for all operations, as these are many.
+  [[gnu::noinline]] void begin() {
+    if (prepares_) return;
+    graphs_.count();
+    ranges_.enter(phase, layer_);
+  }
+  [[gnu::noinline]] void end() {
+    if (prepares_ || !waits_) return;
+    runtime_.record(done_, stream_);
+    transport_.synchronize(done_);
+  }
+  /// Throws what is handled again, an Error with the names of the operation and of its layer.
+  [[noreturn, gnu::cold, gnu::noinline]] void fail(const char* operation) {
+    if (!prepares_) ranges_.close();
     try {
-      launch(operation, scratch);
-      if (prepares_ || !waits_) return;
-      runtime_.record(done_, stream_);
-      transport_.synchronize(done_);
+      throw;
     } catch (const Error& error) {
       const std::string layer = phase == op::Phase::update ? ", in the update"
                                 : layer_.digits == 0       ? ", outside of layers"
                                                            : ", at or after layer " + layer_.text();
-      throw Error(std::string("the operation ") + Operation::name + layer,
+      throw Error(std::string("the operation ") + operation + layer,
                   waits_ ? "its end without an error" : "to be prepared and queued", error.what());
     }
   }

@@ -106,12 +106,5 @@ inline void demand_version(const char* library, std::size_t found, std::size_t c
                 "set LD_LIBRARY_PATH to a newer one, or compile with this one");
 }
 
-/// The name of a kernel's operation.
-template <class Kernel>
-constexpr const char* operation_name() {
-  if constexpr (requires { decltype(Kernel::o)::name; }) return decltype(Kernel::o)::name;
-  else return "a kernel";
-}
-
 }  // namespace regimen::cuda::detail
 // SPDX-License-Identifier: Apache-2.0

@@ -181,19 +181,25 @@ class Library {
   /// CUDA loads a kernel when it is first asked for.
   template <class Kernel>
   void prepare(const Kernel&, Grid grid) {
-    cudaFuncAttributes attributes{};
-    detail::demand(cudaFuncGetAttributes(&attributes, kernel::entry<Kernel>), detail::operation_name<Kernel>());
-    admit_shared<Kernel>(grid);
+    prepare_entry(reinterpret_cast<const void*>(kernel::entry<Kernel>), grid, detail::operation_name<Kernel>());
   }
   template <class Kernel>
   void launch(const Kernel& kernel, Grid grid, Stream stream) {
-    admit_shared<Kernel>(grid);
-    // Its own status: the last error could be that of another call of the program.
     Kernel argument = kernel;
-    void* arguments[] = {&argument};
-    detail::demand(
-        cudaLaunchKernel(kernel::entry<Kernel>, grid.blocks, grid.threads, arguments, grid.shared_bytes, stream),
-        detail::operation_name<Kernel>());
+    launch_entry(reinterpret_cast<const void*>(kernel::entry<Kernel>), &argument, grid, stream,
+                 detail::operation_name<Kernel>());
+  }
+  /// The same by the address of kernel::entry<Kernel>, and of the Kernel.
+  void prepare_entry(const void* entry, Grid grid, const char* name) {
+    cudaFuncAttributes attributes{};
+    detail::demand(cudaFuncGetAttributes(&attributes, entry), name);
+    admit_shared(entry, grid, name);
+  }
+  void launch_entry(const void* entry, void* kernel, Grid grid, Stream stream, const char* name) {
+    admit_shared(entry, grid, name);
+    // Its own status: the last error could be that of another call of the program.
+    void* arguments[] = {kernel};
+    detail::demand(cudaLaunchKernel(entry, grid.blocks, grid.threads, arguments, grid.shared_bytes, stream), name);
   }
 
   Product make_product(const ProductDescriptor& descriptor) { return products_.make(descriptor); }
@@ -286,24 +292,28 @@ class Library {
   /// While it lives, its device is the calling thread's.
   class [[nodiscard]] Scope final {
    public:
-    /// Changes nothing if the device is the thread's: setting a device makes a context on it.
-    explicit Scope(int device) {
-      if (int now = 0; cudaGetDevice(&now) == cudaSuccess && now != device && cudaSetDevice(device) == cudaSuccess)
-        before_ = now;
-    }
+    explicit Scope(int device) : before_(enter(device)) {}
     Scope(const Scope&) = delete;
-    ~Scope() {
-      if (before_ != unchanged) cudaSetDevice(before_);
-    }
+    ~Scope() { leave(before_); }
 
    private:
-    static constexpr int unchanged = -1;
-    int before_ = unchanged;
+    int before_;
   };
+  /// Makes a device the calling thread's, and returns the one before. Changes nothing if it is: setting a device makes a
+  /// context on it.
+  static int enter(int device) {
+    if (int now = 0; cudaGetDevice(&now) == cudaSuccess && now != device && cudaSetDevice(device) == cudaSuccess)
+      return now;
+    return unchanged;
+  }
+  static void leave(int before) {
+    if (before != unchanged) cudaSetDevice(before);
+  }
   /// The device that was the constructing thread's.
   Scope scope() const { return Scope(device_); }
 
  private:
+  static constexpr int unchanged = -1;
 #if defined(REGIMEN_HAS_CUDNN)
   cudnn::Handle& handle_of_cudnn() {
     if (cudnn_ == nullptr) cudnn_ = std::make_unique<cudnn::Handle>();
@@ -330,12 +340,11 @@ class Library {
     return true;
   }
   /// More than 48 KiB of shared memory a block only by request.
-  template <class Kernel>
-  static void admit_shared(Grid grid) {
+  static void admit_shared(const void* entry, Grid grid, const char* name) {
     if (grid.shared_bytes > 48 * 1024)
-      detail::demand(cudaFuncSetAttribute(kernel::entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+      detail::demand(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                           static_cast<int>(grid.shared_bytes)),
-                     detail::operation_name<Kernel>());
+                     name);
   }
   static void expect_device() {
     int devices = 0;

@@ -15,17 +15,14 @@
 
 namespace regimen::cuda {
 
-/// The engine of a GPU; device.cuh defines it, for nvcc.
+/// The engine of a GPU; device.hpp defines it.
 template <class Choices>
 class GpuEngine;
 
-#if defined(__CUDACC__)
-inline constexpr bool is_nvcc = true;
-#else
-inline constexpr bool is_nvcc = false;
-#endif
-/// The least architecture that nvcc compiles this file for, 800 for sm_80; 0 in other compilers.
-#if defined(__CUDA_ARCH_LIST__)
+/// The least architecture that kernels are compiled for, 800 for sm_80; 0: not known.
+#if defined(REGIMEN_CUDA_COMPILED)
+inline constexpr unsigned architecture = REGIMEN_CUDA_COMPILED;
+#elif defined(__CUDA_ARCH_LIST__)
 inline constexpr unsigned architecture = [] {
   unsigned least = ~0u;
   for (const unsigned each : {__CUDA_ARCH_LIST__}) least = each < least ? each : least;
@@ -43,9 +40,9 @@ struct regimen::engines::Of<regimen::Cuda> {
   struct with {
     using Traits = regimen::cuda::Traits<regimen::cuda::library_workspace, regimen::cuda::architecture, Choices,
                                          regimen::cuda::has_cudnn, regimen::cuda::has_nccl>;
-    using type = std::conditional_t<regimen::cuda::is_nvcc, regimen::cuda::GpuEngine<Choices>, PlanOnly<Traits>>;
+    using type = std::conditional_t<regimen::cuda::runs_here, regimen::cuda::GpuEngine<Choices>, PlanOnly<Traits>>;
     using profiled =
-        std::conditional_t<regimen::cuda::is_nvcc, regimen::TimedEngine<regimen::cuda::GpuEngine<Choices>>, type>;
+        std::conditional_t<regimen::cuda::runs_here, regimen::TimedEngine<regimen::cuda::GpuEngine<Choices>>, type>;
   };
   using Traits = with<DefaultChoices>::Traits;
   using type = with<DefaultChoices>::type;

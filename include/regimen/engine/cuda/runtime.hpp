@@ -199,5 +199,16 @@ concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Ev
   runtime.scope();
 };
 
+namespace detail {
+
+/// The name of a kernel's operation.
+template <class Kernel>
+constexpr const char* operation_name() {
+  if constexpr (requires { decltype(Kernel::o)::name; }) return decltype(Kernel::o)::name;
+  else return "a kernel";
+}
+
+}  // namespace detail
+
 }  // namespace regimen::cuda
 // SPDX-License-Identifier: Apache-2.0

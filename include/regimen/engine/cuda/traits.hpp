@@ -75,18 +75,24 @@ struct Epilogues final {
 /// Bytes of workspace that the library's documentation recommends for Hopper.
 inline constexpr std::size_t library_workspace = std::size_t{32} << 20;
 
+/// Whether this file makes programs that run on a GPU: nvcc compiles it, or it links regimen::cuda_compiled.
+#if defined(__CUDACC__) || defined(REGIMEN_CUDA_COMPILED)
+inline constexpr bool runs_here = true;
+#else
+inline constexpr bool runs_here = false;
+#endif
 /// Whether a program that runs on a GPU has cuDNN; CMake's target regimen::cuda says so. One that only plans needs
 /// none.
-#if defined(REGIMEN_HAS_CUDNN) || !defined(__CUDACC__)
+#if defined(REGIMEN_HAS_CUDNN)
 inline constexpr bool has_cudnn = true;
 #else
-inline constexpr bool has_cudnn = false;
+inline constexpr bool has_cudnn = !runs_here;
 #endif
-/// The same of NCCL.
-#if defined(REGIMEN_HAS_NCCL) || !defined(__CUDACC__)
+/// The same of NCCL. regimen::cuda_compiled has none.
+#if defined(REGIMEN_HAS_NCCL) && !defined(REGIMEN_CUDA_COMPILED)
 inline constexpr bool has_nccl = true;
 #else
-inline constexpr bool has_nccl = false;
+inline constexpr bool has_nccl = !runs_here;
 #endif
 
 /// The form that a policy decides, or leaves to the device.

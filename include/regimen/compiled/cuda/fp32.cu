@@ -1,0 +1,7 @@
+// regimen/compiled/cuda/fp32.cu — of regimen::cuda_compiled: the kernels of fp32.
+#include <regimen/compiled/cuda/kernels.cuh>
+
+namespace regimen::cuda::kernels {
+[[gnu::used]] constexpr auto of_fp32 = entries(Fp32{});
+}
+// SPDX-License-Identifier: Apache-2.0
