@@ -59,279 +59,117 @@ namespace regimen::detail {
 template <class T>
 inline constexpr bool is_layer = !AnyOption<T> && !TargetDescription<T> && requires { T::name; };
 
+/// What an argument of Trainer is that decides nothing: a word of a policy, of the model, or a type that is neither.
+enum class Meaning {
+  unknown,
+  policy,
+  layer,
+  model,
+  option,
+  every,
+  selective,
+  as,
+  none,
+  bf16,
+  fp16,
+  fp32,
+  fp64,
+  tf32,
+  fp8
+};
+template <class T, class... Axes>
+inline constexpr bool belongs_to_one = (belongs_to<T, Axes> || ...);
+template <class T>
+inline constexpr Meaning special_meaning = Meaning::unknown;
+template <std::size_t N>
+inline constexpr Meaning special_meaning<Every<N>> = Meaning::every;
+template <class... Layers>
+inline constexpr Meaning special_meaning<Selective<Layers...>> = Meaning::selective;
+template <class T, class... Layers>
+inline constexpr Meaning special_meaning<As<T, Layers...>> = Meaning::as;
+template <class T>
+constexpr Meaning meaning_of() {
+  if (special_meaning<T> != Meaning::unknown) return special_meaning<T>;
+  if (std::is_same_v<T, bf16>) return Meaning::bf16;
+  if (std::is_same_v<T, fp16>) return Meaning::fp16;
+  if (std::is_same_v<T, fp32>) return Meaning::fp32;
+  if (std::is_same_v<T, fp64>) return Meaning::fp64;
+  if (std::is_same_v<T, tf32>) return Meaning::tf32;
+  if (std::is_same_v<T, None>) return Meaning::none;
+  if (is_unbuilt_number<T>) return Meaning::fp8;
+  if (belongs_to_one<T, axis::loss_scale, axis::checkpoint, axis::clip, axis::optimizer, axis::loss, axis::device,
+                     axis::target, axis::communicator, axis::shard, axis::debug, axis::init, axis::fusion, axis::graph,
+                     axis::attention, axis::convolution>)
+    return Meaning::option;
+  if (is_layer<T>) return Meaning::layer;
+  if (is_model<T>) return Meaning::model;
+  return requires { typename T::axis; } ? Meaning::policy : Meaning::unknown;
+}
+
 }  // namespace regimen::detail
 
 namespace regimen::rule {
 
-/// Every<2> means Checkpoint<Every<2>>: the specialisations recognise such arguments and name the cure.
+/// Every<2> means Checkpoint<Every<2>>: such arguments are recognised, and the sentence names the cure.
 /// docs/errors/arguments.md#argument_is_a_policy
 template <class Argument>
 struct argument_is_a_policy {
   static constexpr bool holds = Policy<Argument>;
+  template <detail::Meaning meaning>
+  static constexpr bool holds_of = holds || detail::meaning_of<Argument>() != meaning;
+  template <class Axis>
+  static constexpr bool holds_of_option = holds_of<detail::Meaning::option> || !detail::belongs_to<Argument, Axis>;
   struct must_hold {
+    using enum detail::Meaning;
     static_assert(
-        holds,
+        holds_of<unknown>,
         "regimen: this argument of Trainer decides nothing; write a policy, such as Batch<32> or Optimizer<AdamW>");
-  };
-};
-
-template <class Argument>
-  requires(!Policy<Argument> && requires { typename Argument::axis; })
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds,
+    static_assert(holds_of<policy>,
                   "regimen: nothing reads the axis of this policy; take it out, or decide an axis of regimen::axis");
-  };
-};
-
-template <class Argument>
-  requires detail::is_layer<Argument>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: a layer is a part of the model, not a policy; write it inside Model<...>");
-  };
-};
-
-template <class Argument>
-  requires detail::is_model<Argument>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: a Trainer trains one model; write it first and once, then the policies");
-  };
-};
-
-// Element types.
-
-template <class Argument>
-  requires std::same_as<Argument, bf16>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: bf16 is an element type, not a policy; write Precision<bf16, fp32>");
-  };
-};
-
-template <class Argument>
-  requires std::same_as<Argument, fp16>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: fp16 is an element type, not a policy; write Precision<fp16, fp32>");
-  };
-};
-
-template <class Argument>
-  requires std::same_as<Argument, fp32>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: fp32 is an element type, not a policy; write Precision<fp32>");
-  };
-};
-
-template <class Argument>
-  requires std::same_as<Argument, fp64>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: fp64 is an element type, not a policy; write Precision<fp64>");
-  };
-};
-
-template <class Argument>
-  requires std::same_as<Argument, tf32>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: tf32 is how products read fp32, not a policy; write Precision<tf32>");
-  };
-};
-
-template <class Argument>
-  requires detail::is_unbuilt_number<Argument>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: fp8 formats are not built, and no policies; write Precision<bf16, fp32>");
-  };
-};
-
-// Options without their policy.
-
-template <std::size_t N>
-struct argument_is_a_policy<Every<N>> {
-  static constexpr bool holds = Policy<Every<N>>;
-  struct must_hold {
-    static_assert(holds, "regimen: Every<N> is a schedule, not a policy; write Checkpoint<Every<N>>");
-  };
-};
-
-template <class... Layers>
-struct argument_is_a_policy<Selective<Layers...>> {
-  static constexpr bool holds = Policy<Selective<Layers...>>;
-  struct must_hold {
-    static_assert(holds, "regimen: Selective<...> is a schedule, not a policy; write Checkpoint<Selective<...>>");
-  };
-};
-
-template <class T, class... Layers>
-struct argument_is_a_policy<As<T, Layers...>> {
-  static constexpr bool holds = Policy<As<T, Layers...>>;
-  struct must_hold {
-    static_assert(holds,
+    static_assert(holds_of<layer>, "regimen: a layer is a part of the model, not a policy; write it inside Model<...>");
+    static_assert(holds_of<model>, "regimen: a Trainer trains one model; write it first and once, then the policies");
+    static_assert(holds_of<bf16>, "regimen: bf16 is an element type, not a policy; write Precision<bf16, fp32>");
+    static_assert(holds_of<fp16>, "regimen: fp16 is an element type, not a policy; write Precision<fp16, fp32>");
+    static_assert(holds_of<fp32>, "regimen: fp32 is an element type, not a policy; write Precision<fp32>");
+    static_assert(holds_of<fp64>, "regimen: fp64 is an element type, not a policy; write Precision<fp64>");
+    static_assert(holds_of<tf32>, "regimen: tf32 is how products read fp32, not a policy; write Precision<tf32>");
+    static_assert(holds_of<fp8>, "regimen: fp8 formats are not built, and no policies; write Precision<bf16, fp32>");
+    static_assert(holds_of<every>, "regimen: Every<N> is a schedule, not a policy; write Checkpoint<Every<N>>");
+    static_assert(holds_of<selective>,
+                  "regimen: Selective<...> is a schedule, not a policy; write Checkpoint<Selective<...>>");
+    static_assert(holds_of<as>,
                   "regimen: As<T, Layer> wraps a layer inside the model; write Precision<T> to decide for all layers");
-  };
-};
-
-template <class Argument>
-  requires std::same_as<Argument, None>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds,
+    static_assert(holds_of<none>,
                   "regimen: None is an option, not a policy; write Checkpoint<None>, Clip<None>, or leave it out");
-  };
-};
-
-template <class Argument>
-  requires detail::belongs_to<Argument, axis::loss_scale>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: Static<N> and Dynamic are loss scales, not policies; write LossScale<Dynamic>");
-  };
-};
-
-template <class Argument>
-  requires detail::belongs_to<Argument, axis::checkpoint>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
+    static_assert(holds_of_option<axis::loss_scale>,
+                  "regimen: Static<N> and Dynamic are loss scales, not policies; write LossScale<Dynamic>");
     static_assert(
-        holds,
+        holds_of_option<axis::checkpoint>,
         "regimen: Offload, Budget<...> and If<...> are schedules, not policies; write Checkpoint<...> around them");
-  };
-};
-
-template <class Argument>
-  requires detail::belongs_to<Argument, axis::clip>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: Norm<...> is a bound, not a policy; write Clip<Norm<Ratio<1>>>");
-  };
-};
-
-template <class Argument>
-  requires detail::belongs_to<Argument, axis::optimizer>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: an update rule is an option, not a policy; write Optimizer<...> around it");
-  };
-};
-
-template <class Argument>
-  requires detail::belongs_to<Argument, axis::loss>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: a loss function is an option, not a policy; write Loss<...> around it");
-  };
-};
-
-template <class Argument>
-  requires detail::belongs_to<Argument, axis::device>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: Cpu and Cuda are devices, not policies; write Device<Cpu>");
-  };
-};
-
-template <class Argument>
-  requires detail::belongs_to<Argument, axis::target>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: a target is an option, not a policy; write Target<...> around it");
-  };
-};
-
-template <class Argument>
-  requires detail::belongs_to<Argument, axis::communicator>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: Solo and the others are communicators, not policies; write Communicator<Solo>");
-  };
-};
-
-template <class Argument>
-  requires detail::belongs_to<Argument, axis::shard>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: ZeRO3 and the others are stages, not policies; write Shard<...> around them");
-  };
-};
-
-template <class Argument>
-  requires detail::belongs_to<Argument, axis::debug>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: Anomaly is a check, not a policy; write Debug<Anomaly>");
-  };
-};
-
-template <class Argument>
-  requires detail::belongs_to<Argument, axis::init>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: an initialisation is an option, not a policy; write Init<...> around it");
-  };
-};
-
-template <class Argument>
-  requires detail::belongs_to<Argument, axis::fusion>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
+    static_assert(holds_of_option<axis::clip>,
+                  "regimen: Norm<...> is a bound, not a policy; write Clip<Norm<Ratio<1>>>");
+    static_assert(holds_of_option<axis::optimizer>,
+                  "regimen: an update rule is an option, not a policy; write Optimizer<...> around it");
+    static_assert(holds_of_option<axis::loss>,
+                  "regimen: a loss function is an option, not a policy; write Loss<...> around it");
+    static_assert(holds_of_option<axis::device>, "regimen: Cpu and Cuda are devices, not policies; write Device<Cpu>");
+    static_assert(holds_of_option<axis::target>,
+                  "regimen: a target is an option, not a policy; write Target<...> around it");
+    static_assert(holds_of_option<axis::communicator>,
+                  "regimen: Solo and the others are communicators, not policies; write Communicator<Solo>");
+    static_assert(holds_of_option<axis::shard>,
+                  "regimen: ZeRO3 and the others are stages, not policies; write Shard<...> around them");
+    static_assert(holds_of_option<axis::debug>, "regimen: Anomaly is a check, not a policy; write Debug<Anomaly>");
+    static_assert(holds_of_option<axis::init>,
+                  "regimen: an initialisation is an option, not a policy; write Init<...> around it");
     static_assert(
-        holds, "regimen: Fused, Unfused and Separate are switches, not policies; write Fusion<...>, or Epilogue<...>");
-  };
-};
-
-template <class Argument>
-  requires detail::belongs_to<Argument, axis::graph>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: On and Off are switches, not policies; write Graph<Off>");
-  };
-};
-
-template <class Argument>
-  requires detail::belongs_to<Argument, axis::attention>
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: Tiled, Composed and Cudnn are forms, not policies; write Attention<Composed>");
-  };
-};
-
-/// Cudnn is a form of attention, too, and named there.
-template <class Argument>
-  requires(detail::belongs_to<Argument, axis::convolution> && !detail::belongs_to<Argument, axis::attention>)
-struct argument_is_a_policy<Argument> {
-  static constexpr bool holds = Policy<Argument>;
-  struct must_hold {
-    static_assert(holds, "regimen: Direct and Cudnn are forms, not policies; write Convolution<Cudnn>");
+        holds_of_option<axis::fusion>,
+        "regimen: Fused, Unfused and Separate are switches, not policies; write Fusion<...>, or Epilogue<...>");
+    static_assert(holds_of_option<axis::graph>, "regimen: On and Off are switches, not policies; write Graph<Off>");
+    static_assert(holds_of_option<axis::attention>,
+                  "regimen: Tiled, Composed and Cudnn are forms, not policies; write Attention<Composed>");
+    static_assert(holds_of_option<axis::convolution> || detail::belongs_to<Argument, axis::attention>,
+                  "regimen: Direct and Cudnn are forms, not policies; write Convolution<Cudnn>");
   };
 };
 

@@ -23,6 +23,8 @@
 #include <regimen/policy/target.hpp>
 #include <regimen/rule/precision.hpp>
 
+#include <type_traits>
+
 namespace regimen::detail {
 
 /// Whether the axis accepts Option: its own options, and None if it can be switched off.
@@ -47,144 +49,36 @@ namespace regimen::rule {
 
 /// Checkpoint<bf16> takes an option of another policy.   docs/errors/options.md#policy_takes_option
 template <class Axis, class Option>
-struct policy_takes_option;
-
-template <class Option>
-struct policy_takes_option<axis::precision, Option> {
-  static constexpr bool holds = detail::is_option<axis::precision, Option>;
+struct policy_takes_option {
+  static constexpr bool holds = detail::is_option<Axis, Option>;
+  template <class Of>
+  static constexpr bool holds_of = holds || !std::is_same_v<Axis, Of>;
   struct must_hold {
-    static_assert(holds, "regimen: Precision<...> takes element types; name fp64, fp32, tf32, bf16 or fp16");
-  };
-};
-
-template <class Option>
-struct policy_takes_option<axis::loss_scale, Option> {
-  static constexpr bool holds = detail::is_option<axis::loss_scale, Option>;
-  struct must_hold {
-    static_assert(holds, "regimen: LossScale<...> takes a loss scale; name None, Static<N> or Dynamic");
-  };
-};
-
-template <class Option>
-struct policy_takes_option<axis::checkpoint, Option> {
-  static constexpr bool holds = detail::is_option<axis::checkpoint, Option>;
-  struct must_hold {
+    static_assert(holds_of<axis::precision>,
+                  "regimen: Precision<...> takes element types; name fp64, fp32, tf32, bf16 or fp16");
+    static_assert(holds_of<axis::loss_scale>,
+                  "regimen: LossScale<...> takes a loss scale; name None, Static<N> or Dynamic");
     static_assert(
-        holds,
+        holds_of<axis::checkpoint>,
         "regimen: Checkpoint<...> takes schedules; name None, Every<N>, Selective<...>, If<P>, KeepLast<K>, Offload or Budget<B>");
-  };
-};
-
-template <class Option>
-struct policy_takes_option<axis::accumulate, Option> {
-  static constexpr bool holds = detail::is_option<axis::accumulate, Option>;
-  struct must_hold {
-    static_assert(holds,
+    static_assert(holds_of<axis::accumulate>,
                   "regimen: Accumulate<N, ...> takes when to reduce; name ReduceOnce or ReduceEach, or leave it out");
-  };
-};
-
-template <class Option>
-struct policy_takes_option<axis::clip, Option> {
-  static constexpr bool holds = detail::is_option<axis::clip, Option>;
-  struct must_hold {
-    static_assert(holds, "regimen: Clip<...> takes a bound; name None or Norm<Ratio<...>>");
-  };
-};
-
-template <class Option>
-struct policy_takes_option<axis::optimizer, Option> {
-  static constexpr bool holds = detail::is_option<axis::optimizer, Option>;
-  struct must_hold {
-    static_assert(holds, "regimen: Optimizer<...> takes an update rule; name one, such as AdamW");
-  };
-};
-
-template <class Option>
-struct policy_takes_option<axis::loss, Option> {
-  static constexpr bool holds = detail::is_option<axis::loss, Option>;
-  struct must_hold {
-    static_assert(holds, "regimen: Loss<...> takes a loss function; name one, such as CrossEntropy");
-  };
-};
-
-template <class Option>
-struct policy_takes_option<axis::device, Option> {
-  static constexpr bool holds = detail::is_option<axis::device, Option>;
-  struct must_hold {
-    static_assert(holds, "regimen: Device<...> takes a device; name Cpu");
-  };
-};
-
-template <class Option>
-struct policy_takes_option<axis::target, Option> {
-  static constexpr bool holds = detail::is_option<axis::target, Option>;
-  struct must_hold {
-    static_assert(holds, "regimen: Target<T> reads name, memory and supports of T; give T all of them");
-  };
-};
-
-template <class Option>
-struct policy_takes_option<axis::communicator, Option> {
-  static constexpr bool holds = detail::is_option<axis::communicator, Option>;
-  struct must_hold {
-    static_assert(holds, "regimen: Communicator<...> takes a communicator; name Solo");
-  };
-};
-
-template <class Option>
-struct policy_takes_option<axis::shard, Option> {
-  static constexpr bool holds = detail::is_option<axis::shard, Option>;
-  struct must_hold {
-    static_assert(holds, "regimen: Shard<...> takes a stage; name Replicated, ZeRO1, ZeRO2, ZeRO3 or Hybrid<N>");
-  };
-};
-
-template <class Option>
-struct policy_takes_option<axis::debug, Option> {
-  static constexpr bool holds = detail::is_option<axis::debug, Option>;
-  struct must_hold {
-    static_assert(holds, "regimen: Debug<...> takes checks; name None, Anomaly, Profile or Synchronous");
-  };
-};
-
-template <class Option>
-struct policy_takes_option<axis::init, Option> {
-  static constexpr bool holds = detail::is_option<axis::init, Option>;
-  struct must_hold {
-    static_assert(holds, "regimen: Init<...> takes an initialisation; name one, such as Default");
-  };
-};
-
-template <class Option>
-struct policy_takes_option<axis::fusion, Option> {
-  static constexpr bool holds = detail::is_option<axis::fusion, Option>;
-  struct must_hold {
-    static_assert(holds, "regimen: Fusion<...> takes a switch; name Fused or Unfused");
-  };
-};
-
-template <class Option>
-struct policy_takes_option<axis::graph, Option> {
-  static constexpr bool holds = detail::is_option<axis::graph, Option>;
-  struct must_hold {
-    static_assert(holds, "regimen: Graph<...> takes a switch; name On or Off");
-  };
-};
-
-template <class Option>
-struct policy_takes_option<axis::attention, Option> {
-  static constexpr bool holds = detail::is_option<axis::attention, Option>;
-  struct must_hold {
-    static_assert(holds, "regimen: Attention<...> takes a form; name Tiled, Composed or Cudnn");
-  };
-};
-
-template <class Option>
-struct policy_takes_option<axis::convolution, Option> {
-  static constexpr bool holds = detail::is_option<axis::convolution, Option>;
-  struct must_hold {
-    static_assert(holds, "regimen: Convolution<...> takes a form; name Direct or Cudnn");
+    static_assert(holds_of<axis::clip>, "regimen: Clip<...> takes a bound; name None or Norm<Ratio<...>>");
+    static_assert(holds_of<axis::optimizer>, "regimen: Optimizer<...> takes an update rule; name one, such as AdamW");
+    static_assert(holds_of<axis::loss>, "regimen: Loss<...> takes a loss function; name one, such as CrossEntropy");
+    static_assert(holds_of<axis::device>, "regimen: Device<...> takes a device; name Cpu");
+    static_assert(holds_of<axis::target>,
+                  "regimen: Target<T> reads name, memory and supports of T; give T all of them");
+    static_assert(holds_of<axis::communicator>, "regimen: Communicator<...> takes a communicator; name Solo");
+    static_assert(holds_of<axis::shard>,
+                  "regimen: Shard<...> takes a stage; name Replicated, ZeRO1, ZeRO2, ZeRO3 or Hybrid<N>");
+    static_assert(holds_of<axis::debug>,
+                  "regimen: Debug<...> takes checks; name None, Anomaly, Profile or Synchronous");
+    static_assert(holds_of<axis::init>, "regimen: Init<...> takes an initialisation; name one, such as Default");
+    static_assert(holds_of<axis::fusion>, "regimen: Fusion<...> takes a switch; name Fused or Unfused");
+    static_assert(holds_of<axis::graph>, "regimen: Graph<...> takes a switch; name On or Off");
+    static_assert(holds_of<axis::attention>, "regimen: Attention<...> takes a form; name Tiled, Composed or Cudnn");
+    static_assert(holds_of<axis::convolution>, "regimen: Convolution<...> takes a form; name Direct or Cudnn");
   };
 };
 

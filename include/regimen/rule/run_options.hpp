@@ -3,79 +3,39 @@
 
 #include <regimen/core/misnamed.hpp>
 
+#include <type_traits>
+
 namespace regimen::rule {
 
 /// Meaning: what PyTorch, Lightning, Keras or transformers have under the name that was written.
 /// docs/errors/run_options.md#option_has_name
 template <class Meaning, bool Has>
-struct option_has_name;
-
-template <bool Has>
-struct option_has_name<misnamed::learning_rate, Has> {
+struct option_has_name {
   static constexpr bool holds = Has;
+  template <class Of>
+  static constexpr bool holds_of = holds || !std::is_same_v<Meaning, Of>;
   struct must_hold {
     static_assert(
-        holds,
+        holds_of<misnamed::learning_rate>,
         "regimen: the learning rate is the update rule's; write Train trainer{{.optimizer = {.learning_rate = 1e-3}}}");
-  };
-};
-template <bool Has>
-struct option_has_name<misnamed::moments, Has> {
-  static constexpr bool holds = Has;
-  struct must_hold {
     static_assert(
-        holds,
+        holds_of<misnamed::moments>,
         "regimen: this option has another name; write .beta1, .beta2, .epsilon (RmsProp: .alpha), each with one number");
-  };
-};
-template <bool Has>
-struct option_has_name<misnamed::policy, Has> {
-  static constexpr bool holds = Has;
-  struct must_hold {
     static_assert(
-        holds,
+        holds_of<misnamed::policy>,
         "regimen: this is a policy, which the compiler must know; write Trainer<Model, Batch<32>, Device<Cuda>>");
-  };
-};
-template <bool Has>
-struct option_has_name<misnamed::steps, Has> {
-  static constexpr bool holds = Has;
-  struct must_hold {
-    static_assert(holds, "regimen: fit takes .steps and .epochs, of the whole run; write fit(source, {.steps = 1000})");
-  };
-};
-template <bool Has>
-struct option_has_name<misnamed::schedule, Has> {
-  static constexpr bool holds = Has;
-  struct must_hold {
+    static_assert(holds_of<misnamed::steps>,
+                  "regimen: fit takes .steps and .epochs, of the whole run; write fit(source, {.steps = 1000})");
     static_assert(
-        holds,
+        holds_of<misnamed::schedule>,
         "regimen: a learning rate's course is a Schedule; write {.schedule = Schedule::warmup_cosine(100, 1000)}");
-  };
-};
-template <bool Has>
-struct option_has_name<misnamed::argument, Has> {
-  static constexpr bool holds = Has;
-  struct must_hold {
     static_assert(
-        holds,
+        holds_of<misnamed::argument>,
         "regimen: this is an argument of fit; write fit(source, validation, {.epochs = 3}, Accuracy{}, callback)");
-  };
-};
-template <bool Has>
-struct option_has_name<misnamed::evaluation, Has> {
-  static constexpr bool holds = Has;
-  struct must_hold {
-    static_assert(holds,
+    static_assert(holds_of<misnamed::evaluation>,
                   "regimen: fit evaluates every so many steps; write fit(source, validation, {.validate_every = 100})");
-  };
-};
-template <bool Has>
-struct option_has_name<misnamed::loading, Has> {
-  static constexpr bool holds = Has;
-  struct must_hold {
     static_assert(
-        holds,
+        holds_of<misnamed::loading>,
         "regimen: how fit reads is .order, .remainder and .workers; write {.order = Order::Sequential, .workers = 2}");
   };
 };
