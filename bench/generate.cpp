@@ -36,11 +36,11 @@ void measure(const char* name) {
   std::uint64_t index = 0;
   for (const HeldParameter& parameter : model.parameters())
     parameter.visit([&]<class T>(std::span<T> values) {
-      for (T& value : values) value = T((static_cast<float>(mix(7, index++) >> 40) * 0x1p-24f - 0.5f) * 0.1f);
+      for (T& value : values) value = T((static_cast<float>(Philox::mix(7, index++) >> 40) * 0x1p-24f - 0.5f) * 0.1f);
     });
   model.parameters_changed();
   std::vector<std::int32_t> text(window);
-  for (std::size_t i = 0; i < window; ++i) text[i] = static_cast<std::int32_t>(mix(3, i) % 256);
+  for (std::size_t i = 0; i < window; ++i) text[i] = static_cast<std::int32_t>(Philox::mix(3, i) % 256);
 
   std::vector<double> whole, at_early, at_late;
   const auto tokens_at = [&](std::size_t position, std::vector<double>& times) {

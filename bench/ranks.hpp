@@ -25,7 +25,7 @@ struct RanksGpt : Model<Input<Tokens<64>>, Embedding<Vocabulary<256>, 128>, Posi
 /// Symbols that another key draws otherwise; what they are does not matter to the time.
 inline std::vector<std::int32_t> symbols(std::size_t count, std::uint64_t key) {
   std::vector<std::int32_t> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<std::int32_t>(mix(key, i) % 256);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<std::int32_t>(Philox::mix(key, i) % 256);
   return values;
 }
 

@@ -27,7 +27,7 @@ inline Model controller() {
   Model model(1);
   std::uint64_t index = 0;
   for (const regimen::HeldParameter& parameter : model.parameters())
-    for (float& value : parameter.values<float>()) value = float(regimen::mix(7, index++) % 2001) / 2000 - 0.5f;
+    for (float& value : parameter.values<float>()) value = float(regimen::Philox::mix(7, index++) % 2001) / 2000 - 0.5f;
   model.parameters_changed();
   return model;
 }

@@ -29,7 +29,7 @@ void write(const std::string& path) {
   data::TokenWriter writer(path, vocabulary);
   std::vector<std::int32_t> tokens(100'000);
   for (std::uint64_t piece = 0; piece < 100; ++piece) {
-    for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = std::int32_t(mix(piece, i) % vocabulary);
+    for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = std::int32_t(Philox::mix(piece, i) % vocabulary);
     writer.write(tokens);
   }
   writer.commit();

@@ -17,12 +17,12 @@ set(kernel     core)
 set(engine     core comm kernel policy)   # policy: an engine's header names the Device that selects it
 set(programs   core engine layer loss optimizer policy walk)
 set(rule       core engine layer loss policy programs walk)
-set(storage    comm core data layer)
-set(trainers   core comm data engine loss optimizer policy programs rule storage)
-set(models     core layer storage)
-set(watch      comm core programs rule storage trainers)
-set(tune       comm core data rule storage trainers watch)   # comm: how a forked process computes
-set(compiled   comm core data engine kernel optimizer programs storage trainers watch)  # the sources of a library
+set(saves    comm core data layer)
+set(trainers   core comm data engine loss optimizer policy programs rule saves)
+set(models     core layer saves)
+set(watch      comm core programs rule saves trainers)
+set(tune       comm core data rule saves trainers watch)   # comm: how a forked process computes
+set(compiled   comm core data engine kernel optimizer programs saves trainers watch)  # the sources of a library
 # Other folders include only these headers of engine/: the concept, and the plan. A Device selects an engine; the user includes
 # its header.
 set(engines_for_all engine/engine.hpp engine/plan/engine.hpp engine/plan/devices.hpp)

@@ -90,7 +90,7 @@ TEST_CASE("ranks share the processors, unless OMP_NUM_THREADS says how many thre
   for (const bool said : {false, true}) {
     if (said) ::setenv("OMP_NUM_THREADS", "5", 1);
     else ::unsetenv("OMP_NUM_THREADS");
-    const int expected = said ? 5 : std::max(1, regimen::processors() / 2);
+    const int expected = said ? 5 : std::max(1, regimen::processor_count() / 2);
     const auto check = [&](auto&) {
       if (regimen::threads() != expected) throw std::runtime_error(std::to_string(regimen::threads()) + " threads");
     };

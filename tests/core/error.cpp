@@ -1,6 +1,6 @@
 // The text of an Error is one line, whatever the names in it: nothing ends it, forges a line, or commands a terminal.
 #include <regimen/core/error.hpp>
-#include <regimen/storage/sharded_file.hpp>
+#include <regimen/saves/sharded_file.hpp>
 
 #include "../temporary.hpp"
 

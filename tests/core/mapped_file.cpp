@@ -21,13 +21,15 @@ TEST_CASE("a mapped file shows its bytes, and survives being moved and replaced"
   REQUIRE(std::rename((directory / "other").c_str(), path.c_str()) == 0);
   REQUIRE(moved.bytes().size() == 3);
   REQUIRE(moved.bytes()[2] == std::byte{'c'});
-  REQUIRE(MappedFile(path).bytes().size() == 4);
+  const MappedFile four(path);
+  REQUIRE(four.bytes().size() == 4);
 }
 
 TEST_CASE("an empty file has no bytes") {
   const test::Directory directory;
   test::put(directory / "empty", std::string_view());
-  REQUIRE(MappedFile(directory / "empty").bytes().empty());
+  const MappedFile none(directory / "empty");
+  REQUIRE(none.bytes().empty());
 }
 
 TEST_CASE("what is no regular file is refused, without waiting for it") {

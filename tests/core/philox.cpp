@@ -54,7 +54,7 @@ TEST_CASE("keys of different seeds, steps and layers differ") {
   std::set<std::uint64_t> keys;
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     for (std::uint64_t step = 0; step < 8; ++step) {
-      for (std::uint64_t layer = 0; layer < 8; ++layer) keys.insert(mix(mix(seed, step), layer));
+      for (std::uint64_t layer = 0; layer < 8; ++layer) keys.insert(Philox::mix(Philox::mix(seed, step), layer));
     }
   }
   CHECK(keys.size() == 512);

@@ -2,7 +2,7 @@
 #include <regimen/data/cifar.hpp>
 #include <regimen/data/idx_array.hpp>
 #include <regimen/data/npy.hpp>
-#include <regimen/storage/tensor_rows.hpp>
+#include <regimen/saves/tensor_rows.hpp>
 
 #include "../temporary.hpp"
 #include "support/catch.hpp"

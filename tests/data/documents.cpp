@@ -26,7 +26,7 @@ std::vector<std::vector<std::int32_t>> skewed() {
   std::vector<std::vector<std::int32_t>> documents;
   std::int32_t token = 0;
   for (std::uint64_t d = 0; d < 600; ++d) {
-    const std::size_t tokens = 2 + mix(5, d) % 12 + (d % 10 == 0 ? mix(6, d) % 150 : 0);
+    const std::size_t tokens = 2 + Philox::mix(5, d) % 12 + (d % 10 == 0 ? Philox::mix(6, d) % 150 : 0);
     documents.emplace_back();
     for (std::size_t i = 0; i < tokens; ++i) documents.back().push_back(token++);
   }

@@ -13,8 +13,8 @@
 #include <regimen/data/text.hpp>
 #include <regimen/data/token_file.hpp>
 #include <regimen/data/tokenizer.hpp>
-#include <regimen/storage/sharded_file.hpp>
-#include <regimen/storage/tensor_rows.hpp>
+#include <regimen/saves/sharded_file.hpp>
+#include <regimen/saves/tensor_rows.hpp>
 
 #include "../temporary.hpp"
 #include "support/catch.hpp"

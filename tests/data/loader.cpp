@@ -124,7 +124,7 @@ TEST_CASE("whatever batches and ranks go on, every sample comes once an epoch") 
         DataPlace place;
         std::vector<int> seen(50);
         for (std::size_t leg = 0;; ++leg) {
-          const Reader reader = readers[regimen::mix(trial, leg) % readers.size()];
+          const Reader reader = readers[regimen::Philox::mix(trial, leg) % readers.size()];
           const bool is_last = leg == 5;
           DataPlace next = place;
           for (std::size_t rank = 0; rank < reader.ranks; ++rank) {
@@ -138,7 +138,7 @@ TEST_CASE("whatever batches and ranks go on, every sample comes once an epoch") 
                                  .workers = 0,
                                  .rank = rank,
                                  .ranks = reader.ranks});
-            for (const Record& record : take(loader, is_last ? 1000 : regimen::mix(trial, 100 + leg) % 4))
+            for (const Record& record : take(loader, is_last ? 1000 : regimen::Philox::mix(trial, 100 + leg) % 4))
               for (const std::int32_t index : std::get<2>(record)) ++seen[static_cast<std::size_t>(index)];
             REQUIRE((rank == 0 || loader.place() == next));
             next = loader.place();

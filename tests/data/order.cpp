@@ -13,8 +13,8 @@
 using regimen::Order;
 using regimen::position;
 
-static_assert(position(Order::Sequential, 1, 2, 7, 5) == 2);
-static_assert(position(Order::Shuffled, 1, 2, 0, 1) == 0);
+static_assert(index_in_order(Order::Sequential, 1, 2, 7, 5) == 2);
+static_assert(index_in_order(Order::Shuffled, 1, 2, 0, 1) == 0);
 static_assert(regimen::detail::multiply_high(~std::uint64_t{0}, ~std::uint64_t{0}) == ~std::uint64_t{0} - 1);
 static_assert(regimen::detail::multiply_high(std::uint64_t{1} << 63, 6) == 3);
 
@@ -23,7 +23,7 @@ namespace {
 bool is_permutation(std::uint64_t seed, std::uint64_t epoch, std::uint64_t size) {
   std::vector<bool> seen(size);
   for (std::uint64_t i = 0; i < size; ++i) {
-    const std::uint64_t at = position(Order::Shuffled, seed, epoch, i, size);
+    const std::uint64_t at = index_in_order(Order::Shuffled, seed, epoch, i, size);
     if (at >= size || seen[at]) return false;
     seen[at] = true;
   }
@@ -49,20 +49,20 @@ TEST_CASE("runs hold neighbours, come in another order each epoch, and leave not
       std::vector<bool> seen(size);
       std::uint64_t broken = 0;
       for (std::uint64_t i = 0; i < size; ++i) {
-        const std::uint64_t at = position(Order::Runs, 7, 3, i, size, run);
+        const std::uint64_t at = index_in_order(Order::Runs, 7, 3, i, size, run);
         REQUIRE(at < size);
         REQUIRE(!seen[at]);
         seen[at] = true;
-        broken += i % run != 0 && at != position(Order::Runs, 7, 3, i - 1, size, run) + 1;
+        broken += i % run != 0 && at != index_in_order(Order::Runs, 7, 3, i - 1, size, run) + 1;
       }
       REQUIRE(broken == 0);
     }
   std::uint64_t same_epoch = 0, same_seed = 0;
   std::set<std::uint64_t> short_runs;
   for (std::uint64_t i = 0; i < 100; ++i) {
-    same_epoch += position(Order::Runs, 1, 0, 8 * i, 803, 8) == position(Order::Runs, 1, 1, 8 * i, 803, 8);
-    same_seed += position(Order::Runs, 1, 0, 8 * i, 803, 8) == position(Order::Runs, 2, 0, 8 * i, 803, 8);
-    short_runs.insert(position(Order::Runs, 1, i, 800, 803, 8));
+    same_epoch += index_in_order(Order::Runs, 1, 0, 8 * i, 803, 8) == index_in_order(Order::Runs, 1, 1, 8 * i, 803, 8);
+    same_seed += index_in_order(Order::Runs, 1, 0, 8 * i, 803, 8) == index_in_order(Order::Runs, 2, 0, 8 * i, 803, 8);
+    short_runs.insert(index_in_order(Order::Runs, 1, i, 800, 803, 8));
   }
   CHECK(same_epoch < 10);  // of a random order one in a hundred
   CHECK(same_seed < 10);
@@ -73,7 +73,7 @@ TEST_CASE("sizes that no memory holds stay in range, and neighbours do not colli
   for (const std::uint64_t size : {std::uint64_t{1} << 40, (std::uint64_t{1} << 62) + 3, std::uint64_t{1} << 63}) {
     std::map<std::uint64_t, int> seen;
     for (std::uint64_t i = 0; i < 1000; ++i) {
-      const std::uint64_t at = position(Order::Shuffled, 5, 0, size - 1 - i, size);
+      const std::uint64_t at = index_in_order(Order::Shuffled, 5, 0, size - 1 - i, size);
       REQUIRE(at < size);
       REQUIRE(++seen[at] == 1);
     }
@@ -83,10 +83,10 @@ TEST_CASE("sizes that no memory holds stay in range, and neighbours do not colli
 TEST_CASE("epochs and seeds shuffle differently, and the same ones the same") {
   int same_epoch = 0, same_seed = 0;
   for (std::uint64_t i = 0; i < 1000; ++i) {
-    const std::uint64_t at = position(Order::Shuffled, 1, 0, i, 1000);
-    REQUIRE(at == position(Order::Shuffled, 1, 0, i, 1000));
-    same_epoch += at == position(Order::Shuffled, 1, 1, i, 1000);
-    same_seed += at == position(Order::Shuffled, 2, 0, i, 1000);
+    const std::uint64_t at = index_in_order(Order::Shuffled, 1, 0, i, 1000);
+    REQUIRE(at == index_in_order(Order::Shuffled, 1, 0, i, 1000));
+    same_epoch += at == index_in_order(Order::Shuffled, 1, 1, i, 1000);
+    same_seed += at == index_in_order(Order::Shuffled, 2, 0, i, 1000);
   }
   REQUIRE(same_epoch < 10);  // 1 expected of a random permutation
   REQUIRE(same_seed < 10);
@@ -100,7 +100,7 @@ TEST_CASE("small shuffles reach every permutation about equally often") {
     constexpr int epochs = 24'000;
     for (std::uint64_t epoch = 0; epoch < epochs; ++epoch) {
       std::vector<std::uint64_t> order;
-      for (std::uint64_t i = 0; i < size; ++i) order.push_back(position(Order::Shuffled, 9, epoch, i, size));
+      for (std::uint64_t i = 0; i < size; ++i) order.push_back(index_in_order(Order::Shuffled, 9, epoch, i, size));
       ++counts[order];
     }
     REQUIRE(counts.size() == permutations);
@@ -114,10 +114,10 @@ TEST_CASE("small shuffles reach every permutation about equally often") {
 TEST_CASE("random draws are even, and repeat") {
   constexpr std::uint64_t size = 100, draws = 100'000;
   std::array<double, size> counts{};
-  for (std::uint64_t i = 0; i < draws; ++i) counts[position(Order::Random, 3, 0, i, size)] += 1;
+  for (std::uint64_t i = 0; i < draws; ++i) counts[index_in_order(Order::Random, 3, 0, i, size)] += 1;
   double chi_square = 0;
   for (const double count : counts) chi_square += (count - 1000) * (count - 1000) / 1000;
   REQUIRE(chi_square < 149);  // 99 degrees of freedom: 0.1 % lie above 148.2
-  REQUIRE(position(Order::Random, 3, 0, 0, size) < size);
-  REQUIRE(position(Order::Random, 3, 1, 77, size) == position(Order::Random, 3, 1, 77, size));
+  REQUIRE(index_in_order(Order::Random, 3, 0, 0, size) < size);
+  REQUIRE(index_in_order(Order::Random, 3, 1, 77, size) == index_in_order(Order::Random, 3, 1, 77, size));
 }

@@ -348,7 +348,7 @@ TEST_CASE("an error names the value of its stage, and where that lies in what is
 TEST_CASE("interleave takes parts in turn whatever their sizes, in little memory") {
   for (const std::size_t count : {1u, 2u, 7u, 33u}) {  // beside the definition: round after round
     std::vector<Numbers> parts;
-    for (std::size_t i = 0; i < count; ++i) parts.push_back({mix(count, i) % 9, static_cast<int>(100 * i)});
+    for (std::size_t i = 0; i < count; ++i) parts.push_back({Philox::mix(count, i) % 9, static_cast<int>(100 * i)});
     Ints expected;
     for (std::size_t round = 0; round < 9; ++round)
       for (const Numbers& part : parts)
@@ -455,7 +455,7 @@ Any erased(D dataset) {
 
 Any drawn_pipeline(std::uint64_t seed) {
   std::uint64_t step = 0;
-  const auto below = [&](std::uint64_t bound) { return mix(seed, ++step) % bound; };
+  const auto below = [&](std::uint64_t bound) { return Philox::mix(seed, ++step) % bound; };
   const auto reader = [&](std::uint64_t from) {
     return Any{20 + static_cast<std::size_t>(below(60)),
                [from](const data::Key& key) { return Value{from + key.index, 0}; }};
@@ -566,14 +566,14 @@ TEST_CASE("random pipelines: the same bits for any workers, any prefetch and any
                                 seed};
             const Value value = pipeline.at(key);
             direct.numbers.insert(direct.numbers.end(),
-                                  {value.record, value.drawn, data::Key{key.index, epoch, mix(seed, 1)}.bits(2)});
+                                  {value.record, value.drawn, data::Key{key.index, epoch, Philox::mix(seed, 1)}.bits(2)});
           }
         REQUIRE(direct.numbers == expected.numbers);
       }
     }
     for (const std::size_t workers : {1u, 3u, 8u}) {
       LoaderOptions many = options;
-      many.workers = workers, many.ahead = 1 + static_cast<std::size_t>(mix(seed, workers) % 7);
+      many.workers = workers, many.ahead = 1 + static_cast<std::size_t>(Philox::mix(seed, workers) % 7);
       REQUIRE(by_ranks(source, many, 1) == expected);
     }
     for (const std::size_t ranks : {2u, 4u}) {
@@ -596,7 +596,7 @@ TEST_CASE(
     const Read whole = by_ranks(source, options, 1);
     Read pieces;
     for (std::uint64_t leg = 0;; ++leg) {
-      const std::uint64_t bits = mix(moment, leg + 7);
+      const std::uint64_t bits = Philox::mix(moment, leg + 7);
       options.batch = 1 + static_cast<std::size_t>(bits % 9), options.workers = static_cast<std::size_t>(bits / 9 % 4);
       options.ahead = 1 + static_cast<std::size_t>(bits / 36 % 5);
       const std::size_t ranks = leg % 3 == 2 ? 4 : leg % 3 + 1;
@@ -640,7 +640,7 @@ TEST_CASE("automatic workers are added while somebody waits, up to the processor
   Slow alone(source, {.input = 1, .target = 1}, options);
   while (alone.next()) {}
   CHECK(alone.workers() >= 2);
-  CHECK(alone.workers() <= static_cast<std::size_t>((std::max)(2, processors())));
+  CHECK(alone.workers() <= static_cast<std::size_t>((std::max)(2, processor_count())));
   CHECK(alone.ahead() >= alone.workers());
   CHECK(alone.waited() > 0);
   const auto one = Numbers{1} | data::samples([](int, Sample<float, float>) {});

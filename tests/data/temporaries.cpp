@@ -16,10 +16,10 @@
 #include <regimen/data/tokenizer.hpp>
 #include <regimen/data/tokens.hpp>
 #include <regimen/regimen.hpp>
-#include <regimen/storage/parts.hpp>
-#include <regimen/storage/safetensors.hpp>
-#include <regimen/storage/sharded_file.hpp>
-#include <regimen/storage/tensor_rows.hpp>
+#include <regimen/saves/parts.hpp>
+#include <regimen/saves/safetensors.hpp>
+#include <regimen/saves/sharded_file.hpp>
+#include <regimen/saves/tensor_rows.hpp>
 #include <regimen/tune/trials.hpp>
 #include <regimen/watch/report.hpp>
 
@@ -93,7 +93,7 @@ static_assert(gives<data::Image, Pixels>(pixels) && gives<data::Image, Pixels>(r
 static_assert(gives<data::Tokenizer, std::string>(token) && gives<data::Tokenizer, Ids>(before) &&
               gives<data::Tokenizer, Ids>(behind) && gives<Text, std::string>(alphabet));
 static_assert(gives<safetensors::File, std::string>(path) && gives<safetensors::File, Metadata>(metadata) &&
-              gives<safetensors::File, std::string>(value) && gives<storage::SavedState, Metadata>(metadata));
+              gives<safetensors::File, std::string>(value) && gives<saves::SavedState, Metadata>(metadata));
 static_assert(gives<Train, MemoryPlan>(planned) && gives<Inference<Net>, MemoryPlan>(planned) &&
               gives<Train, Train::Options>(options));
 static_assert(gives<HtmlReport, History>(history) && gives<tune::Trials, std::string>(folder));

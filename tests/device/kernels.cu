@@ -101,7 +101,7 @@ REGIMEN_HD void find(const Settings& settings, Found& found) {
   activate<activation::Silu>(found.activations[4]);
   const auto words = Philox::draw(7, 11, 13);
   for (int i = 0; i < 4; ++i) found.words[i] = words.word[i];
-  found.mixed = mix(3, 5);
+  found.mixed = Philox::mix(3, 5);
   found.bits[0] = bf16(1.00390625f).bits;
   found.bits[1] = fp16(65519.0f).bits;
   found.bits[2] = bf16(static_cast<float>(fp16(0.333f))).bits;

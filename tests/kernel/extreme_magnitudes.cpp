@@ -68,7 +68,7 @@ double share_of(Values all, std::size_t percent) {
 /// which run(operation, arena) carries out. Over 200 seeds, by the CPU engine and by blocks.
 template <class Draw, class Defined, class Found>
 void is_as_right(const Draw& draw, const Defined& defined, const Found& found) {
-  const int threads = regimen::threads();
+  const int threads = regimen::thread_count();
   set_threads(1);
   Values saved, own[2];
   for (std::uint32_t seed = 0; seed < 200; ++seed) {

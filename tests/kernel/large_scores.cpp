@@ -216,7 +216,7 @@ void is_as_right(std::uint32_t seeds, const Case& shape, const Form&... forms) {
   const op::AttentionShape& s = shape.shape;
   CAPTURE(s.batch, s.length, s.key_length, s.heads, s.key_heads, s.width, s.causal, s.window, shape.bias.size(),
           shape.lengths, shape.threshold);
-  const int threads = regimen::threads();
+  const int threads = regimen::thread_count();
   set_threads(1);
   for (const double largest : {3e3, 6e3, 6e4, 6e5, 6e6, 6e7}) {
     Values saved, own[sizeof...(Form)];

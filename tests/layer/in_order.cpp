@@ -26,26 +26,26 @@ inline constexpr bool differ = boost::mp11::mp_is_set<boost::mp11::mp_list<Layer
 
 static_assert(
     one<Conv2d<64, 7, Stride<2>, Padding<3>>, Conv2d<64, std::size_t{7}, Padding<3>, Stride<2>>,
-        Conv2d<64, Window<7>, Stride<2>, Padding<3>, Dilation<1>>,
-        Conv2d<64, Window<7, 7>, Groups<1>, Padding<3>, Stride<2>>,
+        Conv2d<64, KernelSize<7>, Stride<2>, Padding<3>, Dilation<1>>,
+        Conv2d<64, KernelSize<7, 7>, Groups<1>, Padding<3>, Stride<2>>,
         Conv2d<64, short{7}, Padding<3>, Dilation<1>, Stride<2>>, in_order::Conv2d<64, 7, Stride<2>, Padding<3>>>);
 static_assert(one<Conv2d<8, 3>, Conv2d<8, 3u, Stride<1>>, Conv2d<8, 3, Padding<0>>, in_order::Conv2d<8, 3>>);
-static_assert(one<Conv2d<8, Window<3, 5>, NoBias, Groups<2>, Dilation<2>, Padding<1>, Stride<3>>,
-                  in_order::Conv2d<8, Window<3, 5>, Stride<3>, Padding<1>, Dilation<2>, Groups<2>, NoBias>>);
+static_assert(one<Conv2d<8, KernelSize<3, 5>, NoBias, Groups<2>, Dilation<2>, Padding<1>, Stride<3>>,
+                  in_order::Conv2d<8, KernelSize<3, 5>, Stride<3>, Padding<1>, Dilation<2>, Groups<2>, NoBias>>);
 static_assert(differ<Conv2d<8, 3>, Conv2d<8, 5>, Conv2d<9, 3>, Conv2d<8, 3, NoBias>, Conv2d<8, 3, Padding<1>>,
                      Conv2d<8, 3, Stride<2>>, Conv2d<8, 3, Dilation<2>>, Conv2d<8, 3, Groups<2>>,
-                     Conv2d<8, Window<3, 5>>, Conv2d<8, Window<5, 3>>, Conv2d<8, 3, Stride<2>, Padding<2>>,
+                     Conv2d<8, KernelSize<3, 5>>, Conv2d<8, KernelSize<5, 3>>, Conv2d<8, 3, Stride<2>, Padding<2>>,
                      Conv1d<8, 3>, Conv3d<8, 3>, ConvTranspose2d<8, 3>>);
 static_assert(one<Conv1d<8, 3, NoBias, CausalPadding, Dilation<2>>,
                   Conv1d<8, std::uint8_t{3}, Dilation<2>, NoBias, CausalPadding, Stride<1>>,
                   in_order::Conv1d<8, 3, CausalPadding, Dilation<2>, NoBias>>);
 static_assert(one<Conv1d<8, 3>, Conv1d<8, 3, Padding<0>>> &&
               differ<Conv1d<8, 3>, Conv1d<8, 3, CausalPadding>, Conv1d<8, 3, Padding<1>>>);
-static_assert(one<Conv3d<8, 3, Padding<1>>, Conv3d<8, Window<3, 3, 3>, Groups<1>, Padding<1>>,
+static_assert(one<Conv3d<8, 3, Padding<1>>, Conv3d<8, KernelSize<3, 3, 3>, Groups<1>, Padding<1>>,
                   Conv3d<8, 3ul, Padding<1>>, in_order::Conv3d<8, 3, Padding<1>>> &&
-              differ<Conv3d<8, 3>, Conv3d<8, Window<1, 3, 3>>, Conv3d<8, Window<3, 3, 1>>>);
+              differ<Conv3d<8, 3>, Conv3d<8, KernelSize<1, 3, 3>>, Conv3d<8, KernelSize<3, 3, 1>>>);
 static_assert(one<ConvTranspose2d<8, 3, Stride<2>, Padding<1>, OutputPadding<1>>,
-                  ConvTranspose2d<8, Window<3>, OutputPadding<1>, Dilation<1>, Padding<1>, Stride<2>>> &&
+                  ConvTranspose2d<8, KernelSize<3>, OutputPadding<1>, Dilation<1>, Padding<1>, Stride<2>>> &&
               one<ConvTranspose2d<8, 2>, ConvTranspose2d<8, 2, OutputPadding<0>>> &&
               differ<ConvTranspose2d<8, 2, Stride<2>>, ConvTranspose2d<8, 2, Stride<2>, OutputPadding<1>>>);
 // What its rule refuses stays as it is, for the error.

@@ -2,7 +2,7 @@
 #include <regimen/regimen.hpp>
 
 #include <regimen/data/samples.hpp>
-#include <regimen/storage/safetensors.hpp>
+#include <regimen/saves/safetensors.hpp>
 
 #ifndef REGIMEN_MISUSE  // a mistake below is to leave it out
 #include <regimen/watch/metrics.hpp>

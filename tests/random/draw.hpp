@@ -34,7 +34,7 @@ struct Source final {
   static constexpr std::uint64_t seed = Seed, attempt = Attempt;
   using compute = Compute;
   static constexpr std::size_t below(Id id, std::uint64_t which, std::size_t bound) {
-    return static_cast<std::size_t>((mix(mix(mix(Seed, Attempt), id), which) >> 20) % bound);
+    return static_cast<std::size_t>((Philox::mix(Philox::mix(Philox::mix(Seed, Attempt), id), which) >> 20) % bound);
   }
   static constexpr bool has(Id id) { return ((id != Without) && ...); }
 };

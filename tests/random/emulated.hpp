@@ -120,7 +120,7 @@ std::string check_emulated() {
   try {
     const ::test::Directory folder;
     const std::string file = folder / "state.safetensors";
-    const std::uint64_t at = 1 + mix(Seed, 5) % (step_count - 1);
+    const std::uint64_t at = 1 + Philox::mix(Seed, 5) % (step_count - 1);
     emulated::Runtime::defaults = {.seed = Seed, .fibers = drawn.fibers};
     const Case here = case_of<typename P::Wide, Wide, nothing>();
     const Case there = case_of<typename P::Wide, mp::mp_append<Wide, There>, nothing>();

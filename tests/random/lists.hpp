@@ -178,15 +178,15 @@ struct AnyConv {
   template <class At, std::size_t in, std::size_t channels = At::one_of(0, {1, 2, 3, 4, 6, 9})>
   using Same = mp::mp_at_c<
       mp::mp_list<Conv2d<channels, 1>, Conv2d<channels, 3, Padding<1>>, Conv2d<channels, 3, Padding<2>, Dilation<2>>,
-                  Conv2d<2 * in, 3, NoBias, Padding<1>, Groups<in>>, Conv2d<in, Window<5>, Groups<in>, Padding<2>>>,
+                  Conv2d<2 * in, 3, NoBias, Padding<1>, Groups<in>>, Conv2d<in, KernelSize<5>, Groups<in>, Padding<2>>>,
       At::below(1, 5)>;
   template <class At, std::size_t in>
-  using Other = mp::mp_at_c<mp::mp_list<Conv2d<At::one_of(0, {1, 2, 3, 4}), Window<2, 3>, Padding<1>, Stride<2>>,
+  using Other = mp::mp_at_c<mp::mp_list<Conv2d<At::one_of(0, {1, 2, 3, 4}), KernelSize<2, 3>, Padding<1>, Stride<2>>,
                                         Conv2d<in, 3, Stride<2>, Padding<1>, Groups<in>, NoBias>>,
                             At::below(5, 2)>;
   template <class At, std::size_t in>
   using Any = std::conditional_t<At::below(7, 3) == 0,
-                                 ConvTranspose2d<At::one_of(0, {1, 2, 3, 4}), Window<3, 2>, Stride<2>>, Other<At, in>>;
+                                 ConvTranspose2d<At::one_of(0, {1, 2, 3, 4}), KernelSize<3, 2>, Stride<2>>, Other<At, in>>;
   template <class At, bool is_volume>
   struct drawn {
     using type =
@@ -195,11 +195,11 @@ struct AnyConv {
   template <class At>
   struct drawn<At, true> {
     static constexpr std::size_t channels = At::one_of(0, {1, 2, 3, 4, 6}), in = At::X::columns;
-    using Same = mp::mp_at_c<mp::mp_list<Conv3d<channels, 3, Padding<1>>, Conv3d<channels, Window<1, 1, 1>>,
+    using Same = mp::mp_at_c<mp::mp_list<Conv3d<channels, 3, Padding<1>>, Conv3d<channels, KernelSize<1, 1, 1>>,
                                          Conv3d<2 * in, 3, NoBias, Padding<2>, Dilation<2>, Groups<in>>>,
                              At::below(1, 3)>;
     using type = std::conditional_t<At::keeps || At::below(6, 2) == 0, Same,
-                                    Conv3d<channels, Window<2, 3, 1>, Padding<1>, Stride<2>>>;
+                                    Conv3d<channels, KernelSize<2, 3, 1>, Padding<1>, Stride<2>>>;
   };
   template <class At>
   using make = Leaf<typename drawn<At, At::X::Shape::rank == 4>::type, At>;
@@ -834,12 +834,12 @@ struct OnDevice {
   bool separate = false, fibers = false, ranks = false, offloads = false, library = false;
 };
 constexpr OnDevice drawn_on_device(std::uint64_t seed) {
-  return {static_cast<std::size_t>(mix(seed, 9) % mp::mp_size<Forms>::value),
-          mix(seed, 10) % 2 == 0,
-          mix(seed, 11) % 3 == 0,
-          mix(seed, 12) % 4 == 0,
-          mix(seed, 13) % 2 == 0,
-          mix(seed, 14) % 2 == 0};
+  return {static_cast<std::size_t>(Philox::mix(seed, 9) % mp::mp_size<Forms>::value),
+          Philox::mix(seed, 10) % 2 == 0,
+          Philox::mix(seed, 11) % 3 == 0,
+          Philox::mix(seed, 12) % 4 == 0,
+          Philox::mix(seed, 13) % 2 == 0,
+          Philox::mix(seed, 14) % 2 == 0};
 }
 
 // ---- neighbours: what changes no bit, and what changes rounding alone

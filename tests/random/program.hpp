@@ -274,7 +274,7 @@ constexpr std::array<std::size_t, 2> pair_of(std::uint64_t seed) {
 template <std::uint64_t seed, std::uint64_t attempt>
 using moves_of = mp::mp_unique<
     mp::mp_list<mp::mp_at_c<Moves, pair_of(seed)[0]>, mp::mp_at_c<Moves, pair_of(seed)[1]>,
-                mp::mp_at_c<Moves, (mix(mix(seed, attempt), 77) % 3 == 0 ? mix(mix(seed, attempt), 78) % move_count
+                mp::mp_at_c<Moves, (Philox::mix(Philox::mix(seed, attempt), 77) % 3 == 0 ? Philox::mix(Philox::mix(seed, attempt), 78) % move_count
                                                                          : pair_of(seed)[0])>>>;
 
 template <class Model, class Policies, class Left, Id id>

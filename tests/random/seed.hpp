@@ -205,7 +205,7 @@ std::string check_seed() {
     }();
     const ::test::Directory folder;
     const std::string file = folder / "state.safetensors";
-    const std::uint64_t at = 1 + mix(Seed, 5) % (step_count - 1);
+    const std::uint64_t at = 1 + Philox::mix(Seed, 5) % (step_count - 1);
     check_plan<Train>(findings);
     for (const std::size_t ranks : program.ranks()) {
       const std::vector<std::size_t> others = neighbour.ranks();

@@ -1,7 +1,7 @@
 // Gaps between parameters reach neither another rank nor a file, and ranks with gaps train the bits of ranks without.
 #include "train/aligned.hpp"
 
-#include <regimen/storage/safetensors.hpp>
+#include <regimen/saves/safetensors.hpp>
 
 #include <cstddef>
 #include <map>

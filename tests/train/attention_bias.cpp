@@ -77,11 +77,11 @@ TEST_CASE("with biases, a text read position by position is what a whole window 
   Inference<Reader, Batch<2>, Precision<fp64>> model;
   std::uint64_t index = 0;
   for (const HeldParameter& parameter : model.parameters())
-    for (double& value : parameter.values<double>()) value = (double(mix(7, index++) % 63) - 31) / 64;
+    for (double& value : parameter.values<double>()) value = (double(Philox::mix(7, index++) % 63) - 31) / 64;
   model.parameters_changed();
   model.poison_dead_memory();
   std::vector<std::int32_t> text(window);
-  for (std::size_t i = 0; i < window; ++i) text[i] = static_cast<std::int32_t>(mix(3, i) % words);
+  for (std::size_t i = 0; i < window; ++i) text[i] = static_cast<std::int32_t>(Philox::mix(3, i) % words);
   const std::vector<double> whole = model.predict(text);
   double size = 1;
   for (const double logit : whole) size = std::max(size, std::fabs(logit));

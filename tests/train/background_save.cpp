@@ -160,7 +160,7 @@ TEST_CASE("a kill while a state is being written leaves one that loads") {
       ::_exit(1);
     }
     for (int waited = 0; shared.saved <= before && waited < 300'000; ++waited) ::usleep(100);
-    ::usleep(static_cast<useconds_t>(mix(7, round) % 4'000));  // a step and a file take less
+    ::usleep(static_cast<useconds_t>(Philox::mix(7, round) % 4'000));  // a step and a file take less
     ::kill(child, SIGKILL);
     int status = 0;
     REQUIRE(::test::reap(child, &status));

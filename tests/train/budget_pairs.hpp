@@ -39,7 +39,7 @@ namespace mp = boost::mp11;
 template <std::uint64_t Seed>
 struct Draw {
   static constexpr std::size_t below(std::uint64_t which, std::size_t bound) {
-    return static_cast<std::size_t>((mix(mix(Seed, 17), which) >> 20) % bound);
+    return static_cast<std::size_t>((Philox::mix(Philox::mix(Seed, 17), which) >> 20) % bound);
   }
   static constexpr std::size_t depth = 3 + below(0, 2), width = 8 * (1 + below(1, 4)), wide = width * (2 + below(2, 3));
   template <std::uint64_t which, class... Choices>

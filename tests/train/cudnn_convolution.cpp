@@ -28,7 +28,7 @@ using Block =
     Residual<Conv2d<8, 3, Padding<1>, NoBias>, BatchNorm<>, Relu, Conv2d<8, 3, Padding<1>, NoBias>, BatchNorm<>>;
 struct SmallResNet final
     : Model<Input<Image<8, 9, 3>>, Conv2d<8, 3, Stride<2>, Padding<1>, NoBias>, BatchNorm<>, Relu, Repeat<2, Block>,
-            Relu, Conv2d<8, 3, Groups<8>, Padding<2>, Dilation<2>>, Gelu, Conv2d<6, Window<2, 3>, Groups<2>>, Gelu,
+            Relu, Conv2d<8, 3, Groups<8>, Padding<2>, Dilation<2>>, Gelu, Conv2d<6, KernelSize<2, 3>, Groups<2>>, Gelu,
             ConvTranspose2d<4, 3, Stride<2>>, MeanPool, Linear<5>> {};
 /// The other layers, whose images are copies.
 struct OfText final : Model<Input<Tokens<9>>, Embedding<Vocabulary<11>, 6>,

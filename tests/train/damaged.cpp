@@ -54,9 +54,9 @@ TEST_CASE("a flipped bit anywhere in a saved state is an error") {
   const std::size_t header = 8 + (std::size_t{bytes[0]} | std::size_t{bytes[1]} << 8 | std::size_t{bytes[2]} << 16);
   std::vector<std::size_t> bits;
   for (std::size_t bit = 0; bit < 64; ++bit) bits.push_back(bit);                             // the length
-  for (std::size_t i = 0; i < 500; ++i) bits.push_back(64 + mix(1, i) % ((header - 8) * 8));  // the header
+  for (std::size_t i = 0; i < 500; ++i) bits.push_back(64 + Philox::mix(1, i) % ((header - 8) * 8));  // the header
   for (std::size_t i = 0; i < 300; ++i)
-    bits.push_back(header * 8 + mix(2, i) % ((bytes.size() - header) * 8));  // the data
+    bits.push_back(header * 8 + Philox::mix(2, i) % ((bytes.size() - header) * 8));  // the data
   for (const std::size_t bit : bits) {
     bytes[bit / 8] ^= static_cast<std::uint8_t>(1u << bit % 8);
     ::test::put(c.bad, bytes);
@@ -72,7 +72,7 @@ TEST_CASE("a state that is cut off or continued is an error") {
   const ::test::Bytes bytes = ::test::get(c.good);
   std::vector<std::size_t> lengths;
   for (std::size_t i = 0; i < 20; ++i) lengths.push_back(i);
-  for (std::size_t i = 0; i < 200; ++i) lengths.push_back(mix(3, i) % bytes.size());
+  for (std::size_t i = 0; i < 200; ++i) lengths.push_back(Philox::mix(3, i) % bytes.size());
   lengths.push_back(bytes.size() - 1);
   for (const std::size_t length : lengths) {
     ::test::put(c.bad, std::span<const std::uint8_t>(bytes).first(length));

@@ -102,13 +102,13 @@ void fill(Model& model) {
   std::uint64_t index = 0;
   for (const HeldParameter& parameter : model.parameters())
     parameter.visit([&]<class T>(std::span<T> values) {
-      for (T& value : values) value = T(static_cast<float>(static_cast<int>(mix(7, index++) % 63) - 31) / 64.0f);
+      for (T& value : values) value = T(static_cast<float>(static_cast<int>(Philox::mix(7, index++) % 63) - 31) / 64.0f);
     });
   model.parameters_changed();
 }
 std::vector<std::int32_t> text_of(std::size_t length, std::uint64_t key = 3) {
   std::vector<std::int32_t> text(length);
-  for (std::size_t i = 0; i < length; ++i) text[i] = static_cast<std::int32_t>(mix(key, i) % words);
+  for (std::size_t i = 0; i < length; ++i) text[i] = static_cast<std::int32_t>(Philox::mix(key, i) % words);
   return text;
 }
 

@@ -186,13 +186,13 @@ TEST_CASE("layers between images and positions have the gradients of their funct
 
 TEST_CASE("convolutions have the gradients of their functions") {
   holds<Conv2d<5, 3>, Shape<4, 5, 2>>();
-  holds<Conv2d<3, Window<2, 3>, NoBias, Padding<1>, Stride<2>>, Shape<5, 4, 2>, Accumulate<3>>();
-  holds<Conv2d<4, Window<3, 1>, Groups<2>, Stride<3>, Padding<2>, Dilation<2>>, Shape<6, 5, 6>>();
+  holds<Conv2d<3, KernelSize<2, 3>, NoBias, Padding<1>, Stride<2>>, Shape<5, 4, 2>, Accumulate<3>>();
+  holds<Conv2d<4, KernelSize<3, 1>, Groups<2>, Stride<3>, Padding<2>, Dilation<2>>, Shape<6, 5, 6>>();
   holds<Conv2d<6, 3, Padding<1>, Groups<6>>, Shape<3, 4, 6>, Accumulate<2>>();
   holds<Conv2d<6, 3, Dilation<2>, Groups<6>, Stride<2>, Padding<2>, NoBias>, Shape<5, 4, 6>>();
   holds<Conv2d<7, 1>, Shape<2, 3, 4>>();
   holds<Conv2d<7, 1, Stride<2>>, Shape<4, 3, 4>>();
-  holds<ConvTranspose2d<4, Window<2, 3>, Stride<2>, Padding<1>, OutputPadding<1>, Groups<2>>, Shape<3, 2, 6>,
+  holds<ConvTranspose2d<4, KernelSize<2, 3>, Stride<2>, Padding<1>, OutputPadding<1>, Groups<2>>, Shape<3, 2, 6>,
         Accumulate<2>>();
   holds<ConvTranspose2d<3, 1>, Shape<2, 3, 4>>();
   holds<ConvTranspose2d<6, 3, Dilation<2>, Groups<6>, NoBias>, Shape<2, 3, 6>>();
@@ -203,9 +203,9 @@ TEST_CASE("convolutions of positions and volumes have the gradients of their fun
   holds<Conv1d<4, 3, CausalPadding, Dilation<2>, Groups<2>>, Shape<6, 6>, Accumulate<2>>();
   holds<Conv1d<6, 3, Padding<1>, Groups<6>, NoBias, Stride<2>>, Shape<6, 6>>();
   holds<Conv1d<5, 1, Padding<1>>, Shape<4, 3>>();
-  holds<Conv3d<4, Window<3, 2, 1>, Padding<1>, Stride<2>, Groups<2>, NoBias>, Shape<3, 3, 4, 6>, Accumulate<2>>();
-  holds<Conv3d<3, Window<3, 1, 1>, Dilation<2>>, Shape<6, 2, 2, 3>>();
-  holds<Conv3d<3, Window<1, 2, 2>>, Shape<2, 3, 3, 2>>();
+  holds<Conv3d<4, KernelSize<3, 2, 1>, Padding<1>, Stride<2>, Groups<2>, NoBias>, Shape<3, 3, 4, 6>, Accumulate<2>>();
+  holds<Conv3d<3, KernelSize<3, 1, 1>, Dilation<2>>, Shape<6, 2, 2, 3>>();
+  holds<Conv3d<3, KernelSize<1, 2, 2>>, Shape<2, 3, 3, 2>>();
 }
 
 TEST_CASE("activations have the gradients of their functions, with and without the bias of their neighbour") {

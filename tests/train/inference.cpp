@@ -191,18 +191,18 @@ TEST_CASE("inference without weights refuses to predict; a file that does not fi
 }
 
 TEST_CASE("a weight is rounded once, also from fp64 to 16 bits") {
-  CHECK(float(storage::rounded<bf16>(1.0 + 0x1p-8)) == 1.0f);  // a tie, to even
-  CHECK(float(storage::rounded<bf16>(1.0 + 0x1p-8 + 0x1p-40)) ==
+  CHECK(float(saves::rounded<bf16>(1.0 + 0x1p-8)) == 1.0f);  // a tie, to even
+  CHECK(float(saves::rounded<bf16>(1.0 + 0x1p-8 + 0x1p-40)) ==
         1.0f + 0x1p-7f);  // by way of fp32 to nearest it would be that tie
-  CHECK(float(storage::rounded<bf16>(1.0 + 0x3p-8 - 0x1p-40)) == 1.0f + 0x1p-7f);
-  CHECK(float(storage::rounded<fp16>(-1.0 - 0x1p-11 - 0x1p-50)) == -1.0f - 0x1p-10f);
-  CHECK(float(storage::rounded<fp16>(65519.999999999)) == 65504.0f);
-  CHECK(std::isinf(float(storage::rounded<fp16>(65520.0))));
-  CHECK(std::isinf(float(storage::rounded<bf16>(1e300))));
-  CHECK(std::isnan(float(storage::rounded<bf16>(std::nan("")))));
-  CHECK(float(storage::rounded<bf16>(-0.0)) == 0.0f);
-  CHECK(float(storage::rounded<fp16>(0x1p-25 + 0x1p-70)) == 0x1p-24f);
-  CHECK(float(storage::rounded<fp16>(0x1p-25)) == 0.0f);
-  CHECK(storage::rounded<float>(0.1) == 0.1f);
-  CHECK(storage::rounded<double>(bf16(1.5f)) == 1.5);
+  CHECK(float(saves::rounded<bf16>(1.0 + 0x3p-8 - 0x1p-40)) == 1.0f + 0x1p-7f);
+  CHECK(float(saves::rounded<fp16>(-1.0 - 0x1p-11 - 0x1p-50)) == -1.0f - 0x1p-10f);
+  CHECK(float(saves::rounded<fp16>(65519.999999999)) == 65504.0f);
+  CHECK(std::isinf(float(saves::rounded<fp16>(65520.0))));
+  CHECK(std::isinf(float(saves::rounded<bf16>(1e300))));
+  CHECK(std::isnan(float(saves::rounded<bf16>(std::nan("")))));
+  CHECK(float(saves::rounded<bf16>(-0.0)) == 0.0f);
+  CHECK(float(saves::rounded<fp16>(0x1p-25 + 0x1p-70)) == 0x1p-24f);
+  CHECK(float(saves::rounded<fp16>(0x1p-25)) == 0.0f);
+  CHECK(saves::rounded<float>(0.1) == 0.1f);
+  CHECK(saves::rounded<double>(bf16(1.5f)) == 1.5);
 }

@@ -72,7 +72,7 @@ TEST_CASE("a kill at any moment leaves a file that the next run loads") {
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) train_until_killed(path, shared);
-    const std::uint64_t random = mix(20, round);
+    const std::uint64_t random = Philox::mix(20, round);
     // Any moment of the start may be the last; else a third of the kills falls around a save, however slow the machine.
     const auto comes_to = [&](int least) {
       for (int waited = 0; shared.state < least && waited < 300'000; ++waited) ::usleep(100);

@@ -253,11 +253,11 @@ TEST_CASE("killed at any moment and resumed, a run goes on with the very next sa
   std::uint64_t saved = 0;
   int before = -1;
   for (int round = 0; round < rounds; ++round) {
-    const std::uint64_t random = mix(23, static_cast<std::uint64_t>(round));
-    const int kind = static_cast<int>(mix(random, 1) % kinds);
-    const Way way{.workers = std::array<std::size_t, 3>{0, 1, 3}[mix(random, 2) % 3],
-                  .remainder = mix(random, 3) % 2 == 0 ? Remainder::Short : Remainder::Wrap,
-                  .in_background = mix(random, 4) % 4 == 0};
+    const std::uint64_t random = Philox::mix(23, static_cast<std::uint64_t>(round));
+    const int kind = static_cast<int>(Philox::mix(random, 1) % kinds);
+    const Way way{.workers = std::array<std::size_t, 3>{0, 1, 3}[Philox::mix(random, 2) % 3],
+                  .remainder = Philox::mix(random, 3) % 2 == 0 ? Remainder::Short : Remainder::Wrap,
+                  .in_background = Philox::mix(random, 4) % 4 == 0};
     shared.state = starting;
     shared.loaded = shared.saved = 0;
     shared.steps = 0;

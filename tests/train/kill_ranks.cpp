@@ -75,7 +75,7 @@ void train(comm::Tcp& world, const std::string& path, bool is_victim, Common& sh
 
 /// What all ranks said of a training in which one is killed.
 std::string kill_one(int round, std::size_t victim, const std::string& path, Common& shared) {
-  const std::uint64_t random = mix(21, static_cast<std::uint64_t>(round));
+  const std::uint64_t random = Philox::mix(21, static_cast<std::uint64_t>(round));
   const auto moment = static_cast<useconds_t>(random % (1u << (4 + random / 97 % 12)));  // up to 32 ms, often much less
   try {
     launch_processes(
@@ -135,7 +135,7 @@ TEST_CASE("a rank that is killed at any moment ends all, and what was saved is l
     shared.state = starting;
     shared.loaded = 0;
     for (auto& words : shared.said) words[0] = '\0';
-    const std::size_t victim = mix(22, static_cast<std::uint64_t>(round)) % ranks;
+    const std::size_t victim = Philox::mix(22, static_cast<std::uint64_t>(round)) % ranks;
     const std::string name = "rank " + std::to_string(victim), said = kill_one(round, victim, path, shared);
     INFO("round " << round << ": " << said);
     REQUIRE(::test::says(said, name + " was ended by signal 9"));

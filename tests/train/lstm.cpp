@@ -102,7 +102,7 @@ TEMPLATE_TEST_CASE("text read position by position is what whole windows make of
   Model model;
   std::uint64_t index = 0;
   for (const HeldParameter& parameter : model.parameters())
-    for (double& value : parameter.template values<double>()) value = double(mix(7, index++) % 63) / 64 - 0.5;
+    for (double& value : parameter.template values<double>()) value = double(Philox::mix(7, index++) % 63) / 64 - 0.5;
   model.parameters_changed();
   const std::vector<std::int32_t> text{3, 1, 4, 10, 5, 9};
   const std::vector<double> expected = model.predict(text);

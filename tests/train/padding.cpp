@@ -47,7 +47,7 @@ struct ShortT5 final : T5Model<WholeT5, Length, target> {};
 
 /// Text s has lengths[s % 4] tokens, and padding behind them; no token before is padding.
 constexpr std::size_t lengths[] = {4, source, 1, 6};
-std::int32_t token(std::size_t s, std::size_t i) { return static_cast<std::int32_t>(mix(s, i) % 10); }
+std::int32_t token(std::size_t s, std::size_t i) { return static_cast<std::int32_t>(Philox::mix(s, i) % 10); }
 void write(auto& sample, std::size_t s) {
   for (std::size_t i = 0; i < sample.template get<0>().size(); ++i)
     sample.template get<0>()[i] = i < lengths[s % 4] ? token(s, i) : pad;
@@ -66,7 +66,7 @@ struct Texts final {
 void fill(auto& model) {
   std::uint64_t index = 0;
   for (auto& parameter : model.parameters())
-    for (double& value : parameter.values) value = double(static_cast<int>(mix(7, index++) % 63) - 31) / 64;
+    for (double& value : parameter.values) value = double(static_cast<int>(Philox::mix(7, index++) % 63) - 31) / 64;
   model.parameters_changed();
 }
 struct Read {

@@ -75,7 +75,7 @@ extern "C" ::ssize_t write(int file, const void* bytes, ::size_t count) {
 
 using namespace regimen;
 using namespace regimen::test;
-using storage::PartNames;
+using saves::PartNames;
 
 namespace {
 
@@ -232,7 +232,7 @@ TEST_CASE("parts are found behind a symbolic link to their index, and have its m
     ++files;
   }
   CHECK(files == 3);
-  CHECK(storage::SavedState(folder / "disk/real").metadata().at("regimen.step") == "4");
+  CHECK(saves::SavedState(folder / "disk/real").metadata().at("regimen.step") == "4");
   train_and_save(2, 6, folder / "state", true);
   CHECK(std::filesystem::is_symlink(folder / "state"));
   CHECK(std::distance(std::filesystem::directory_iterator(folder / "disk"), {}) == 1);
@@ -307,7 +307,7 @@ TEST_CASE("bytes are on the disk before a name is, and the names of parts before
   std::filesystem::create_directory(folder / "older");
   requests.clear();
   listens = true;
-  storage::SavedState::move(path, folder / "older");
+  saves::SavedState::move(path, folder / "older");
   listens = false;
   REQUIRE(requests.size() == 7);
   CHECK((requests[0].kind == 'r' && requests[0].name == "state"));
@@ -315,7 +315,7 @@ TEST_CASE("bytes are on the disk before a name is, and the names of parts before
   for (std::size_t i = 2; i < 5; ++i) CHECK(requests[i].kind == 'r');
   CHECK((requests[5].kind == 's' && requests[5].name == "older"));
   CHECK((requests[6].kind == 's' && requests[6].name == name));
-  CHECK(storage::SavedState(folder / "older/state").metadata().at("regimen.step") == "3");
+  CHECK(saves::SavedState(folder / "older/state").metadata().at("regimen.step") == "3");
 }
 
 TEST_CASE("a part that is gone before the index is in place leaves the older state") {
@@ -331,10 +331,10 @@ TEST_CASE("a part that is gone before the index is in place leaves the older sta
     CHECK(::test::says(error, part));
     CHECK(::test::says(error, "the older state is in place"));
     CHECK(files_in(folder) == older);
-    CHECK(storage::SavedState(path).metadata().at("regimen.step") == "2");
+    CHECK(saves::SavedState(path).metadata().at("regimen.step") == "2");
   }
   train_and_save(3, 4, path);
-  CHECK(storage::SavedState(path).metadata().at("regimen.step") == "4");
+  CHECK(saves::SavedState(path).metadata().at("regimen.step") == "4");
 }
 
 TEST_CASE("a part of another save under the right name is refused") {
@@ -350,11 +350,11 @@ TEST_CASE("a part of another save under the right name is refused") {
     INFO(end);
     const ::test::Bytes own = ::test::get(part_in(folder, end));
     ::test::put(part_in(folder, end), ::test::get(part_in(other, end)));
-    const std::string error = ::test::error_of([&] { storage::SavedState{folder / "state"}; });
+    const std::string error = ::test::error_of([&] { saves::SavedState{folder / "state"}; });
     CHECK(::test::says(error, end));
     CHECK(::test::says(error, "copy an index and its parts together"));
     ::test::put(part_in(folder, end), own);
-    CHECK(storage::SavedState(folder / "state").metadata().at("regimen.step") == "2");
+    CHECK(saves::SavedState(folder / "state").metadata().at("regimen.step") == "2");
   }
 }
 

@@ -45,7 +45,7 @@ struct Records {
   Record at(const data::Key& key) const {
     slow.at("records.bin");
     Record record{.width = float(key.index % 7), .height = float(key.index % 5), .kind = key.index % 3};
-    for (std::size_t i = 0; i < 12; ++i) record.pixels[i] = static_cast<std::uint8_t>(mix(key.index, i));
+    for (std::size_t i = 0; i < 12; ++i) record.pixels[i] = static_cast<std::uint8_t>(Philox::mix(key.index, i));
     return record;
   }
   std::string name() const { return "records.bin"; }

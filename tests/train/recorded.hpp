@@ -25,7 +25,7 @@
 #include <regimen/loss/sample_weighted.hpp>
 #include <regimen/loss/soft_cross_entropy.hpp>
 #include <regimen/loss/sum_of.hpp>
-#include <regimen/storage/safetensors.hpp>
+#include <regimen/saves/safetensors.hpp>
 #include <regimen/trainers/trainer.hpp>
 
 #include <algorithm>

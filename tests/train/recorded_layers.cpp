@@ -82,19 +82,19 @@ TEMPLATE_TEST_CASE("BatchNorm agrees with PyTorch", "", fp32, fp64) {
 }
 TEST_CASE("convolutions agree with PyTorch") {
   check_layer<Sequential<AsImage<5, 4>, Conv2d<6, 3, Stride<2>, Padding<1>>>, 2, 20, 3>("conv2d", {"weight", "bias"});
-  check_layer<Sequential<AsImage<6, 5>, Conv2d<6, Window<2, 3>, Padding<2>, Dilation<2>, Groups<2>>>, 2, 30, 4>(
+  check_layer<Sequential<AsImage<6, 5>, Conv2d<6, KernelSize<2, 3>, Padding<2>, Dilation<2>, Groups<2>>>, 2, 30, 4>(
       "conv2d_groups", {"weight", "bias"});
   check_layer<Sequential<AsImage<4, 5>, Conv2d<6, 3, Padding<1>, Groups<6>, NoBias>>, 2, 20, 6>("conv2d_depthwise",
                                                                                                 {"weight"});
   check_layer<Sequential<AsImage<3, 2>, Conv2d<7, 1>>, 2, 6, 5>("conv2d_pixels", {"weight", "bias"});
   check_layer<
-      Sequential<AsImage<3, 2>, ConvTranspose2d<4, Window<3, 2>, Stride<2>, Padding<1>, OutputPadding<1>, Groups<2>>>,
+      Sequential<AsImage<3, 2>, ConvTranspose2d<4, KernelSize<3, 2>, Stride<2>, Padding<1>, OutputPadding<1>, Groups<2>>>,
       2, 6, 4>("conv_transpose2d", {"weight", "bias"});
 }
 TEST_CASE("convolutions of positions and volumes agree with PyTorch") {
   check_layer<Conv1d<6, 3, Stride<2>, Padding<1>, Groups<2>>, 2, 9, 4>("conv1d", {"weight", "bias"});
   check_layer<Conv1d<4, 3, CausalPadding, Dilation<2>, NoBias>, 2, 7, 3>("conv1d_causal", {"weight"});
-  check_layer<Sequential<AsImage<3, 4, 3>, Conv3d<6, Window<2, 3, 2>, Stride<2>, Padding<1>, Groups<2>>>, 2, 36, 4>(
+  check_layer<Sequential<AsImage<3, 4, 3>, Conv3d<6, KernelSize<2, 3, 2>, Stride<2>, Padding<1>, Groups<2>>>, 2, 36, 4>(
       "conv3d", {"weight", "bias"});
 }
 TEST_CASE("pools with windows that overlap, and images between pixels, agree with PyTorch") {

@@ -139,7 +139,7 @@ TEST_CASE("recurrent layers are their definition") {
     return result;
   };
   std::vector<std::int32_t> tokens(21);
-  for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::int32_t>(mix(1, i) % 5);
+  for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::int32_t>(Philox::mix(1, i) % 5);
   const std::vector<double> found = trainer.predict(tokens);
   for (std::size_t sample = 0; sample < 3; ++sample) {
     std::vector<double> x;
@@ -227,7 +227,7 @@ struct Speller final : Model<Input<Tokens<16>>, Embedding<Vocabulary<5>, 24>, Re
 TEMPLATE_TEST_CASE("a text that takes memory is learnt, and continued in the same way from states and from windows", "",
                    Lstm<24>, Gru<24>) {
   std::string words;
-  for (std::uint64_t i = 0; i < 400; ++i) words += mix(5, i) % 2 == 0 ? "abcd" : "dbca";
+  for (std::uint64_t i = 0; i < 400; ++i) words += Philox::mix(5, i) % 2 == 0 ? "abcd" : "dbca";
   const Text source = Text::from_string(words, Text::Characters);
   using Network = Speller<TestType>;
   Trainer<Network, Batch<16>> trainer{{.optimizer = {.learning_rate = 1e-2}}};

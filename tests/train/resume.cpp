@@ -80,7 +80,7 @@ TEST_CASE("saved anywhere and resumed with any batch, accumulation and ranks, a 
       const ::test::Directory folder;
       const Counted data;
       for (std::uint64_t i = 0; i < 5; ++i)
-        legs[mix(trial, i) % legs.size()](folder / "state", 1 + mix(trial, 10 + i) % 4, data, order);
+        legs[Philox::mix(trial, i) % legs.size()](folder / "state", 1 + Philox::mix(trial, 10 + i) % 4, data, order);
       legs[trial % legs.size()](folder / "state", 1000, data, order);
       check_each(data, epochs);
     }
@@ -94,12 +94,12 @@ TEST_CASE("after whole epochs under a batch that leaves a remainder, the next be
       const Counted data;
       legs[first](folder / "state", 1000, data, Order::Shuffled);
       check_each(data, epochs);
-      std::map<std::string, std::string> before = storage::SavedState(folder / "state").metadata();
+      std::map<std::string, std::string> before = saves::SavedState(folder / "state").metadata();
       CHECK(before.at("regimen.epoch") == "4");
       CHECK(before.at("regimen.samples") == "0");
       legs[second](folder / "state", 1000, data, Order::Shuffled);
       check_each(data, epochs);
-      CHECK(storage::SavedState(folder / "state").metadata().at("regimen.step") == before.at("regimen.step"));
+      CHECK(saves::SavedState(folder / "state").metadata().at("regimen.step") == before.at("regimen.step"));
     }
 }
 

@@ -1,5 +1,5 @@
 // Safetensors: round trips, and every way in which a file can be wrong.
-#include <regimen/storage/safetensors.hpp>
+#include <regimen/saves/safetensors.hpp>
 
 #include "../temporary.hpp"
 

@@ -46,7 +46,7 @@ double train_by_steps(const std::string& path) {
   double loss = 0;
   for (std::size_t step = 0; step < 200; ++step) {
     for (std::size_t i = 0; i < 50; ++i)
-      Positions().read(mix(step, i) % 1000,
+      Positions().read(Philox::mix(step, i) % 1000,
                        {std::span(inputs).subspan(24 * i, 24), std::span(targets).subspan(6 * i, 6)});
     const StepResult result = trainer.step(inputs, targets);
     if (result.applied) loss = result.loss;
@@ -130,7 +130,7 @@ namespace {
 void fill(auto& model) {
   std::uint64_t index = 0;
   for (const HeldParameter& parameter : model.parameters())
-    for (float& value : parameter.values<float>()) value = (float(mix(7, index++) % 2001) - 1000) / 2000;
+    for (float& value : parameter.values<float>()) value = (float(Philox::mix(7, index++) % 2001) - 1000) / 2000;
   model.parameters_changed();
 }
 }  // namespace

@@ -27,7 +27,7 @@ void write_weights(Model& model, std::uint64_t key) {
   std::uint64_t index = 0;
   for (const HeldParameter& parameter : model.parameters())
     parameter.visit([&]<class T>(std::span<T> values) {
-      for (T& value : values) value = T(0.02f + 0.3f * float(mix(key, index++) % 1000) / 1000);
+      for (T& value : values) value = T(0.02f + 0.3f * float(Philox::mix(key, index++) % 1000) / 1000);
     });
   model.parameters_changed();
 }
@@ -35,7 +35,7 @@ template <class Model>
 std::vector<typename Model::Input> inputs_of(std::size_t samples, std::uint64_t key) {
   std::vector<typename Model::Input> inputs(samples * Model::input_size);
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    inputs[i] = static_cast<typename Model::Input>(float(mix(key, i) % 11) /
+    inputs[i] = static_cast<typename Model::Input>(float(Philox::mix(key, i) % 11) /
                                                    (std::is_integral_v<typename Model::Input> ? 1 : 5));
   return inputs;
 }

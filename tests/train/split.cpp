@@ -9,7 +9,7 @@
 #include <regimen/optimizer/muon.hpp>
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/optimizer/split.hpp>
-#include <regimen/storage/safetensors.hpp>
+#include <regimen/saves/safetensors.hpp>
 #include <regimen/watch/find_rate.hpp>
 #include <regimen/watch/run_text.hpp>
 
@@ -213,7 +213,7 @@ TEST_CASE("files name each parameter's state by its own rule, and training goes 
   resumed.fit(samples(), {.steps = 9, .progress = false});
   CHECK(support::weights_of<double>(resumed) == whole);
   std::vector<std::string> states;
-  for (const std::string& name : storage::SavedState(path).names())
+  for (const std::string& name : saves::SavedState(path).names())
     if (name.starts_with("optimizer.")) states.push_back(name);
   std::vector<std::string> expected{"optimizer.momentum.0.weight", "optimizer.momentum.3.weight",
                                     "optimizer.momentum.3.bias", "optimizer.momentum.5.weight"};

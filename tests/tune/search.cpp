@@ -170,8 +170,8 @@ TEST_CASE("a promoted trial trains the steps that are left, and a trial saves it
   settings.stops = [&] { return std::filesystem::exists(state); };
   tune::Search<tune::Recipes<WithAdamW>> saves(folder / "saves", tune::Random{.trials = 1}, rates, set, settings);
   CHECK(!saves.run(training(), validation()).complete);
-  using regimen::storage::SavedState;  // not the state of the end
-  CHECK(regimen::storage::whole_number(state, SavedState::metadata_of(state), "regimen.step") < 20'000);
+  using regimen::saves::SavedState;  // not the state of the end
+  CHECK(regimen::saves::whole_number(state, SavedState::metadata_of(state), "regimen.step") < 20'000);
 }
 
 TEST_CASE("a search chooses by the averages of the weights, if the rules keep some") {

@@ -394,8 +394,8 @@ TEST_CASE("trials share the processors") {
     tune::Trials trials(folder / std::to_string(at_once), tune::Grid{}, {tune::choice("x", {0, 1})}, 0,
                         {.at_once = at_once, .progress = false});
     ::unsetenv("OMP_NUM_THREADS");
-    const tune::Found found = trials.run([](const tune::Trial&) { return double(threads()); });
-    const double share = double((std::max)(1, processors() / static_cast<int>(at_once)));
+    const tune::Found found = trials.run([](const tune::Trial&) { return double(thread_count()); });
+    const double share = double((std::max)(1, processor_count() / static_cast<int>(at_once)));
     for (const tune::Trained& trial : found.trials) CHECK(trial.loss() == share);
   }
 }

@@ -32,7 +32,7 @@ REGIMEN_INLINE void agree_in_words(Control* ranks, const char* where, const char
     char text[256];
   };
   Words words{};
-  for (const char letter : own) words.whole = mix(words.whole, static_cast<unsigned char>(letter));
+  for (const char letter : own) words.whole = Philox::mix(words.whole, static_cast<unsigned char>(letter));
   own.copy(words.text, sizeof words.text - 1);
   const std::vector<Words> all = gather_small(*ranks, words);
   for (std::size_t r = 1; r < all.size(); ++r)

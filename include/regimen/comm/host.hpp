@@ -21,7 +21,7 @@ inline std::uint64_t hash_of_host() {
   (void)::gethostname(name, sizeof name - 1);
   const std::string start = regimen::detail::system_text("/proc/sys/kernel/random/boot_id");
   std::uint64_t hash = 0;
-  for (const char letter : name + start) hash = mix(hash, static_cast<unsigned char>(letter));
+  for (const char letter : name + start) hash = Philox::mix(hash, static_cast<unsigned char>(letter));
   return hash;
 }
 

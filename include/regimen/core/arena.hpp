@@ -126,7 +126,7 @@ struct TensorLog {
 /// `peak` is the largest sum of the two sides, holes included: exactly the bytes of a run.
 struct TensorArena {
   static constexpr std::size_t alignment = tensor_alignment, unlimited = std::size_t{1} << 62;
-  static constexpr std::size_t align(std::size_t bytes) { return aligned(bytes); }
+  static constexpr std::size_t align(std::size_t bytes) { return aligned_bytes(bytes); }
 
   /// Called when a range is allocated or freed, so that tests can poison bytes that nothing may read.
   struct Witness {

@@ -3,6 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/file.hpp>
+#include <regimen/core/rules.hpp>
 
 #include <cstddef>
 #include <span>
@@ -29,7 +30,12 @@ class MappedFile final {
   }
   ~MappedFile();
 
-  std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(address_), size_}; }
+  std::span<const std::byte> bytes() const& { return {static_cast<const std::byte*>(address_), size_}; }
+  template <class Self = MappedFile>
+  std::span<const std::byte> bytes() const&& {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Self>::must_hold));
+    return {};
+  }
 
  private:
   void* address_ = nullptr;

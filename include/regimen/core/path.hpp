@@ -30,7 +30,7 @@ struct LayerPath final {
   }
 
   /// A number that is unique to this place of the model; it is the key of the place's random numbers.
-  constexpr std::uint64_t stream() const { return mix(digits, iteration); }
+  constexpr std::uint64_t stream() const { return Philox::mix(digits, iteration); }
 
   /// "2.0.3": children count from 0. Empty outside of layers. Defined in core/path_text.hpp.
   std::string place() const;

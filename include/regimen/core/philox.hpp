@@ -34,16 +34,16 @@ struct Philox {
     }
     return {{c0, c1, c2, c3}};
   }
-};
 
-/// Mixes two 64-bit values into one; used to derive keys (seed, step, layer) and nowhere else.
-/// source   Steele, Lea, Flood 2014, SplitMix64 finaliser
-REGIMEN_HD constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b = 0) {
-  std::uint64_t z = a + 0x9E37'79B9'7F4A'7C15u * (b + 1);
-  z = (z ^ (z >> 30)) * 0xBF58'476D'1CE4'E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D0'49BB'1331'11EBu;
-  return z ^ (z >> 31);
-}
+  /// Mixes two 64-bit values into one; used to derive keys (seed, step, layer) and nowhere else.
+  /// source   Steele, Lea, Flood 2014, SplitMix64 finaliser
+  REGIMEN_HD static constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b = 0) {
+    std::uint64_t z = a + 0x9E37'79B9'7F4A'7C15u * (b + 1);
+    z = (z ^ (z >> 30)) * 0xBF58'476D'1CE4'E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D0'49BB'1331'11EBu;
+    return z ^ (z >> 31);
+  }
+};
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -10,13 +10,13 @@
 namespace regimen {
 
 /// Processors that this process may run on, at least one.
-int processors();
+int processor_count();
 
 namespace detail {
 /// A variable's number; 0 if it is not set, or no number above zero.
 int number_above_zero(const char* text);
 
-/// The rule of threads(), for a thread without a number of its own. `look` maps a variable's name to its value, or to
+/// The rule of thread_count(), for a thread without a number of its own. `look` maps a variable's name to its value, or to
 /// null. `ranks` are those of launch or launch_processes; 0: as torchrun or mpirun says. (srun gives each task
 /// processors of its own.)
 template <class Look>
@@ -33,7 +33,7 @@ inline thread_local int share_here = 0;    // of share_processors; 0: none
 
 }  // namespace detail
 
-/// Sets the threads of loops and products that the calling thread starts from now on; 0: as threads() says without it.
+/// Sets the threads of loops and products that the calling thread starts from now on; 0: as thread_count() says without it.
 inline void set_threads(int count) { detail::threads_here = (std::max)(0, count); }
 
 /// The calling thread is one of `ranks` ranks that share this machine's processors, and has no number of its own.
@@ -42,7 +42,7 @@ void share_processors(std::size_t ranks);
 /// The number of threads that the calling thread computes with: that of set_threads, or of Options::threads while a
 /// Trainer runs; else OMP_NUM_THREADS; else the processors that this process may run on, divided by the ranks on this
 /// machine (launch, launch_processes, torchrun and mpirun say how many), at least one.
-int threads();
+int thread_count();
 
 }  // namespace regimen
 

@@ -14,7 +14,7 @@
 
 namespace regimen {
 
-REGIMEN_INLINE int processors() {
+REGIMEN_INLINE int processor_count() {
 #if defined(__linux__)
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 0) return CPU_COUNT(&allowed);
@@ -33,7 +33,7 @@ REGIMEN_INLINE int number_above_zero(const char* text) {
 }
 
 REGIMEN_INLINE int threads_of_environment(std::size_t ranks) {
-  return threads_from([](const char* name) { return std::getenv(name); }, ranks, processors());
+  return threads_from([](const char* name) { return std::getenv(name); }, ranks, processor_count());
 }
 
 }  // namespace regimen::detail
@@ -45,7 +45,7 @@ REGIMEN_INLINE void share_processors(std::size_t ranks) {
   detail::share_here = detail::threads_of_environment(ranks);
 }
 
-REGIMEN_INLINE int threads() {
+REGIMEN_INLINE int thread_count() {
   if (detail::threads_here > 0) return detail::threads_here;
   if (detail::share_here > 0) return detail::share_here;
   static const int count = detail::threads_of_environment(0);

@@ -52,7 +52,7 @@ struct RandomCrop final {
   Image operator()(const Image& image, const Key& key) const {
     const std::size_t tall = image.height() + 2 * padding, wide = image.width() + 2 * padding;
     if (height > tall || width > wide) return crop(image, {0, 0, height, width});  // refuses
-    Draws draws(key, mix(0xC0, stage));
+    Draws draws(key, Philox::mix(0xC0, stage));
     const std::size_t top = draws.below(tall - height + 1), left = draws.below(wide - width + 1);
     if (padding == 0) return crop(image, {top, left, height, width});
     Image result(height, width, image.channels());
@@ -85,7 +85,7 @@ struct RandomResizedCrop final {
   Box box(std::size_t tall, std::size_t wide, const Key& key) const {
     if (!(least_area > 0 && least_area <= most_area && most_area <= 1 && least_ratio > 0 && least_ratio <= most_ratio))
       throw Error("RandomResizedCrop", "0 < least_area <= most_area <= 1 and 0 < least_ratio <= most_ratio", "others");
-    Draws draws(key, mix(0xC1, stage));
+    Draws draws(key, Philox::mix(0xC1, stage));
     for (int attempt = 0; attempt < 10; ++attempt) {
       const double area = double(tall) * double(wide) * draws.between(least_area, most_area);
       const double ratio = std::exp(draws.between(std::log(least_ratio), std::log(most_ratio)));
@@ -116,7 +116,7 @@ struct RandomFlip final {
   Image operator()(Image image, const Key& key) const {
     if (!(probability >= 0 && probability <= 1))
       throw Error("RandomFlip, probability", "a number from 0 to 1", regimen::detail::digits_of(probability));
-    return Draws(key, mix(0xC2, stage)).unit() < probability ? flip(image) : image;
+    return Draws(key, Philox::mix(0xC2, stage)).unit() < probability ? flip(image) : image;
   }
 };
 
@@ -134,7 +134,7 @@ struct ColorJitter final {
                     regimen::detail::digits_of(by));
     if (!(hue >= 0 && hue <= 0.5))
       throw Error("ColorJitter, hue", "a number from 0 to 0.5", regimen::detail::digits_of(hue));
-    Draws draws(key, mix(0xC3, stage));
+    Draws draws(key, Philox::mix(0xC3, stage));
     std::array<int, 4> order{0, 1, 2, 3};
     for (std::size_t i = 3; i > 0; --i) std::swap(order[i], order[draws.below(i + 1)]);
     const auto factor = [&](double by) { return draws.between((std::max)(0.0, 1 - by), 1 + by); };
@@ -180,7 +180,7 @@ struct RandAugment final {
 
   Image operator()(Image image, const Key& key) const {
     detail::expect_colours("RandAugment", image);  // some operations would do with alpha
-    Draws draws(key, mix(0xC4, stage));
+    Draws draws(key, Philox::mix(0xC4, stage));
     for (std::size_t i = 0; i < count; ++i) {
       const auto operation = static_cast<Operation>(draws.below(operations));
       image = apply(std::move(image), operation, draws.unit() < 0.5);

@@ -119,7 +119,7 @@ class Batching final {
       at %= size_;
     }
     const std::uint64_t run = epoch == place.epoch ? place.run : global_batch_;
-    return {static_cast<std::size_t>(position(order_, seed, epoch, at, size_, run)), epoch, seed};
+    return {static_cast<std::size_t>(index_in_order(order_, seed, epoch, at, size_, run)), epoch, seed};
   }
 
  private:

@@ -70,7 +70,7 @@ namespace detail {
     }
   };
   const bool chooses = opening.workers == 0 || opening.workers == automatic;
-  const std::size_t wanted = chooses ? static_cast<std::size_t>(processors()) : opening.workers,
+  const std::size_t wanted = chooses ? static_cast<std::size_t>(processor_count()) : opening.workers,
                     others = (std::min)(wanted - 1, size / piece);
   std::vector<std::thread> threads;
   threads.reserve(others);
@@ -87,12 +87,12 @@ namespace detail {
 inline std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xCBF2'9CE4'8422'2325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01B3u;
-  return mix(hash);
+  return Philox::mix(hash);
 }
 template <class T>
   requires std::is_integral_v<T>
 std::uint64_t hash_of(T number) {
-  return mix(static_cast<std::uint64_t>(number));
+  return Philox::mix(static_cast<std::uint64_t>(number));
 }
 
 inline void expect_fraction(const std::string& name, double fraction) {
@@ -235,7 +235,7 @@ auto skip(D dataset, std::size_t n) {
 inline auto shuffle(std::uint64_t seed) {
   return detail::Pipe{[seed]<class D>(D dataset) {
     const std::size_t size = dataset.size();
-    return Chosen<D, detail::Permuted>(detail::Underlying<D>(std::move(dataset)), {mix(seed, 0x5F), size}, size,
+    return Chosen<D, detail::Permuted>(detail::Underlying<D>(std::move(dataset)), {Philox::mix(seed, 0x5F), size}, size,
                                        " | shuffle");
   }};
 }

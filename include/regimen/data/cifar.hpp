@@ -163,7 +163,7 @@ inline CifarImage fake_cifar(Cifar::Kind kind, std::size_t index, std::uint64_t 
         const std::size_t at = (y * CifarImage::width + x) * CifarImage::channels + c;
         const std::size_t wave = (label % 10 + 1) * x + (label / 10 + 1) * y * (c + 1) + 11 * label * c;
         const std::size_t ramp = wave * 8 % 256, triangle = ramp < 128 ? ramp : 255 - ramp;  // 0 to 127
-        image.pixels[at] = static_cast<std::uint8_t>(triangle + (mix(mix(seed, index), at) & 127));
+        image.pixels[at] = static_cast<std::uint8_t>(triangle + (Philox::mix(Philox::mix(seed, index), at) & 127));
       }
   return image;
 }

@@ -120,7 +120,7 @@ class Fake final {
   template <class T>
   void normals(std::size_t index, std::span<T> to) const {
     constexpr double mean = 2 * 65535, deviation = 37837.22723720648;  // 2 sqrt((65536^2 - 1) / 12)
-    const std::uint64_t key = mix(options_.seed, stream);
+    const std::uint64_t key = Philox::mix(options_.seed, stream);
     const auto number = [](std::uint32_t a, std::uint32_t b) {
       const std::uint32_t sum = (a & 0xFFFFu) + (a >> 16) + (b & 0xFFFFu) + (b >> 16);
       return static_cast<T>((static_cast<double>(sum) - mean) / deviation);

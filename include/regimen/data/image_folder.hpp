@@ -277,8 +277,8 @@ class ImageFolder final {
   };
 
   static std::uint64_t lot(std::string_view name, std::uint64_t seed) {
-    std::uint64_t state = mix(seed, 0x1F);
-    for (const char letter : name) state = mix(state, static_cast<unsigned char>(letter));
+    std::uint64_t state = Philox::mix(seed, 0x1F);
+    for (const char letter : name) state = Philox::mix(state, static_cast<unsigned char>(letter));
     return state;
   }
 

@@ -265,14 +265,14 @@ class Joined final {
   }
   auto at(const Key& key) const {
     const detail::Place place = how_->find(key.index, key.epoch);
-    return parts_.at(place.part, {place.index, place.epoch, mix(key.seed, place.part)});
+    return parts_.at(place.part, {place.index, place.epoch, Philox::mix(key.seed, place.part)});
   }
   std::string place(const Key& key) const {
     const detail::Place place = how_->find(key.index, key.epoch);
     std::string text;
     std::size_t part = 0;
     parts_.for_each([&](const auto& dataset) {
-      if (part++ == place.part) text = dataset.place({place.index, place.epoch, mix(key.seed, place.part)});
+      if (part++ == place.part) text = dataset.place({place.index, place.epoch, Philox::mix(key.seed, place.part)});
     });
     return text;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/operation.hpp>  // ignore_index
+#include <regimen/core/rules.hpp>
 #include <regimen/core/threads.hpp>
 #include <regimen/data/batch_memory.hpp>
 #include <regimen/data/loader_options.hpp>
@@ -178,7 +179,7 @@ class Loader final : public detail::BatchRing {
   [[gnu::noinline]] ~Loader() { join(); }
 
   /// The next batch; after the last one, a batch of 0 samples.
-  [[gnu::noinline]] Batch next() {
+  [[gnu::noinline]] Batch next() & {
     Slot* const slot = wait();
     if (slot == nullptr) return {{}, {}, 0, next_, options_.epochs, false};
     return {{at<In>(slot->place.input), slot->samples * shape_.input},
@@ -187,6 +188,11 @@ class Loader final : public detail::BatchRing {
             next_++,
             slot->epoch,
             true};
+  }
+  template <class Self = Loader>
+  Batch next() && {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Self>::must_hold));
+    return {};
   }
 
  private:

@@ -164,7 +164,7 @@ REGIMEN_INLINE void BatchRing::add_if_waiting() {
     since_ = now;
     waited_before_ = waited_;
   }
-  const std::size_t most = std::max<std::size_t>(2, static_cast<std::size_t>(processors()));
+  const std::size_t most = std::max<std::size_t>(2, static_cast<std::size_t>(processor_count()));
   if (++batches_ < few || now - since_ < std::chrono::milliseconds(20) || threads_.size() >= most) return;
   if (waited_ - waited_before_ > (now - since_) / 20) add_worker();
   since_ = now;

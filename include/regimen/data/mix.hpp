@@ -145,7 +145,7 @@ class Mixed final {
   std::size_t size() const { return below_.size(); }
   std::string name() const { return below_.name() + " | mixed"; }
   MixedImage at(const Key& key) const {
-    Draws draws({key.index, key.epoch, mix(key.seed, height)}, 0xC5);
+    Draws draws({key.index, key.epoch, Philox::mix(key.seed, height)}, 0xC5);
     LabelledImage first = below_.at(key);
     const LabelledImage second = below_.at({draws.below(size()), key.epoch, key.seed});
     try {

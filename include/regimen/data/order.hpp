@@ -36,7 +36,7 @@ constexpr std::uint64_t permute(std::uint64_t key, std::uint64_t index, std::uin
   do {
     std::uint64_t left = index >> half, right = index & mask;
     for (std::uint64_t round = 0; round < rounds; ++round) {
-      const std::uint64_t next = left ^ (mix(key ^ right, round) & mask);
+      const std::uint64_t next = left ^ (Philox::mix(key ^ right, round) & mask);
       left = right;
       right = next;
     }
@@ -58,18 +58,18 @@ constexpr std::uint64_t permute(std::uint64_t key, std::uint64_t index, std::uin
 /// error    Random prefers some samples by at most size / 2^64
 /// source   Luby, Rackoff 1988 (Feistel networks as permutations); Black, Rogaway 2002, section 4 (cycle walking)
 /// cost     for size > 64 on average fewer than four applications of 8 rounds, with two multiplications each
-constexpr std::uint64_t position(Order order, std::uint64_t seed, std::uint64_t epoch, std::uint64_t index,
+constexpr std::uint64_t index_in_order(Order order, std::uint64_t seed, std::uint64_t epoch, std::uint64_t index,
                                  std::uint64_t size, std::uint64_t run = 1) {
   if (order == Order::Sequential) return index % size;
-  if (order == Order::Shuffled) return detail::permute(mix(mix(seed, 0x5A), epoch), index, size);
+  if (order == Order::Shuffled) return detail::permute(Philox::mix(Philox::mix(seed, 0x5A), epoch), index, size);
   if (order == Order::Runs) {
-    const std::uint64_t key = mix(mix(seed, 0x5B), epoch), full = size / run, rest = size % run,
-                        short_run = mix(key, 1) % (full + 1);
+    const std::uint64_t key = Philox::mix(Philox::mix(seed, 0x5B), epoch), full = size / run, rest = size % run,
+                        short_run = Philox::mix(key, 1) % (full + 1);
     if (index >= full * run) return short_run * run + index % run;
     const std::uint64_t at = detail::permute(key, index / run, full);
     return at * run + (at >= short_run ? rest : 0) + index % run;
   }
-  const Philox::Words words = Philox::draw(mix(seed, 0xD2), index, epoch);
+  const Philox::Words words = Philox::draw(Philox::mix(seed, 0xD2), index, epoch);
   return detail::multiply_high(std::uint64_t{words.word[0]} << 32 | words.word[1], size);
 }
 

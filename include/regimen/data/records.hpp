@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/crc32c.hpp>
+#include <regimen/core/rules.hpp>
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/indexed_files.hpp>
 
@@ -63,11 +64,16 @@ class Records final {
   const Skipped& skipped() const& { return content_->skipped; }
   Skipped skipped() const&& { return skipped(); }
 
-  Record at(const Key& key) const {
+  Record at(const Key& key) const& {
     const auto [file, offset] = content_->find(key.index);
     const Frame frame = read(file, offset, true);
     if (!frame.found.empty()) throw refusal(file, offset, frame);
     return {frame.data, &file.path, offset};
+  }
+  template <class Self = Records>
+  Record at(const Key&) const&& {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Self>::must_hold));
+    return {};
   }
   std::string place(const Key& key) const {
     const auto [file, offset] = content_->find(key.index);

@@ -168,7 +168,7 @@ class Map final {
 
  private:
   /// Two stages that draw do not draw the same.
-  static Key own(const Key& key) { return {key.index, key.epoch, mix(key.seed, height)}; }
+  static Key own(const Key& key) { return {key.index, key.epoch, Philox::mix(key.seed, height)}; }
 
   detail::Underlying<D> below_;
   F f_;

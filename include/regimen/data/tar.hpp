@@ -1,6 +1,7 @@
 // regimen/data/tar.hpp — tar shards, as WebDataset has them: files of one base name are a sample.
 #pragma once
 
+#include <regimen/core/rules.hpp>
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/indexed_files.hpp>
 #include <regimen/data/tar_header.hpp>
@@ -98,11 +99,16 @@ class Tar final {
   const Skipped& skipped() const& { return content_->files.skipped; }
   Skipped skipped() const&& { return skipped(); }
 
-  TarSample at(const Key& key) const {
+  TarSample at(const Key& key) const& {
     const auto [file, offset] = content_->files.find(key.index);
     const Content::Sample& sample = content_->samples[key.index];
     const std::size_t end = key.index + 1 < size() ? content_->samples[key.index + 1].first : content_->parts.size();
     return {sample.key, std::span(content_->parts).subspan(sample.first, end - sample.first), &file.path, offset};
+  }
+  template <class Self = Tar>
+  TarSample at(const Key&) const&& {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Self>::must_hold));
+    return {};
   }
   std::string place(const Key& key) const { return at(key).where(); }
 

@@ -37,7 +37,7 @@ class Text final {
   enum Units { Bytes, Characters };
   struct Split;
 
-  explicit Text(const std::string& path, Units units = Bytes) : Text(path, MappedFile(path).bytes(), units) {}
+  explicit Text(const std::string& path, Units units = Bytes) : Text(path, MappedFile(path), units) {}
 
   /// A text in memory; errors show `name` in place of the path.
   static Text from_string(std::string_view text, Units units = Bytes, const std::string& name = "text");
@@ -72,6 +72,7 @@ class Text final {
     bool bytes = false;  // also those that the text lacks are in the alphabet
   };
 
+  Text(const std::string& path, const MappedFile& file, Units units) : Text(path, file.bytes(), units) {}
   Text(const std::string& name, std::span<const std::byte> bytes, Units units);
 
   std::shared_ptr<const Content> content_;

@@ -33,7 +33,7 @@ enum class Specials { AsText, Recognize, Refuse };
 struct EncodeOptions {
   Specials specials = Specials::AsText;
   bool frame = false;                        // with what the file puts before and behind a text
-  int threads = 1;                           // 0: as threads() says
+  int threads = 1;                           // 0: as thread_count() says
   std::size_t block = std::size_t{1} << 20;  // bytes that a thread takes at a time
 };
 
@@ -168,7 +168,7 @@ class Tokenizer final {
   };
 
   static std::size_t count_of(const EncodeOptions& options) {
-    return static_cast<std::size_t>(options.threads > 0 ? options.threads : regimen::threads());
+    return static_cast<std::size_t>(options.threads > 0 ? options.threads : regimen::thread_count());
   }
 
   /// One call of encode.

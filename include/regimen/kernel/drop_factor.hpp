@@ -21,7 +21,7 @@ struct DropFactor {
       : threshold(drop.threshold) {
     if (threshold == 0) return;
     const op::Random random = *at(drop.random);
-    key = mix(mix(random.seed, random.step), drop.stream);
+    key = Philox::mix(Philox::mix(random.seed, random.step), drop.stream);
     sample = random.first_sample + head / s.heads;
     length = s.length;
     first = std::uint64_t{head % s.heads} * length * length;

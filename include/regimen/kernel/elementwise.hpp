@@ -310,7 +310,7 @@ struct Kernel<op::Dropout<T>> final {
     T* const y = at(o.y);
     const bool drops = o.drop.threshold > 0;
     const op::Random random = drops ? *at(o.drop.random) : op::Random{};
-    const std::uint64_t key = mix(mix(random.seed, random.step), o.drop.stream);
+    const std::uint64_t key = Philox::mix(Philox::mix(random.seed, random.step), o.drop.stream);
     const S factor = static_cast<S>(65536.0 / (65536.0 - static_cast<double>(o.drop.threshold)));
     const std::size_t of_sample = counters();
     const bool aligned = o.elements * sizeof(T) % 16 == 0 && are_aligned(x, y, onto);  // and so every sample

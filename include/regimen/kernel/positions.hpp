@@ -80,7 +80,7 @@ struct Kernel<op::DropSamples<T>> final {
   REGIMEN_HD void operator()(const Block& block) const {
     const bool drops = o.drop.threshold > 0;
     const op::Random random = drops ? *at(o.drop.random) : op::Random{};
-    const std::uint64_t key = mix(mix(random.seed, random.step), o.drop.stream);
+    const std::uint64_t key = Philox::mix(Philox::mix(random.seed, random.step), o.drop.stream);
     const S factor = static_cast<S>(65536.0 / (65536.0 - static_cast<double>(o.drop.threshold)));
     const std::size_t of_sample = pieces();
     for_pieces(block, o.samples * of_sample, [&](std::size_t piece) {

@@ -18,12 +18,12 @@ struct WindowOption {
 };
 enum class DilationOption : std::size_t {};
 enum class GroupsOption : std::size_t {};
-/// The pixels that an output reads: Window<3, 5> has 3 lines of 5 pixels, Window<1, 3, 5> these of 1 frame. A single
+/// The pixels that an output reads: KernelSize<3, 5> has 3 lines of 5 pixels, KernelSize<1, 3, 5> these of 1 frame. A single
 /// number is a square, or a cube.
 template <std::size_t First, std::size_t Second = First, std::size_t... More>
-inline constexpr WindowOption Window{First, Second, sizeof...(More) == 0 ? 0 : ~std::size_t{0}};
+inline constexpr WindowOption KernelSize{First, Second, sizeof...(More) == 0 ? 0 : ~std::size_t{0}};
 template <std::size_t Depth, std::size_t Height, std::size_t Width>
-inline constexpr WindowOption Window<Depth, Height, Width>{Height, Width, Depth};
+inline constexpr WindowOption KernelSize<Depth, Height, Width>{Height, Width, Depth};
 /// The distance of neighbouring pixels of the window, in lines and columns.
 template <std::size_t Size>
 inline constexpr DilationOption Dilation{Size};
@@ -280,7 +280,7 @@ struct Conv2d final {
 ///   weight (Channels,R,S,C/groups)      uniform in ±1/√(R·S·C/groups); c counts the channels of o's group
 ///   bias (Channels)                     zero
 ///
-/// Conv2d<64, 3> has a window of 3 x 3, Conv2d<64, Window<R, S>> any other. Options, in any order, each once: Stride<2>,
+/// Conv2d<64, 3> has a window of 3 x 3, Conv2d<64, KernelSize<R, S>> any other. Options, in any order, each once: Stride<2>,
 /// Padding<1>, Dilation<2>, Groups<N> (depthwise with as many groups as channels), NoBias.
 /// error    sums in at least fp32; one rounding. The CPU computes windows of 3 x 3 with stride 1, without dilation and
 ///          groups, of 32 channels or more on both sides, with 4/9 of the multiplications (Lavin, Gray 2015, F(2x2,3x3)):

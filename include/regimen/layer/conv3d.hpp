@@ -98,7 +98,7 @@ struct Conv3d final {
 ///                                            o's group
 ///   bias (Channels)                          zero
 ///
-/// Conv3d<64, 3> has a window of 3 x 3 x 3, Conv3d<64, Window<Q, R, S>> any other: Q frames of R lines of S pixels. It
+/// Conv3d<64, 3> has a window of 3 x 3 x 3, Conv3d<64, KernelSize<Q, R, S>> any other: Q frames of R lines of S pixels. It
 /// has the options of Conv2d, each for all three axes.
 /// error    sums in at least fp32; one rounding; the gradient of x is rounded once more if windows have several frames
 /// refuses  a window that is larger than the padded volume; groups that do not divide C and Channels

@@ -6,8 +6,8 @@
 #include <regimen/core/refused.hpp>
 #include <regimen/models/names_file.hpp>
 #include <regimen/models/names_walk.hpp>
-#include <regimen/storage/load_state.hpp>
-#include <regimen/storage/trainer_state.hpp>
+#include <regimen/saves/load_state.hpp>
+#include <regimen/saves/trainer_state.hpp>
 
 #include <array>
 #include <cstddef>
@@ -192,12 +192,12 @@ template <const auto& map, class Owner>
 void load(Owner& owner, const std::string& path) {
   constexpr bool trains = requires { typename Owner::Master; };
   const detail::Written written = detail::written_for<map, Owner>();
-  const auto inside = storage::Inside::writing(owner, "names::load");
+  const auto inside = saves::Inside::writing(owner, "names::load");
   std::size_t widest = 0;
   const char* widest_name = "";
   if constexpr (trains) {
-    using Saved = storage::StateAccess<typename Owner::Session>;
-    auto& session = storage::Inside::session(owner);
+    using Saved = saves::StateAccess<typename Owner::Session>;
+    auto& session = saves::Inside::session(owner);
     session.expect_no_fit("names::load");
     Saved::finish_saving(session);
     Saved::expect_finished_step(session, "names::load");
@@ -206,7 +206,7 @@ void load(Owner& owner, const std::string& path) {
   }
   const detail::Reading reading(path, written, widest, widest_name);
   auto parameters = owner.parameters();
-  if constexpr (trains) storage::StateLoading<typename Owner::Session>::begin_anew(storage::Inside::session(owner));
+  if constexpr (trains) saves::StateLoading<typename Owner::Session>::begin_anew(saves::Inside::session(owner));
   for (const detail::Piece& piece : written.pieces)
     if (!piece.is_absent)
       parameters[written.tensors[piece.tensor].position].visit([&](auto values) { reading.copy(piece, values); });
@@ -230,11 +230,11 @@ struct SaveOptions final {
 template <const auto& map, class Owner>
 void save(Owner& owner, const std::string& path, const SaveOptions& options = {}) {
   const detail::Written written = detail::written_for<map, Owner>();
-  const auto held = storage::Inside::holding(owner, "names::save");
+  const auto held = saves::Inside::holding(owner, "names::save");
   const auto parameters = owner.parameters();
   const auto write = [&] { detail::write(written, parameters, path, options.largest_file); };
   if constexpr (requires { typename Owner::Master; })
-    return storage::StateAccess<typename Owner::Session>::do_once(storage::Inside::session(owner), write);
+    return saves::StateAccess<typename Owner::Session>::do_once(saves::Inside::session(owner), write);
   else write();
 }
 template <const auto& map, regimen::detail::Refused Owner>

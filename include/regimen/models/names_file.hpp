@@ -4,10 +4,10 @@
 #include <regimen/core/error.hpp>
 #include <regimen/models/names_walk.hpp>
 #include <regimen/models/rules.hpp>
-#include <regimen/storage/convert.hpp>
-#include <regimen/storage/load_state.hpp>
-#include <regimen/storage/safetensors.hpp>
-#include <regimen/storage/sharded_file.hpp>
+#include <regimen/saves/convert.hpp>
+#include <regimen/saves/load_state.hpp>
+#include <regimen/saves/safetensors.hpp>
+#include <regimen/saves/sharded_file.hpp>
 
 #include <algorithm>
 #include <array>
@@ -174,11 +174,11 @@ class Reading final {
   template <class To>
   void copy(const Piece& piece, std::span<To> to) const {
     const Found& found = source(piece);
-    storage::with_dtype(*found.file, *found.tensor, [&]<class From>(From) {
+    saves::with_dtype(*found.file, *found.tensor, [&]<class From>(From) {
       for_each_pair(piece.both, [&](std::size_t ours, std::size_t theirs) {
         From x{};  // tensors in files of other programs may be unaligned
         std::memcpy(&x, found.tensor->bytes.data() + theirs * sizeof(From), sizeof(From));
-        to[ours] = storage::rounded<To>(x);
+        to[ours] = saves::rounded<To>(x);
       });
     });
   }
@@ -212,7 +212,7 @@ class Reading final {
                     "read it by a line outside of absent(...), or leave it unread by ignore(\"" + key + "\")");
   }
   void check_shape(const Piece& piece, const Found& found) const {
-    storage::with_dtype(*found.file, *found.tensor, [](auto) {});
+    saves::with_dtype(*found.file, *found.tensor, [](auto) {});
     const std::vector<std::size_t>& shape = found.tensor->shape;
     const std::vector<std::size_t> expected = piece.both.theirs.list();
     if (shape == expected) return;

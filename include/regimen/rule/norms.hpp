@@ -123,6 +123,12 @@ struct begins_with_norm<in_order::BatchNorm<Options...>> {
 };
 template <regimen::detail::InSequence Layer>
 struct begins_with_norm<Layer> : begins_with_norm<regimen::detail::first_child<Layer>> {};
+/// With the statistics of earlier steps nothing takes a bias off.
+template <class... Layers>
+struct begins_with_norm<Frozen<KeepStatistics, Layers...>> {
+  template <class Before>
+  using rules = mp::mp_list<>;
+};
 /// The rules of two neighbours.
 template <class Before, class... Rest>
 struct neighbour_rules {

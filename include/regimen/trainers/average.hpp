@@ -4,8 +4,8 @@
 #include <regimen/core/error.hpp>
 #include <regimen/programs/groups.hpp>
 #include <regimen/rule/trainers.hpp>
-#include <regimen/storage/safetensors.hpp>
-#include <regimen/storage/trainer_state.hpp>
+#include <regimen/saves/safetensors.hpp>
+#include <regimen/saves/trainer_state.hpp>
 #include <regimen/trainers/expect.hpp>
 #include <regimen/trainers/weights.hpp>
 
@@ -49,7 +49,7 @@ struct Average final {
   template <class F>
   static void with(Session& session, const char* who, F&& f) {
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
-    storage::StateAccess<Session>::expect_finished_step(session, who);
+    saves::StateAccess<Session>::expect_finished_step(session, who);
     if (session.scalars().updates == 0)
       throw Error(who, "weights that a step has changed, so that there is an average", "none", "train first");
     const InPlace swapped(session);
@@ -71,7 +71,7 @@ struct Average final {
       for (const auto& weight : Weights<Session>::parameters(session))
         tensors.push_back(
             {weight.name, safetensors::dtype_of<Master>, weight.shape, std::as_bytes(std::span(weight.values))});
-      storage::StateAccess<Session>::do_once(session, [&] { safetensors::write(path, tensors, {{"format", "pt"}}); });
+      saves::StateAccess<Session>::do_once(session, [&] { safetensors::write(path, tensors, {{"format", "pt"}}); });
     });
   }
 

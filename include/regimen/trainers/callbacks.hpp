@@ -4,7 +4,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/rule/fit.hpp>
 #include <regimen/rule/metrics.hpp>
-#include <regimen/storage/trainer_state.hpp>
+#include <regimen/saves/trainer_state.hpp>
 #include <regimen/trainers/result.hpp>
 
 #include <concepts>
@@ -136,7 +136,7 @@ bool tell(Trainer& trainer, const Event& event, Callbacks&... callbacks) {
   else try {
       (tell_one(callbacks), ...);
     } catch (...) {
-      auto& session = storage::Inside::session(trainer);
+      auto& session = saves::Inside::session(trainer);
       if (session.ranks() > 1)
         session.give_up("callback " + std::to_string(number) + " of fit, told of " +
                         words_of_event(event, session.steps_done) + ": " +

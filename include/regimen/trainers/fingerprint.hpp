@@ -34,7 +34,7 @@ std::uint64_t bits_of_number(const Bundled<Values...>& bundle) {
   std::uint64_t print = 0;
   [&]<std::size_t... i>(std::index_sequence<i...>) {
     const auto add = [&](const auto& values) {
-      for (const auto value : values) print = mix(print, bits_of_number(value));
+      for (const auto value : values) print = Philox::mix(print, bits_of_number(value));
     };
     (add(bundle.template get<i>()), ...);
   }(std::index_sequence_for<Values...>{});
@@ -45,7 +45,7 @@ std::uint64_t bits_of_number(const Bundled<Values...>& bundle) {
 template <class UpdateRule>
 [[gnu::cold]] std::uint64_t fingerprint_of_listed([[maybe_unused]] const typename UpdateRule::Options& options) {
   std::uint64_t print = 0;
-  [[maybe_unused]] const auto add = [&](const char*, auto value) { print = mix(print, bits_of_number(value)); };
+  [[maybe_unused]] const auto add = [&](const char*, auto value) { print = Philox::mix(print, bits_of_number(value)); };
   if constexpr (requires { UpdateRule::list(options, add); }) UpdateRule::list(options, add);
   return print;
 }
@@ -76,7 +76,7 @@ template <class UpdateRule>
     }
   }
   std::uint64_t print = fingerprint_of_listed<UpdateRule>(options);
-  for (const double number : weight) print = mix(print, bits_of_number(number));
+  for (const double number : weight) print = Philox::mix(print, bits_of_number(number));
   return print;
 }
 
@@ -124,36 +124,36 @@ template <class UpdateRule, class Engine>
   }
   walk.engine.download(sizeof(Scalars), {reinterpret_cast<std::byte*>(weight), sizeof weight}).wait();
   std::uint64_t print = fingerprint_of_listed<UpdateRule>(options);
-  for (const double number : weight) print = mix(print, bits_of_number(number));
+  for (const double number : weight) print = Philox::mix(print, bits_of_number(number));
   return print;
 }
 
 /// A hash of the model, the policies, the update rule, the learning rate and its schedules.
 template <class Trainer>
 [[gnu::cold]] std::uint64_t fingerprint_of(const typename Trainer::Options& options, std::uint64_t seed) {
-  std::uint64_t print = mix(mix(seed, Trainer::batch * Trainer::micro_batches), options.compare_weights_every);
-  for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) print = mix(print, static_cast<std::uint64_t>(*c));
+  std::uint64_t print = Philox::mix(Philox::mix(seed, Trainer::batch * Trainer::micro_batches), options.compare_weights_every);
+  for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) print = Philox::mix(print, static_cast<std::uint64_t>(*c));
   using Groups = programs::GroupsOf<typename Trainer::UpdateRule>;
-  print = mix(print, bits_of_number(options.optimizer.learning_rate));
+  print = Philox::mix(print, bits_of_number(options.optimizer.learning_rate));
   [&]<std::size_t... group>(std::index_sequence<group...>) {
     const auto add = [&]<class UpdateRule>(UpdateRule*, const typename UpdateRule::Options& own) {
       if constexpr (UpdatesByOperations<UpdateRule>)
-        print = mix(print, fingerprint_of_operations<UpdateRule, typename Trainer::Engine>(own));
-      else print = mix(print, fingerprint_of_rule<UpdateRule>(own));
+        print = Philox::mix(print, fingerprint_of_operations<UpdateRule, typename Trainer::Engine>(own));
+      else print = Philox::mix(print, fingerprint_of_rule<UpdateRule>(own));
     };
     (add(static_cast<programs::rule_of<typename Trainer::UpdateRule, group>*>(nullptr),
          Groups::template options<group>(options.optimizer)),
      ...);
   }(std::make_index_sequence<Groups::count>{});
   const auto add_schedule = [&](const Schedule& schedule) {
-    print = mix(mix(print, static_cast<std::uint64_t>(schedule.shape)), bits_of_number(schedule.floor));
-    print = mix(mix(mix(print, schedule.warmup), schedule.decay_from), schedule.end);
+    print = Philox::mix(Philox::mix(print, static_cast<std::uint64_t>(schedule.shape)), bits_of_number(schedule.floor));
+    print = Philox::mix(Philox::mix(Philox::mix(print, schedule.warmup), schedule.decay_from), schedule.end);
   };
   add_schedule(options.schedule);
   if constexpr (Groups::count > 1)
     [&]<std::size_t... group>(std::index_sequence<group...>) {
       const auto add = [&](const regimen::detail::OwnSchedule& own) {
-        print = mix(print, bool(own));
+        print = Philox::mix(print, bool(own));
         if (own) add_schedule(*own);
       };
       (add(Groups::template schedule<group>(options.optimizer)), ...);

@@ -5,7 +5,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/philox.hpp>
 #include <regimen/data/loader.hpp>
-#include <regimen/storage/trainer_state.hpp>
+#include <regimen/saves/trainer_state.hpp>
 #include <regimen/trainers/average.hpp>
 #include <regimen/trainers/callbacks.hpp>
 #include <regimen/trainers/expect.hpp>
@@ -42,7 +42,7 @@ struct Borrowed final {
 /// Of the micro-batches from the session's place on.
 template <class Session>
 LoaderOptions loader_options(const Session& session, const FitOptions& run) {
-  return {Session::batch, run.order,      run.remainder, mix(session.seed, 0xDA7A),
+  return {Session::batch, run.order,      run.remainder, Philox::mix(session.seed, 0xDA7A),
           session.place,  run.epochs,     run.workers,   run.ahead,
           session.rank(), session.ranks()};
 }
@@ -57,8 +57,8 @@ template <class Trainer, class Source>
   for (const std::size_t index : {std::size_t{0}, size / 2, size - 1}) {
     regimen::detail::read_sample(source, {.index = index},
                                  Sample<typename Trainer::Input, typename Trainer::Label>{input, target});
-    for (const auto& value : input) print = mix(print, bits_of_number(value));
-    for (const auto& value : target) print = mix(print, bits_of_number(value));
+    for (const auto& value : input) print = Philox::mix(print, bits_of_number(value));
+    for (const auto& value : target) print = Philox::mix(print, bits_of_number(value));
   }
   return print;
 }
@@ -82,11 +82,11 @@ Evaluation evaluate_in_fit(Trainer& trainer, const Validation& validation, const
       return trainer.evaluate(validation, run.workers);
     else
       return measured.evaluate(
-          [&](const auto& program) { return storage::Inside::evaluate_by(trainer, validation, run.workers, program); });
+          [&](const auto& program) { return saves::Inside::evaluate_by(trainer, validation, run.workers, program); });
   };
   using Session = typename Trainer::Session;
   if constexpr (keeps_averages<typename Session::UpdateRule>) {
-    Session& session = storage::Inside::session(trainer);
+    Session& session = saves::Inside::session(trainer);
     if (run.validate_average && session.scalars().updates > 0) {
       Evaluation found;
       Average<Session>::with(session, "Trainer::fit", [&] { found = evaluate(); });
@@ -131,7 +131,7 @@ class FitOf final : public FitProgram {
   /// `validation` may be null.
   FitOf(Trainer& trainer, const Source& source, const Validation* validation, Callbacks&... callbacks)
       : trainer_(trainer),
-        session_(storage::Inside::session(trainer)),
+        session_(saves::Inside::session(trainer)),
         source_(source),
         validation_(validation),
         tell_callbacks_(teller(trainer, callbacks...)),
@@ -198,7 +198,7 @@ class FitOf final : public FitProgram {
  private:
   void agree() {
     std::uint64_t how = fingerprint_of_run(session_.run);
-    if constexpr (measures) how = mix(how, measured_.fingerprint());
+    if constexpr (measures) how = Philox::mix(how, measured_.fingerprint());
     comm::agree(session_.control(), "Trainer::fit", "run", how);
     comm::agree(session_.control(), "Trainer::fit", "data", fingerprint_of_source<Trainer>(source_));
     if (validation_ != nullptr)
@@ -208,9 +208,9 @@ class FitOf final : public FitProgram {
   /// Until the step that ends the run; never: epochs end it.
   std::uint64_t micro_batches() const {
     std::uint64_t count = 0;
-    const std::uint64_t last = session_.run.steps != 0 ? session_.run.steps : storage::never;
+    const std::uint64_t last = session_.run.steps != 0 ? session_.run.steps : saves::never;
     if (session_.steps_done >= last) return 0;
-    return __builtin_mul_overflow(last - session_.steps_done, Trainer::micro_batches, &count) ? storage::never : count;
+    return __builtin_mul_overflow(last - session_.steps_done, Trainer::micro_batches, &count) ? saves::never : count;
   }
   /// Whether the next steps of a launch have full batches, and, if epochs matter, begin in one; the same on all ranks.
   bool can_launch(bool in_one_epoch) const {
@@ -255,7 +255,7 @@ class FitOf final : public FitProgram {
 template <class Trainer, class Source, class Validation, class... Callbacks>
 Fitted fit(Trainer& trainer, const Source& source, const Validation* validation, const FitOptions& run,
            Callbacks&... callbacks) {
-  auto& session = storage::Inside::session(trainer);
+  auto& session = saves::Inside::session(trainer);
   check_run(run, validation != nullptr, keeps_averages<typename Trainer::UpdateRule>);
   const auto inside = session.enter("Trainer::fit");
   session.expect_no_fit("Trainer::fit");

@@ -4,7 +4,7 @@
 
 #include <regimen/data/loader.hpp>
 #include <regimen/data/timing.hpp>
-#include <regimen/storage/patience.hpp>
+#include <regimen/saves/patience.hpp>
 #include <regimen/trainers/input_meter.hpp>
 #include <regimen/trainers/options.hpp>
 #include <regimen/trainers/progress.hpp>
@@ -94,7 +94,7 @@ struct FitFacts final {
 class FitLoop final {
  public:
   FitLoop(const FitFacts& facts, FitProgram& program, FitMetrics* metrics, const detail::BatchRing& loader,
-          const std::uint64_t& steps_done, storage::Patience& patience);
+          const std::uint64_t& steps_done, saves::Patience& patience);
   Fitted run();
 
  private:
@@ -120,7 +120,7 @@ class FitLoop final {
   FitMetrics* const metrics_;  // null: none
   const detail::BatchRing& loader_;
   const std::uint64_t& steps_done_;
-  storage::Patience& patience_;
+  saves::Patience& patience_;
   // A callback of one rank may hear epochs, or end the run: then all ranks stop at them, and ask each other.
   const bool tells_epochs_, asks_;
   Progress progress_;
@@ -129,7 +129,7 @@ class FitLoop final {
   Fitted fitted_{};
   bool goes_on_ = true;
   std::size_t running_ = 0, finished_ = 0;      // steps or launches that run; steps that have ended
-  std::uint64_t measured_at_ = storage::never;  // the step after which metrics were told
+  std::uint64_t measured_at_ = saves::never;  // the step after which metrics were told
 };
 
 }  // namespace regimen::trainers

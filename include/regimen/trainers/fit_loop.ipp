@@ -67,15 +67,15 @@ REGIMEN_INLINE void say_if_short(std::size_t ranks, std::size_t own_batch, std::
                                      : "a step sees samples of more than one epoch\n"));
 }
 REGIMEN_INLINE std::uint64_t fingerprint_of_run(const FitOptions& run) {
-  return mix(mix(run.steps, run.epochs),
-             mix(mix(run.validate_every, run.patience),
-                 mix(static_cast<std::uint64_t>(run.order),
+  return Philox::mix(Philox::mix(run.steps, run.epochs),
+             Philox::mix(Philox::mix(run.validate_every, run.patience),
+                 Philox::mix(static_cast<std::uint64_t>(run.order),
                      2 * static_cast<std::uint64_t>(run.remainder) + run.validate_average)));
 }
 
 REGIMEN_INLINE FitLoop::FitLoop(const FitFacts& facts, FitProgram& program, FitMetrics* metrics,
                                 const detail::BatchRing& loader, const std::uint64_t& steps_done,
-                                storage::Patience& patience)
+                                saves::Patience& patience)
     : facts_(facts),
       program_(program),
       metrics_(metrics),
@@ -89,7 +89,7 @@ REGIMEN_INLINE FitLoop::FitLoop(const FitFacts& facts, FitProgram& program, FitM
              facts.options.workers == data::automatic) {
   fitted_.steps = steps_done;
   patience_.is_kept = facts_.options.patience != 0;
-  if (!patience_.is_resumed) patience_ = storage::Patience{.is_kept = patience_.is_kept};
+  if (!patience_.is_resumed) patience_ = saves::Patience{.is_kept = patience_.is_kept};
   const DataPlace at = loader_.place();  // until an epoch begins: the one that steps before have run in
   epoch_.event.epoch = at.epoch - (at.samples == 0 && at.epoch > 0);
 }
@@ -109,7 +109,7 @@ REGIMEN_INLINE Fitted FitLoop::run() {
 
 /// The step that ends the run, by the steps or the epochs that it was given.
 REGIMEN_INLINE std::uint64_t FitLoop::last_step() const {
-  const std::uint64_t given = facts_.options.steps != 0 ? facts_.options.steps : storage::never;
+  const std::uint64_t given = facts_.options.steps != 0 ? facts_.options.steps : saves::never;
   if (facts_.options.epochs == 0) return given;
   const bool drops = facts_.options.remainder == Remainder::Drop;
   const std::uint64_t of_epochs =
@@ -131,7 +131,7 @@ REGIMEN_INLINE bool FitLoop::is_due() const {
 }
 /// Steps until the run ends, or is evaluated.
 REGIMEN_INLINE std::uint64_t FitLoop::steps_before() const {
-  const std::uint64_t left = (facts_.options.steps != 0 ? facts_.options.steps : storage::never) - steps_done_,
+  const std::uint64_t left = (facts_.options.steps != 0 ? facts_.options.steps : saves::never) - steps_done_,
                       every = facts_.options.validate_every;
   return facts_.validates && every != 0 ? (std::min)(left, every - steps_done_ % every) : left;
 }

@@ -8,7 +8,7 @@
 #include <regimen/programs/check_ids.hpp>
 #include <regimen/rule/inference.hpp>
 #include <regimen/rule/texts.hpp>
-#include <regimen/storage/trainer_state.hpp>
+#include <regimen/saves/trainer_state.hpp>
 #include <regimen/rule/model_layers.hpp>
 
 #include <algorithm>
@@ -131,7 +131,7 @@ inline std::vector<std::int32_t> extend(std::vector<std::int32_t>& text, std::si
 template <PredictsTokens Model>
 std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t> prompt, std::size_t count,
                                       const Sampling& sampling) {
-  [[maybe_unused]] const auto held = storage::Inside::holding(model, "generate");
+  [[maybe_unused]] const auto held = saves::Inside::holding(model, "generate");
   constexpr std::size_t length = Model::input_size, vocabulary = Model::output_size / length;
   check_prompt(prompt, vocabulary, sampling);
   const std::size_t most = tokens_in_memory();
@@ -164,7 +164,7 @@ std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t
                                       std::span<const std::int32_t> prompt, std::size_t count,
                                       const Sampling& sampling) {
   using Texts = typename Model::Input;
-  [[maybe_unused]] const auto held = storage::Inside::holding(model, "generate");
+  [[maybe_unused]] const auto held = saves::Inside::holding(model, "generate");
   constexpr std::size_t length = Model::output_rows, vocabulary = Model::output_size / length;
   check_prompt(prompt, vocabulary, sampling);
   if (prompt.size() > length || count > length + 1 - prompt.size())

@@ -44,7 +44,7 @@ std::int32_t draw(std::span<const Number> logits, const Sampling& sampling, std:
   };
   double sum = 0;
   for (const std::size_t id : ids) sum += weight(id);
-  const Philox::Words words = Philox::draw(mix(sampling.seed, 0x6E4E), position, 0);
+  const Philox::Words words = Philox::draw(Philox::mix(sampling.seed, 0x6E4E), position, 0);
   double left = sum * (double(words.word[0]) + 0.5) * 0x1p-32;
   for (const std::size_t id : ids) {
     left -= weight(id);

@@ -200,7 +200,7 @@ class GradientProbe final {
     for (const programs::TensorRecord& tensor : tensors_) {
       std::vector<Master> values(tensor.place.count);
       for (Master& value : values)
-        value = (tensor.parameter.role == ParameterRole::gain ? 1 : 0) + 0.5 * check_number(mix(seed_, 1), index++);
+        value = (tensor.parameter.role == ParameterRole::gain ? 1 : 0) + 0.5 * check_number(Philox::mix(seed_, 1), index++);
       write(weight(tensor), values);
     }
   }
@@ -211,9 +211,9 @@ class GradientProbe final {
     walk_.engine.upload(resident_.scalars.offset, std::as_bytes(std::span(&given_, 1)).first(given_bytes)).wait();
     write(View<In>{resident_.input},
           numbers<In>(walk_.batch, Step::X::size, rule::vocabulary_of<typename Recipe::Network>(),
-                      mix(mix(seed_, 2), micro_batch)));
+                      Philox::mix(Philox::mix(seed_, 2), micro_batch)));
     write(View<Label>{resident_.target},
-          numbers<Label>(walk_.batch, Step::Labels::size, Step::classes, mix(mix(seed_, 3), micro_batch), true));
+          numbers<Label>(walk_.batch, Step::Labels::size, Step::classes, Philox::mix(Philox::mix(seed_, 3), micro_batch), true));
   }
   ///   bound     of whole numbers; of a bundle those of its values
   ///   ignores   they are targets
@@ -226,7 +226,7 @@ class GradientProbe final {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         const auto fill = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
           using Value = typename bundled_value<i, T>::type;
-          const auto all = numbers<typename Value::Element>(count, Value::size, bound[i], mix(key, i), ignores);
+          const auto all = numbers<typename Value::Element>(count, Value::size, bound[i], Philox::mix(key, i), ignores);
           for (std::size_t s = 0; s < count; ++s)
             std::copy_n(all.data() + s * Value::size, Value::size, values[s].template get<i>().begin());
         };

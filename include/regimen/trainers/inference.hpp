@@ -9,8 +9,8 @@
 #include <regimen/programs/recipe.hpp>
 #include <regimen/rule/inference.hpp>
 #include <regimen/rule/trainers.hpp>
-#include <regimen/storage/convert.hpp>
-#include <regimen/storage/trainer_state.hpp>
+#include <regimen/saves/convert.hpp>
+#include <regimen/saves/trainer_state.hpp>
 #include <regimen/trainers/refused_data.hpp>
 #include <regimen/trainers/shared_weights.hpp>
 #include <regimen/rule/compose.hpp>
@@ -205,9 +205,9 @@ class Inference {
   void load(const std::string& path) {
     const Writing in(*this, "Inference::load");
     Inside& of = in.of;
-    const storage::SavedState file(path);
+    const saves::SavedState file(path);
     for (const programs::TensorRecord& tensor : of.tensors)
-      file.expect_numbers(tensor.name, storage::shape_of(tensor.parameter));
+      file.expect_numbers(tensor.name, saves::shape_of(tensor.parameter));
     for (const std::string& found : file.names())
       if (!is_known(of, found))
         throw Error(path, "tensors of this model only", "the tensor " + found,
@@ -331,7 +331,7 @@ class Inference {
       }
       at += TensorArena::align(values.size());
       result.push_back(
-          {tensor.name, storage::shape_of(tensor.parameter), tensor.place.element, values, tensor.parameter.role});
+          {tensor.name, saves::shape_of(tensor.parameter), tensor.place.element, values, tensor.parameter.role});
     }
     return result;
   }
@@ -401,7 +401,7 @@ class Inference {
   void poison_dead_memory() { inside("Inference::poison_dead_memory").walk.poison_dead(); }
 
  private:
-  friend struct storage::Inside;
+  friend struct saves::Inside;
 
   /// All but the address of an Inference, which moves.
   struct Inside final {

@@ -55,7 +55,7 @@ void compare_weights(Session& session, std::uint64_t further_steps) {
         begin = session.resident.parameters + tensor.unit.parameters + tensor.place.values;
         bytes = tensor.place.count * bytes_of(tensor.place.element);
       }
-      own = mix(own, session.walk.engine.hash(begin, bytes));
+      own = Philox::mix(own, session.walk.engine.hash(begin, bytes));
     }
     session.control()->all_gather_small(reinterpret_cast<const std::byte*>(&own),
                                         reinterpret_cast<std::byte*>(session.hashes.data()), sizeof own);

@@ -11,8 +11,8 @@
 #include <regimen/programs/check_ids.hpp>
 #include <regimen/programs/parameters.hpp>
 #include <regimen/programs/recipe.hpp>
-#include <regimen/storage/background_save.hpp>
-#include <regimen/storage/patience.hpp>
+#include <regimen/saves/background_save.hpp>
+#include <regimen/saves/patience.hpp>
 #include <regimen/trainers/collect.hpp>
 #include <regimen/trainers/expect.hpp>
 #include <regimen/trainers/fingerprint.hpp>
@@ -113,13 +113,13 @@ struct Session final {
   bool has_left = false;  // the other ranks know that this one has failed
   DataPlace place{};      // in the data that fit reads
   Batching batching;      // of the last call of Trainer::batches; batches_by_hand of its batches are applied
-  storage::Patience patience;
+  saves::Patience patience;
   Preparation preparation;
   Waiting waiting = Waiting::forward;
   ByHand by_hand;
   std::size_t library = 0, launches = 0;
   double started = 0, finished = 0, waited = 0;  // waited: of the step that begins, for data
-  std::unique_ptr<storage::BackgroundSave> saving;
+  std::unique_ptr<saves::BackgroundSave> saving;
   double evaluated = no_value;                  // the loss of the evaluation for which a state is saved; else NaN
   int exceptions = std::uncaught_exceptions();  // in flight at construction
 

@@ -10,8 +10,8 @@
 #include <regimen/programs/recipe.hpp>
 #include <regimen/rule/run_options.hpp>
 #include <regimen/rule/trainers.hpp>
-#include <regimen/storage/load_state.hpp>
-#include <regimen/storage/trainer_state.hpp>
+#include <regimen/saves/load_state.hpp>
+#include <regimen/saves/trainer_state.hpp>
 #include <regimen/trainers/answers.hpp>
 #include <regimen/trainers/average.hpp>
 #include <regimen/trainers/expect.hpp>
@@ -497,10 +497,10 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
   void poison_dead_memory() { session_.walk.poison_dead(); }
 
  private:
-  friend struct storage::Inside;
+  friend struct saves::Inside;
   using ByHand = trainers::LoopByHand<Session>;
-  using State = storage::StateAccess<Session>;
-  using Loading = storage::StateLoading<Session>;
+  using State = saves::StateAccess<Session>;
+  using Loading = saves::StateLoading<Session>;
 
   Trainer(std::unique_ptr<comm::Ranks> ranks, const Options& options) : session_(std::move(ranks), options) {
     static_assert(

@@ -7,7 +7,7 @@
 #include <regimen/core/philox.hpp>
 #include <regimen/programs/initial.hpp>
 #include <regimen/programs/parameters.hpp>
-#include <regimen/storage/trainer_state.hpp>  // shape_of
+#include <regimen/saves/trainer_state.hpp>  // shape_of
 
 #include <algorithm>
 #include <cstddef>
@@ -42,7 +42,7 @@ struct Weights final {
         context.fan_in = tensor.parameter.size() / tensor.parameter.extents[0];
       const InitialValue value =
           detail::initial_value<typename Session::Configuration::init::scheme>(tensor.parameter, context);
-      const std::uint64_t key = mix(mix(session.seed, 0x1417), index++);
+      const std::uint64_t key = Philox::mix(Philox::mix(session.seed, 0x1417), index++);
       if (tensor.count == 0) continue;
       std::vector<Master> whole(tensor.place.count);
       detail::fill_initial(whole.data(), whole.size(), value, key);
@@ -136,7 +136,7 @@ struct Weights final {
   template <class T>
   [[gnu::cold]] static NamedParameter<T> named(const programs::TensorRecord& tensor, std::span<T> values) {
     return {.name = tensor.name,
-            .shape = storage::shape_of(tensor.parameter),
+            .shape = saves::shape_of(tensor.parameter),
             .values = values,
             .role = tensor.parameter.role,
             .trains = tensor.place.trains,

@@ -89,7 +89,7 @@ namespace detail {
   for (std::size_t trial = 0; trial < random.trials; ++trial) {
     Candidate made{trial % recipes, {}};
     for (std::size_t i = 0; i < axes.size(); ++i) {
-      const Philox::Words drawn = Philox::draw(mix(random.seed, 0x7214), trial, i);
+      const Philox::Words drawn = Philox::draw(Philox::mix(random.seed, 0x7214), trial, i);
       const std::uint64_t bits = std::uint64_t{drawn.word[0]} << 21 ^ drawn.word[1] >> 11;  // 53, as a double has
       made.values.push_back(axes[i].at(double(bits) * 0x1p-53));
     }

@@ -6,7 +6,7 @@
 #include <regimen/core/philox.hpp>  // mix
 #include <regimen/core/refused.hpp>
 #include <regimen/core/say.hpp>
-#include <regimen/storage/parts.hpp>
+#include <regimen/saves/parts.hpp>
 #include <regimen/trainers/average.hpp>
 #include <regimen/trainers/trainer.hpp>
 #include <regimen/tune/trials.hpp>
@@ -123,9 +123,9 @@ class Recipe final {
   }
   /// Not one of a later rung, which is there when somebody has removed the trial's line alone.
   [[gnu::cold]] static bool has_state(const std::string& path, std::uint64_t steps) {
-    using regimen::storage::SavedState;
+    using regimen::saves::SavedState;
     return regimen::detail::exists(path) &&
-           regimen::storage::whole_number(path, SavedState::metadata_of(path), "regimen.step") <= steps;
+           regimen::saves::whole_number(path, SavedState::metadata_of(path), "regimen.step") <= steps;
   }
   static std::string state_in(const std::string& folder) { return folder + "/state.safetensors"; }
 
@@ -271,9 +271,9 @@ class Search<Recipes<Trainers...>> final {
       with(candidate.recipe, [&]<class Train, class Options>(const detail::Recipe<Train, Options>& recipe) {
         const Options options = recipe.options(values);
         regimen::trainers::check_options<typename Train::Master, typename Train::UpdateRule>(options);
-        options_ = mix(options_, options.seed);
+        options_ = Philox::mix(options_, options.seed);
         regimen::detail::for_options(options, [&](const std::string&, const std::string& value) {
-          for (const char letter : value + "\n") options_ = mix(options_, static_cast<unsigned char>(letter));
+          for (const char letter : value + "\n") options_ = Philox::mix(options_, static_cast<unsigned char>(letter));
         });
         return Score{};
       });

@@ -18,7 +18,7 @@ struct TensorPath final {
 
   friend constexpr TensorPath operator+(const TensorPath& path, const char* text) {
     std::uint64_t number = path.name;
-    for (; *text != '\0'; ++text) number = mix(number, static_cast<unsigned char>(*text));
+    for (; *text != '\0'; ++text) number = Philox::mix(number, static_cast<unsigned char>(*text));
     return {number, path.name};
   }
 };
@@ -28,7 +28,7 @@ struct TensorPath final {
   return prefix + std::to_string(index) + ".";
 }
 constexpr TensorPath name_inside(const TensorPath& prefix, std::size_t index) {
-  return {mix(prefix.name, 256 + index), prefix.layer};
+  return {Philox::mix(prefix.name, 256 + index), prefix.layer};
 }
 template <class... Labels>
 [[gnu::cold]] std::string name_inside(std::string prefix, boost::mp11::mp_list<Labels...>) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <regimen/core/finite.hpp>
-#include <regimen/storage/trainer_state.hpp>
+#include <regimen/saves/trainer_state.hpp>
 #include <regimen/trainers/result.hpp>
 #include <regimen/watch/run_text.hpp>
 
@@ -124,7 +124,7 @@ class Checkpoints final {
   void save(Trainer& trainer, std::uint64_t step) {
     finish(trainer);
     {
-      const Judged judged(storage::Inside::session(trainer).evaluated, step == none ? best_ : no_value);
+      const Judged judged(saves::Inside::session(trainer).evaluated, step == none ? best_ : no_value);
       trainer.save_in_background(step == none ? best_file() : file_in(folder_, step));
     }
     saves_ = true;

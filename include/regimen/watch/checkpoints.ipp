@@ -6,7 +6,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/file.hpp>
 #include <regimen/core/say.hpp>
-#include <regimen/storage/parts.hpp>
+#include <regimen/saves/parts.hpp>
 #include <regimen/watch/checkpoints.hpp>
 #include <regimen/watch/text.hpp>
 
@@ -59,12 +59,12 @@ REGIMEN_INLINE void Checkpoints::look(std::uint64_t since, bool first) {
   best_ = std::numeric_limits<double>::infinity();
   std::uint64_t latest = 0;
   if (options_.best && detail::exists(best_file())) {
-    const auto metadata = storage::SavedState::metadata_of(best_file());
+    const auto metadata = saves::SavedState::metadata_of(best_file());
     if (!metadata.contains("regimen.evaluated"))
       throw Error(best_file(), "the state of an evaluation, which Checkpoints has saved", "another file",
                   "give it another name");
-    best_ = std::bit_cast<double>(storage::whole_number(best_file(), metadata, "regimen.evaluated"));
-    latest = storage::whole_number(best_file(), metadata, "regimen.step");
+    best_ = std::bit_cast<double>(saves::whole_number(best_file(), metadata, "regimen.evaluated"));
+    latest = saves::whole_number(best_file(), metadata, "regimen.step");
     if (first) detail::write_text(folder_ + "/best.txt", best_text(latest));  // a killed run may not have written it
   }
   states_ = steps_in(folder_);
@@ -86,7 +86,7 @@ REGIMEN_INLINE void Checkpoints::set_aside(std::uint64_t since, std::span<const 
   if (failed) throw Error(numbered(k), "a name where a folder can be made", failed.message());
   std::string moved;
   for (const std::uint64_t step : steps) {
-    storage::SavedState::move(file_in(folder_, step), numbered(k));
+    saves::SavedState::move(file_in(folder_, step), numbered(k));
     moved += (moved.empty() ? "" : ", ") + std::to_string(step);
   }
   detail::say("regimen: " + folder_ + ": the run continues from step " + std::to_string(since) + "; later states (" +
@@ -112,7 +112,7 @@ REGIMEN_INLINE void Checkpoints::settle(bool first) {
     states_.erase(states_.begin());
     if (!first) continue;
     std::remove(path.c_str());
-    storage::SavedState::remove_parts_before(path, none);
+    saves::SavedState::remove_parts_before(path, none);
   }
 }
 

@@ -5,8 +5,8 @@
 #include <regimen/core/finite.hpp>
 #include <regimen/core/refused.hpp>
 #include <regimen/programs/groups.hpp>
-#include <regimen/storage/patience.hpp>
-#include <regimen/storage/trainer_state.hpp>
+#include <regimen/saves/patience.hpp>
+#include <regimen/saves/trainer_state.hpp>
 #include <regimen/trainers/options.hpp>
 #include <regimen/trainers/result.hpp>
 
@@ -87,7 +87,7 @@ class Untouched final {
   std::vector<std::byte> kept_;
   decltype(Session::host_weights) host_weights_;
   decltype(Session::options) options_;
-  storage::Patience patience_;
+  saves::Patience patience_;
   DataPlace place_;
   Batching batching_;
   std::uint64_t steps_, by_hand_;
@@ -110,12 +110,12 @@ template <class Trainer, class Source>
 RateSweep find_rate(Trainer& trainer, const Source& source, const RateOptions& options = {}) {
   trainers::expect_sweep(options,
                       programs::GroupsOf<typename Trainer::UpdateRule>::has_schedules(trainer.options().optimizer));
-  auto& session = storage::Inside::session(trainer);
+  auto& session = saves::Inside::session(trainer);
   using Session = typename Trainer::Session;
   const auto inside = session.enter("find_rate");
   session.expect_no_fit("find_rate");
-  storage::StateAccess<Session>::expect_finished_step(session, "find_rate");
-  storage::StateAccess<Session>::finish_saving(session);
+  saves::StateAccess<Session>::expect_finished_step(session, "find_rate");
+  saves::StateAccess<Session>::finish_saving(session);
   [[maybe_unused]] const auto scope = session.walk.engine.scope();
   const trainers::Untouched<Session> untouched(session);
   session.steps_done = 0;

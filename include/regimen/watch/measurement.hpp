@@ -117,9 +117,9 @@ class Measurement final {
   std::uint64_t fingerprint() {
     std::uint64_t print = sizeof...(Metrics);
     for_each([&](auto& metric) {
-      print = mix(print, metric.sums.size());
+      print = Philox::mix(print, metric.sums.size());
       if constexpr (requires { metric.name(); })
-        for (const char letter : std::string(metric.name())) print = mix(print, static_cast<unsigned char>(letter));
+        for (const char letter : std::string(metric.name())) print = Philox::mix(print, static_cast<unsigned char>(letter));
     });
     return print;
   }

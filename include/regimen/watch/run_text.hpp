@@ -2,8 +2,8 @@
 #pragma once
 
 #include <regimen/core/refused.hpp>
-#include <regimen/storage/patience.hpp>
-#include <regimen/storage/trainer_state.hpp>
+#include <regimen/saves/patience.hpp>
+#include <regimen/saves/trainer_state.hpp>
 #include <regimen/trainers/fingerprint.hpp>
 #include <regimen/trainers/options.hpp>
 #include <regimen/version.hpp>
@@ -74,8 +74,8 @@ template <class UpdateRule>
 /// `note`. A rule of your own has its options here if it has list(options, f), as policy/optimizer.hpp says.
 ///   begun   the steps before this run; without: where it began is left out
 template <class Trainer>
-std::string run_text(Trainer& trainer, const std::string& note = {}, std::uint64_t begun = storage::never) {
-  auto& session = storage::Inside::session(trainer);
+std::string run_text(Trainer& trainer, const std::string& note = {}, std::uint64_t begun = saves::never) {
+  auto& session = saves::Inside::session(trainer);
   using Session = typename Trainer::Session;
   const auto& options = trainer.options();
   std::string text;
@@ -85,19 +85,19 @@ std::string run_text(Trainer& trainer, const std::string& note = {}, std::uint64
   line("regimen", library_version);
   line("recipe", detail::type_name<Trainer>());
   line("compiler", __VERSION__);
-  line("arithmetic", storage::StateAccess<Session>::path_text());
+  line("arithmetic", saves::StateAccess<Session>::path_text());
   line("ranks", std::to_string(trainer.ranks()));
   line("seed", std::to_string(trainer.seed()));
   line("threads", std::to_string(options.threads));
   line("compare_weights_every", std::to_string(options.compare_weights_every));
-  if (begun != storage::never) line("begun at step", std::to_string(begun));
+  if (begun != saves::never) line("begun at step", std::to_string(begun));
   detail::for_options(options, line);
   if (session.run.steps != 0 || session.run.epochs != 0) line("fit", detail::text_of_fit(session.run));
   line("hash", std::to_string(trainers::fingerprint_of<Session>(session.options, session.seed)));
   return text + "\n" + trainer.planned().table();
 }
 template <detail::Refused Trainer>
-std::string run_text(Trainer&, const std::string& = {}, std::uint64_t = storage::never) {
+std::string run_text(Trainer&, const std::string& = {}, std::uint64_t = saves::never) {
   return {};
 }
 

@@ -139,7 +139,7 @@ std::size_t misses(const Values& actual, const Values& expected, const Tolerance
 /// The arena after `run(arena)`, computed by this many threads.
 template <class Run>
 std::vector<std::byte> bytes_after(int threads, const Run& run, std::size_t bytes = std::size_t{1} << 24) {
-  const int before = regimen::threads();
+  const int before = regimen::thread_count();
   regimen::set_threads(threads);
   Arena arena(bytes);
   run(arena);

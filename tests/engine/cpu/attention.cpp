@@ -26,7 +26,7 @@ template <class T>
 std::vector<T> values(std::size_t count, std::uint64_t seed) {
   std::vector<T> result(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const double value = static_cast<double>(static_cast<std::int64_t>(mix(i, seed) >> 11)) * 0x1p-52 - 1.0;
+    const double value = static_cast<double>(static_cast<std::int64_t>(Philox::mix(i, seed) >> 11)) * 0x1p-52 - 1.0;
     if constexpr (std::is_same_v<T, double>) result[i] = value;
     else result[i] = T(static_cast<float>(value));
   }
@@ -113,7 +113,7 @@ Naive naive(const op::AttentionShape& s, const op::Drop& drop, const std::vector
   result.d_qkv.assign(qkv.size(), 0);
   result.slack.assign(qkv.size(), 0);
   result.log_sum.assign(s.batch * s.heads * n, 0);
-  const std::uint64_t key = mix(mix(random_of_test.seed, random_of_test.step), drop.stream);
+  const std::uint64_t key = Philox::mix(Philox::mix(random_of_test.seed, random_of_test.step), drop.stream);
   for (std::size_t b = 0; b < s.batch; ++b) {
     std::vector<double> columns;
     for (std::size_t h = 0; h < s.heads; ++h) {
@@ -380,7 +380,7 @@ TEST_CASE("a sequence of 2048 agrees with the definition") {
 }
 
 TEST_CASE("attention does not depend on the number of threads") {
-  const int threads = regimen::threads();
+  const int threads = regimen::thread_count();
   for (const op::AttentionShape& s :
        {op::AttentionShape{.batch = 5, .length = 90, .heads = 4, .width = 24, .causal = true},
         op::AttentionShape{.batch = 1, .length = 300, .heads = 2, .width = 40}}) {

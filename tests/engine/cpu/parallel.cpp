@@ -40,7 +40,7 @@ struct Threads final {
   Threads& operator=(const Threads&) = delete;
   ~Threads() { set_threads(before); }
 
-  int before = threads();
+  int before = thread_count();
 };
 
 /// Waits, ten seconds at most.
@@ -159,18 +159,18 @@ TEST_CASE("a process that was forked has helpers of its own, and ends") {
 
 TEST_CASE(
     "the environment says how many threads there are, the calling thread may say otherwise, and for itself alone") {
-  const int before = threads();
+  const int before = thread_count();
   CHECK(before >= 1);
   const Threads scope(before + 3);
-  CHECK(threads() == before + 3);
+  CHECK(thread_count() == before + 3);
   int other = 0;
-  std::thread([&] { other = threads(); }).join();
+  std::thread([&] { other = thread_count(); }).join();
   CHECK(other == before);
   set_threads(0);  // as the environment says
-  CHECK(threads() == before);
+  CHECK(thread_count() == before);
   {
     const cpu::ThreadScope inner(before + 2);
-    CHECK(threads() == before + 2);
+    CHECK(thread_count() == before + 2);
   }
   set_threads(0);
   CHECK(regimen::detail::threads_here == 0);
@@ -196,10 +196,10 @@ TEST_CASE("OMP_NUM_THREADS comes before the processors, which the ranks of a mac
   std::thread([] {
     set_threads(7);
     regimen::share_processors(1000000);
-    const int shared = threads();
+    const int shared = thread_count();
     set_threads(9);
     set_threads(0);
-    if (shared != threads()) std::abort();
+    if (shared != thread_count()) std::abort();
   }).join();
 }
 

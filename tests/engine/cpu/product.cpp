@@ -22,7 +22,7 @@ using namespace regimen;
 
 /// Values in (-1, 1), a function of `seed` and the place.
 double value_at(std::size_t i, std::uint64_t seed) {
-  return static_cast<double>(static_cast<std::int64_t>(mix(i, seed) >> 11)) * 0x1p-52 - 1.0;
+  return static_cast<double>(static_cast<std::int64_t>(Philox::mix(i, seed) >> 11)) * 0x1p-52 - 1.0;
 }
 
 template <class T>
@@ -146,7 +146,7 @@ TEST_CASE("a product of tf32 rounds its factors, and nothing else: the bound is 
   CHECK(cpu::product_path<tf32, tf32, tf32>() ==
         cpu::product_path<fp32, fp32, fp32>() + ", of factors rounded to tf32");
   static_assert(cpu::Traits::scratch(op::Product<tf32, tf32, fp32>{
-                    .a = {}, .b = {}, .c = {}, .m = 3, .n = 5, .k = 7}) == aligned(3 * 7 * 4) + aligned(7 * 5 * 4));
+                    .a = {}, .b = {}, .c = {}, .m = 3, .n = 5, .k = 7}) == aligned_bytes(3 * 7 * 4) + aligned_bytes(7 * 5 * 4));
 }
 
 TEST_CASE("any mix of element types multiplies") {
@@ -205,7 +205,7 @@ TEST_CASE("assignment ignores what c held, NaN included") {
 /// Products in 1, 2, 3 and 7 threads, bit for bit.
 template <class A, class C>
 void check_threads() {
-  const int before = threads();
+  const int before = thread_count();
   for (const Case& s : {Case{200, 300, 250, false, true, false}, Case{64, 64, 784, true, false, true},
                         Case{500, 33, 100, false, false, false}, Case{768, 384, 128, false, true, true},
                         Case{400, 800, 900, true, false, false}}) {

@@ -19,7 +19,7 @@ namespace {
 template <class S>
 std::vector<S> numbers(std::size_t count, std::uint64_t key) {
   std::vector<S> all(count);
-  for (std::size_t i = 0; i < count; ++i) all[i] = static_cast<S>(double(mix(key, i) >> 11) * 0x1p-52 - 1);
+  for (std::size_t i = 0; i < count; ++i) all[i] = static_cast<S>(double(Philox::mix(key, i) >> 11) * 0x1p-52 - 1);
   return all;
 }
 template <class S>

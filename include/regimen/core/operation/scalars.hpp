@@ -43,7 +43,7 @@ namespace op {
 enum class Phase : unsigned char { forward, backward, update };
 
 /// Which numbers to draw. The word for element e of sample s in layer `stream` is
-///   Philox::draw(key, e / 8, s)  →  eight 16-bit values, low half of word 0 first; key = mix(mix(seed, step), stream)
+///   Philox::draw(key, e / 8, s)  →  eight 16-bit values, low half of word 0 first; key = Philox::mix(Philox::mix(seed, step), stream)
 /// with s the sample's index in the global batch of the step. So a recomputed layer draws the same numbers.
 struct Random {
   std::uint64_t seed = 0, step = 0, first_sample = 0;

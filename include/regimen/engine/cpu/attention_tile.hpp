@@ -154,7 +154,7 @@ struct DropRow final {
   S keep = 1;
 
   static DropRow of(const op::Drop& drop, const op::Random& random, std::size_t b) {
-    return {mix(mix(random.seed, random.step), drop.stream), random.first_sample + b, drop.threshold,
+    return {Philox::mix(Philox::mix(random.seed, random.step), drop.stream), random.first_sample + b, drop.threshold,
             static_cast<S>(drop.keep_factor())};
   }
   /// factor[u] for elements first, first + 1, ... of the sample

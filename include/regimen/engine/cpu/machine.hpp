@@ -9,14 +9,14 @@
 namespace regimen::cpu {
 
 using regimen::set_threads;
-using regimen::threads;
+using regimen::thread_count;
 
 /// How many threads an object of the library computes with, whatever thread calls it: the requested number, or, for 0,
-/// threads() of the thread that constructed the object.
+/// thread_count() of the thread that constructed the object.
 inline int threads_for(int asked) {
   if (asked < 0)
     throw Error("options.threads", "0 (as OMP_NUM_THREADS or the processors say) or more", std::to_string(asked));
-  return asked > 0 ? asked : threads();
+  return asked > 0 ? asked : thread_count();
 }
 
 /// Sets the number of threads until the end of the scope.

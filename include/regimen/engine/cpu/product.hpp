@@ -206,7 +206,7 @@ void compute(const op::Product<tf32, tf32, C>& o, const Memory& at) {
             at);
   };
   if (o.m * o.n * o.k == 0) return product_of(o.a.offset, o.b.offset);
-  const std::size_t a = at.scratch, b = at.scratch + aligned(o.m * o.k * sizeof(fp32));
+  const std::size_t a = at.scratch, b = at.scratch + aligned_bytes(o.m * o.k * sizeof(fp32));
   detail::round_to_tf32(at(View<fp32>{o.a.offset}), at(View<fp32>{a}), o.m * o.k);
   detail::round_to_tf32(at(View<fp32>{o.b.offset}), at(View<fp32>{b}), o.k * o.n);
   product_of(a, b);

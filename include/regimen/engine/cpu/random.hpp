@@ -14,7 +14,7 @@ namespace regimen::cpu {
 
 /// The key of layer `stream` in this step.
 inline std::uint64_t random_key(const op::Random& random, std::uint64_t stream) {
-  return mix(mix(random.seed, random.step), stream);
+  return Philox::mix(Philox::mix(random.seed, random.step), stream);
 }
 
 /// The random source of a drop; unused if nothing is dropped.

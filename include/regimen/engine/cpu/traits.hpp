@@ -114,7 +114,7 @@ struct Traits : engines::DefaultTraits {
   /// The rounded copies of both factors.
   template <class C>
   static constexpr std::size_t scratch(const op::Product<tf32, tf32, C>& o) {
-    return aligned(o.m * o.k * sizeof(fp32)) + aligned(o.k * o.n * sizeof(fp32));
+    return aligned_bytes(o.m * o.k * sizeof(fp32)) + aligned_bytes(o.k * o.n * sizeof(fp32));
   }
   /// The weights' tiles; or, of a convolution of each channel alone, the weights, tap by tap.
   template <class T>
@@ -133,7 +133,7 @@ struct Traits : engines::DefaultTraits {
   template <class T, class G>
   static constexpr std::size_t scratch(const op::ConvWeight<T, G>& o) {
     const std::size_t chunks = ConvChunks::of<statistic_t<T>>(o.shape);
-    return chunks == 1 && !o.shape.is_depthwise() ? 0 : aligned(chunks * o.shape.weights() * sizeof(statistic_t<T>));
+    return chunks == 1 && !o.shape.is_depthwise() ? 0 : aligned_bytes(chunks * o.shape.weights() * sizeof(statistic_t<T>));
   }
   /// Workspace for the chunks' sums of both gradients.
   template <bool Centered, class T, class G>
@@ -171,7 +171,7 @@ struct Traits : engines::DefaultTraits {
  private:
   template <class T>
   static constexpr std::size_t taps_bytes(const op::Convolution& shape) {
-    return shape.is_depthwise() ? aligned(shape.weights() * sizeof(statistic_t<T>)) : 0;
+    return shape.is_depthwise() ? aligned_bytes(shape.weights() * sizeof(statistic_t<T>)) : 0;
   }
 };
 

@@ -1,10 +1,10 @@
-// regimen/storage/patience.hpp — the state of fit's evaluations, which is saved.
+// regimen/saves/patience.hpp — the state of fit's evaluations, which is saved.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 
-namespace regimen::storage {
+namespace regimen::saves {
 
 /// A step number that never occurs.
 inline constexpr std::uint64_t never = (std::numeric_limits<std::uint64_t>::max)();
@@ -17,5 +17,5 @@ struct Patience {
   bool is_kept = false;     // the last fit, or the file that was loaded, had patience: these values are saved
 };
 
-}  // namespace regimen::storage
+}  // namespace regimen::saves
 // SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-// regimen/storage/parts.ipp — a saved state, found in its files.
+// regimen/saves/parts.ipp — a saved state, found in its files.
 #pragma once
 
 #include <regimen/core/atomic_file.hpp>
@@ -6,9 +6,9 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/mapped_file.hpp>
 #include <regimen/core/number.hpp>
-#include <regimen/storage/convert.hpp>
-#include <regimen/storage/detail/safetensors_header.ipp>
-#include <regimen/storage/parts.hpp>
+#include <regimen/saves/convert.hpp>
+#include <regimen/saves/detail/safetensors_header.ipp>
+#include <regimen/saves/parts.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -26,7 +26,7 @@
 #include <system_error>
 #include <vector>
 
-namespace regimen::storage {
+namespace regimen::saves {
 
 REGIMEN_INLINE std::uint64_t whole_number(const std::string& path, const std::map<std::string, std::string>& metadata,
                                           const std::string& key) {
@@ -270,5 +270,5 @@ REGIMEN_INLINE void SavedState::read_parts() {
     std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.first < b.first; });
 }
 
-}  // namespace regimen::storage
+}  // namespace regimen::saves
 // SPDX-License-Identifier: Apache-2.0

@@ -1,14 +1,14 @@
-// regimen/storage/trainer_state.hpp — a Trainer's state in one safetensors file: what is saved, and how.
+// regimen/saves/trainer_state.hpp — a Trainer's state in one safetensors file: what is saved, and how.
 #pragma once
 
 #include <regimen/comm/agreement.hpp>
 #include <regimen/core/atomic_file.hpp>  // behind_links
 #include <regimen/data/batching.hpp>
 #include <regimen/layer/layer.hpp>
-#include <regimen/storage/background_save.hpp>
-#include <regimen/storage/parts.hpp>
-#include <regimen/storage/patience.hpp>
-#include <regimen/storage/safetensors.hpp>
+#include <regimen/saves/background_save.hpp>
+#include <regimen/saves/parts.hpp>
+#include <regimen/saves/patience.hpp>
+#include <regimen/saves/safetensors.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace regimen::storage {
+namespace regimen::saves {
 
 /// In a file `<name>` is a weight and `optimizer.<state>.<name>` its optimizer state. Everything else that exact
 /// resumption needs is in the metadata, under "regimen.".
@@ -291,9 +291,9 @@ struct StateAccess {
   }
 };
 
-}  // namespace regimen::storage
+}  // namespace regimen::saves
 
 #if !REGIMEN_COMPILED
-#include <regimen/storage/trainer_state.ipp>
+#include <regimen/saves/trainer_state.ipp>
 #endif
 // SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-// regimen/storage/trainer_state.ipp — what a saved state says of its run.
+// regimen/saves/trainer_state.ipp — what a saved state says of its run.
 #pragma once
 
 #include <regimen/core/compiled.hpp>
@@ -6,7 +6,7 @@
 #include <regimen/core/finite.hpp>
 #include <regimen/core/printed.hpp>
 #include <regimen/core/say.hpp>
-#include <regimen/storage/trainer_state.hpp>
+#include <regimen/saves/trainer_state.hpp>
 
 #include <bit>
 #include <cstddef>
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace regimen::storage {
+namespace regimen::saves {
 
 REGIMEN_INLINE std::string state_name(const char* state, const std::string& name) {
   return std::string("optimizer.") + state + "." + name;
@@ -109,5 +109,5 @@ REGIMEN_INLINE void say_decay(const std::string& path, const std::string& name, 
                        (decays ? "does" : "does not") + ": training continues as Optimizer<...> says now\n");
 }
 
-}  // namespace regimen::storage
+}  // namespace regimen::saves
 // SPDX-License-Identifier: Apache-2.0

@@ -1,11 +1,11 @@
-// regimen/storage/safetensors.hpp — the safetensors format: files are checked completely
+// regimen/saves/safetensors.hpp — the safetensors format: files are checked completely
 // when read, and written atomically.
 #pragma once
 
 #include <regimen/core/mapped_file.hpp>
 #include <regimen/core/rules.hpp>
 #include <regimen/data/report.hpp>
-#include <regimen/storage/detail/safetensors_header.hpp>
+#include <regimen/saves/detail/safetensors_header.hpp>
 
 #include <cstddef>
 #include <map>
@@ -115,6 +115,6 @@ class File final {
 }  // namespace regimen::safetensors
 
 #if !REGIMEN_COMPILED
-#include <regimen/storage/safetensors.ipp>
+#include <regimen/saves/safetensors.ipp>
 #endif
 // SPDX-License-Identifier: Apache-2.0

@@ -1,8 +1,8 @@
-// regimen/storage/parts.hpp — reads a saved state from one file, or from one part per rank with an index.
+// regimen/saves/parts.hpp — reads a saved state from one file, or from one part per rank with an index.
 #pragma once
 
 #include <regimen/core/number.hpp>
-#include <regimen/storage/safetensors.hpp>
+#include <regimen/saves/safetensors.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace regimen::storage {
+namespace regimen::saves {
 
 /// The number in the metadata of that key; throws Error if there is none.
 [[gnu::cold]] std::uint64_t whole_number(const std::string& path, const std::map<std::string, std::string>& metadata,
@@ -116,9 +116,9 @@ class SavedState final {
   std::map<std::string, std::vector<Run>> runs_;
 };
 
-}  // namespace regimen::storage
+}  // namespace regimen::saves
 
 #if !REGIMEN_COMPILED
-#include <regimen/storage/parts.ipp>
+#include <regimen/saves/parts.ipp>
 #endif
 // SPDX-License-Identifier: Apache-2.0

@@ -1,16 +1,16 @@
-// regimen/storage/load_state.hpp — a Trainer's state, or its weights alone, from a saved file.
+// regimen/saves/load_state.hpp — a Trainer's state, or its weights alone, from a saved file.
 #pragma once
 
-#include <regimen/storage/parts.hpp>
-#include <regimen/storage/patience.hpp>
-#include <regimen/storage/trainer_state.hpp>
+#include <regimen/saves/parts.hpp>
+#include <regimen/saves/patience.hpp>
+#include <regimen/saves/trainer_state.hpp>
 
 #include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
 
-namespace regimen::storage {
+namespace regimen::saves {
 
 /// What comes back from a file that StateAccess wrote.
 template <class Session>
@@ -126,5 +126,5 @@ struct StateLoading {
   }
 };
 
-}  // namespace regimen::storage
+}  // namespace regimen::saves
 // SPDX-License-Identifier: Apache-2.0

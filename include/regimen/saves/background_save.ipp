@@ -1,4 +1,4 @@
-// regimen/storage/background_save.ipp — the files of a state, written.
+// regimen/saves/background_save.ipp — the files of a state, written.
 #pragma once
 
 #include <regimen/comm/agreement.hpp>
@@ -7,9 +7,9 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/mapped_file.hpp>  // system_words
 #include <regimen/core/say.hpp>
-#include <regimen/storage/background_save.hpp>
-#include <regimen/storage/parts.hpp>
-#include <regimen/storage/safetensors.ipp>
+#include <regimen/saves/background_save.hpp>
+#include <regimen/saves/parts.hpp>
+#include <regimen/saves/safetensors.ipp>
 
 #include <algorithm>
 #include <atomic>
@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace regimen::storage {
+namespace regimen::saves {
 
 REGIMEN_INLINE void StateFiles::write_own(comm::Control* ranks) const {
   regimen::detail::AtomicFile file(own, path);
@@ -144,5 +144,5 @@ REGIMEN_INLINE void BackgroundSave::wait() {
 }
 REGIMEN_INLINE void BackgroundSave::give_up() { writer_->given_up = true; }
 
-}  // namespace regimen::storage
+}  // namespace regimen::saves
 // SPDX-License-Identifier: Apache-2.0

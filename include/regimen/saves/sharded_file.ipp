@@ -1,12 +1,12 @@
-// regimen/storage/sharded_file.ipp — a file in parts, found, read and written.
+// regimen/saves/sharded_file.ipp — a file in parts, found, read and written.
 #pragma once
 
 #include <regimen/core/atomic_file.hpp>
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/mapped_file.hpp>
-#include <regimen/storage/detail/safetensors_header.ipp>
-#include <regimen/storage/sharded_file.hpp>
+#include <regimen/saves/detail/safetensors_header.ipp>
+#include <regimen/saves/sharded_file.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,11 +1,11 @@
-// regimen/storage/safetensors.ipp — a file in the safetensors format, read and written.
+// regimen/saves/safetensors.ipp — a file in the safetensors format, read and written.
 #pragma once
 
 #include <regimen/core/atomic_file.hpp>
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
-#include <regimen/storage/detail/safetensors_header.ipp>
-#include <regimen/storage/safetensors.hpp>
+#include <regimen/saves/detail/safetensors_header.ipp>
+#include <regimen/saves/safetensors.hpp>
 
 #include <algorithm>
 #include <array>

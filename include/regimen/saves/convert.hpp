@@ -1,16 +1,16 @@
-// regimen/storage/convert.hpp — converts weights from one element type to another.
+// regimen/saves/convert.hpp — converts weights from one element type to another.
 #pragma once
 
 #include <regimen/core/finite.hpp>
 #include <regimen/core/number.hpp>
-#include <regimen/storage/safetensors.hpp>
+#include <regimen/saves/safetensors.hpp>
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
 
-namespace regimen::storage {
+namespace regimen::saves {
 
 /// x in another element type, rounded once, to nearest even. (From fp64 to 16 bits by way of fp32: the first step
 /// rounds to odd, so the dropped bits leave a trace and the second step knows on which side of a tie x was.)
@@ -48,5 +48,5 @@ void with_dtype(const safetensors::File& file, const safetensors::Tensor& tensor
   }
 }
 
-}  // namespace regimen::storage
+}  // namespace regimen::saves
 // SPDX-License-Identifier: Apache-2.0

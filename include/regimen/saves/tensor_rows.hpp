@@ -1,8 +1,8 @@
-// regimen/storage/tensor_rows.hpp — the rows of a tensor in a safetensors file, as a dataset.
+// regimen/saves/tensor_rows.hpp — the rows of a tensor in a safetensors file, as a dataset.
 #pragma once
 
 #include <regimen/data/dataset.hpp>
-#include <regimen/storage/safetensors.hpp>
+#include <regimen/saves/safetensors.hpp>
 
 #include <cstddef>
 #include <cstdint>

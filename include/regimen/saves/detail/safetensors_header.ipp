@@ -1,10 +1,10 @@
-// regimen/storage/detail/safetensors_header.ipp — the header of a safetensors file is JSON: how it is read and written.
+// regimen/saves/detail/safetensors_header.ipp — the header of a safetensors file is JSON: how it is read and written.
 #pragma once
 
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/json.hpp>
-#include <regimen/storage/detail/safetensors_header.hpp>
+#include <regimen/saves/detail/safetensors_header.hpp>
 
 #include <zlib.h>
 
@@ -326,7 +326,7 @@ using regimen::detail::JsonReader;
   return text;
 }
 
-/// The file of each tensor, from the text of an index (storage/sharded_file.hpp); and that text.
+/// The file of each tensor, from the text of an index (saves/sharded_file.hpp); and that text.
 [[gnu::cold]] inline std::map<std::string, std::string> parse_index(const std::string& path,
                                                                     std::span<const std::byte> file) {
   using Kind = JsonReader::Kind;

@@ -1,8 +1,8 @@
-// regimen/storage/background_save.hpp — writes a state to its files while training continues.
+// regimen/saves/background_save.hpp — writes a state to its files while training continues.
 #pragma once
 
 #include <regimen/comm/control.hpp>
-#include <regimen/storage/safetensors.hpp>
+#include <regimen/saves/safetensors.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace regimen::storage {
+namespace regimen::saves {
 
 /// The files of a state that one rank writes: its own file and, on rank 0 of several ranks, the index of all parts.
 struct StateFiles final {
@@ -63,9 +63,9 @@ class BackgroundSave final {
   std::unique_ptr<Writer> writer_;
 };
 
-}  // namespace regimen::storage
+}  // namespace regimen::saves
 
 #if !REGIMEN_COMPILED
-#include <regimen/storage/background_save.ipp>
+#include <regimen/saves/background_save.ipp>
 #endif
 // SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-// regimen/storage/detail/safetensors_header.hpp — the header of a safetensors file: parsed, checked, written.
+// regimen/saves/detail/safetensors_header.hpp — the header of a safetensors file: parsed, checked, written.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -85,6 +85,6 @@ struct Tensor {
 }  // namespace regimen::safetensors
 
 #if !REGIMEN_COMPILED
-#include <regimen/storage/detail/safetensors_header.ipp>
+#include <regimen/saves/detail/safetensors_header.ipp>
 #endif
 // SPDX-License-Identifier: Apache-2.0

@@ -1,7 +1,7 @@
-// regimen/storage/sharded_file.hpp — weights in one safetensors file, or in several with an index, as other libraries have them.
+// regimen/saves/sharded_file.hpp — weights in one safetensors file, or in several with an index, as other libraries have them.
 #pragma once
 
-#include <regimen/storage/safetensors.hpp>
+#include <regimen/saves/safetensors.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -84,6 +84,6 @@ void write_in_parts(const std::string& path, const std::vector<std::string>& nam
 }  // namespace regimen::safetensors
 
 #if !REGIMEN_COMPILED
-#include <regimen/storage/sharded_file.ipp>
+#include <regimen/saves/sharded_file.ipp>
 #endif
 // SPDX-License-Identifier: Apache-2.0
