@@ -1,6 +1,7 @@
 // tests/kernel/image.cpp — the squares of images: the very bits of the CPU engine, in every order of threads.
 #include "against_cpu.hpp"
 
+#include <regimen/engine/cpu/body.hpp>
 #include <regimen/engine/cpu/image.hpp>
 #include <regimen/kernel/image.hpp>
 

@@ -2,7 +2,8 @@
 // as kernels in every order of threads.
 #include "against_cpu.hpp"
 
-#include <regimen/engine/cpu/windows.hpp>
+#include <regimen/engine/cpu/body.hpp>
+#include <regimen/engine/cpu/image.hpp>
 #include <regimen/kernel/image.hpp>
 #include <regimen/kernel/windows.hpp>
 

@@ -1,116 +1,127 @@
-// regimen/kernel/image.hpp — the squares of images: a thread takes a channel of a square, neighbours read neighbours.
+// regimen/kernel/image.hpp — the squares of images: a lane takes channels of a square or of a pixel.
 #pragma once
 
 #include <regimen/core/number.hpp>
-#include <regimen/kernel/block.hpp>
+#include <regimen/kernel/body.hpp>
 
 #include <cstddef>
+
+#if defined(__CUDACC__) && !defined(REGIMEN_HD_CHECKED)
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 20011, 20014  // as kernel/body.hpp
+#endif
 
 namespace regimen::kernel {
 
 namespace detail {
 
-/// body(square, channel) for this thread's.
-REGIMEN_HD_UNCHECKED
-template <class Block, class Body>
-REGIMEN_HD void for_channels(const Block& block, const op::Squares& squares, const Body& body) {
-  for_pieces(block, squares.count() * squares.columns,
-             [&](std::size_t i) { body(i / squares.columns, i % squares.columns); });
-}
-constexpr unsigned blocks_of(const op::Squares& squares, unsigned threads) {
-  return blocks_for(squares.count() * squares.columns, threads);
-}
-/// The largest pixel of a square's channel, and which it is.
-template <class S>
-struct Largest {
-  S value;
-  std::size_t pixel = 0;
-};
-template <class S, class T>
-REGIMEN_HD Largest<S> largest_of(const op::Squares& squares, const T* x, std::size_t square, std::size_t channel) {
-  Largest<S> largest{static_cast<S>(x[squares.at(square, 0) + channel])};
-  for (std::size_t pixel = 1; pixel < squares.size * squares.size; ++pixel) {
-    const S value = static_cast<S>(x[squares.at(square, pixel) + channel]);
-    if (value > largest.value || value != value) largest = {value, pixel};
-  }
-  return largest;
+/// Of operations on whole squares, which read or write all of their pixels.
+REGIMEN_HD constexpr Extent extent_of(const op::Squares& squares) {
+  return {squares.count(), squares.columns, squares.size * squares.size};
 }
 
 }  // namespace detail
 
 template <class T>
-struct Kernel<op::SumSquares<T>> final {
-  static constexpr unsigned threads = 256;
-  using S = statistic_t<T>;
-  op::SumSquares<T> o;
-  Memory at;
+struct Body<op::SumSquares<T>> final {
+  using Number = statistic_t<T>;
+  op::Squares squares;
+  const T* x;
+  T* y;
+  Number scale;
 
-  constexpr unsigned blocks() const { return detail::blocks_of(o.squares, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    detail::for_channels(block, o.squares, [&](std::size_t square, std::size_t channel) {
-      S sum = 0;
-      for (std::size_t pixel = 0; pixel < o.squares.size * o.squares.size; ++pixel)
-        sum += static_cast<S>(at(o.x)[o.squares.at(square, pixel) + channel]);
-      at(o.y)[square * o.squares.columns + channel] = static_cast<T>(sum * static_cast<S>(o.scale));
-    });
+  REGIMEN_HD Body(const op::SumSquares<T>& o, const auto& at)
+      : squares(o.squares), x(at(o.x)), y(at(o.y)), scale(static_cast<Number>(o.scale)) {}
+  REGIMEN_HD constexpr Extent extent() const { return detail::extent_of(squares); }
+  REGIMEN_HD void operator()(std::size_t square, const auto& lane) const {
+    auto sum = lane.number(0);
+    for (std::size_t pixel = 0; pixel < squares.size * squares.size; ++pixel)
+      sum += lane.load(x + squares.at(square, pixel), 0);
+    lane.store(sum * lane.number(scale), y, square);
   }
 };
 
 template <class T>
-struct Kernel<op::SpreadSquares<T>> final {
-  static constexpr unsigned threads = 256;
-  using S = statistic_t<T>;
-  op::SpreadSquares<T> o;
-  Memory at;
+struct Body<op::SpreadSquares<T>> final {
+  using Number = statistic_t<T>;
+  op::Squares squares;
+  const T* x;
+  T* y;
+  Number scale;
 
-  constexpr unsigned blocks() const { return detail::blocks_of(o.squares, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    detail::for_channels(block, o.squares, [&](std::size_t square, std::size_t channel) {
-      const T value =
-          static_cast<T>(static_cast<S>(at(o.x)[square * o.squares.columns + channel]) * static_cast<S>(o.scale));
-      for (std::size_t pixel = 0; pixel < o.squares.size * o.squares.size; ++pixel)
-        at(o.y)[o.squares.at(square, pixel) + channel] = value;
-    });
+  REGIMEN_HD Body(const op::SpreadSquares<T>& o, const auto& at)
+      : squares(o.squares), x(at(o.x)), y(at(o.y)), scale(static_cast<Number>(o.scale)) {}
+  REGIMEN_HD constexpr Extent extent() const { return detail::extent_of(squares); }
+  REGIMEN_HD void operator()(std::size_t square, const auto& lane) const {
+    const auto value = lane.load(x, square) * lane.number(scale);
+    for (std::size_t pixel = 0; pixel < squares.size * squares.size; ++pixel)
+      lane.store(value, y + squares.at(square, pixel), 0);
   }
 };
 
 template <class T>
-struct Kernel<op::MaxSquares<T>> final {
-  static constexpr unsigned threads = 256;
-  op::MaxSquares<T> o;
-  Memory at;
+struct Body<op::MaxSquares<T>> final {
+  using Number = statistic_t<T>;
+  op::Squares squares;
+  const T* x;
+  T* y;
 
-  constexpr unsigned blocks() const { return detail::blocks_of(o.squares, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    detail::for_channels(block, o.squares, [&](std::size_t square, std::size_t channel) {
-      at(o.y)[square * o.squares.columns + channel] =
-          static_cast<T>(detail::largest_of<statistic_t<T>>(o.squares, at(o.x), square, channel).value);
-    });
+  REGIMEN_HD Body(const op::MaxSquares<T>& o, const auto& at) : squares(o.squares), x(at(o.x)), y(at(o.y)) {}
+  REGIMEN_HD constexpr Extent extent() const { return detail::extent_of(squares); }
+  REGIMEN_HD void operator()(std::size_t square, const auto& lane) const {
+    auto largest = detail::LargestSeen{lane.load(x + squares.at(square, 0), 0), lane.number(0)};
+    for (std::size_t pixel = 1; pixel < squares.size * squares.size; ++pixel)
+      largest.compare(lane, lane.load(x + squares.at(square, pixel), 0), pixel);
+    lane.store(largest.value, y, square);
   }
 };
 
 template <class T>
-struct Kernel<op::MaxSquaresBackward<T>> final {
-  static constexpr unsigned threads = 256;
-  op::MaxSquaresBackward<T> o;
-  Memory at;
+struct Body<op::MaxSquaresBackward<T>> final {
+  using Number = statistic_t<T>;
+  op::Squares squares;
+  const T *x, *d_y;
+  T* d_x;
 
-  constexpr unsigned blocks() const { return detail::blocks_of(o.squares, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    detail::for_channels(block, o.squares, [&](std::size_t square, std::size_t channel) {
-      const std::size_t chosen = detail::largest_of<statistic_t<T>>(o.squares, at(o.x), square, channel).pixel;
-      for (std::size_t pixel = 0; pixel < o.squares.size * o.squares.size; ++pixel)
-        at(o.d_x)[o.squares.at(square, pixel) + channel] =
-            pixel == chosen ? at(o.d_y)[square * o.squares.columns + channel] : T(0.0f);
-    });
+  REGIMEN_HD Body(const op::MaxSquaresBackward<T>& o, const auto& at)
+      : squares(o.squares), x(at(o.x)), d_y(at(o.d_y)), d_x(at(o.d_x)) {}
+  REGIMEN_HD constexpr Extent extent() const { return detail::extent_of(squares); }
+  REGIMEN_HD void operator()(std::size_t square, const auto& lane) const {
+    auto largest = detail::LargestSeen{lane.load(x + squares.at(square, 0), 0), lane.number(0)};
+    for (std::size_t pixel = 1; pixel < squares.size * squares.size; ++pixel)
+      largest.compare(lane, lane.load(x + squares.at(square, pixel), 0), pixel);
+    const auto gradient = lane.load(d_y, square);
+    for (std::size_t pixel = 0; pixel < squares.size * squares.size; ++pixel)
+      lane.store(select(largest.place == lane.number(pixel), gradient, lane.number(0)), d_x + squares.at(square, pixel),
+                 0);
+  }
+};
+
+template <class T>
+struct Body<op::InterpolateBackward<T>> final {
+  using Number = statistic_t<T>;
+  op::Squares squares;
+  const T* d_y;
+  T* d_x;
+
+  REGIMEN_HD Body(const op::InterpolateBackward<T>& o, const auto& at)
+      : squares(o.squares), d_y(at(o.d_y)), d_x(at(o.d_x)) {}
+  REGIMEN_HD constexpr Extent extent() const { return {squares.count(), squares.columns}; }
+  REGIMEN_HD void operator()(std::size_t pixel, const auto& lane) const {
+    using Between = op::Between<Number>;
+    const op::Squares& q = squares;
+    const std::size_t line = pixel / q.width % q.height, column = pixel % q.width, sample = pixel / q.width / q.height,
+                      end = Between::begin(line + 2, q.size, q.height),
+                      last = Between::begin(column + 2, q.size, q.width);
+    auto sum = lane.number(0);
+    for (std::size_t r = Between::begin(line, q.size, q.height); r < end; ++r) {
+      auto along = lane.number(0);
+      for (std::size_t c = Between::begin(column, q.size, q.width); c < last; ++c)
+        along += lane.load(d_y, (sample * q.height * q.size + r) * q.width * q.size + c) *
+                 lane.number(Between::weight(c, column, q.size, q.width));
+      sum += along * lane.number(Between::weight(r, line, q.size, q.height));
+    }
+    lane.store(sum, d_x, pixel);
   }
 };
 
@@ -142,36 +153,9 @@ struct Kernel<op::Interpolate<T>> final {
   }
 };
 
-template <class T>
-struct Kernel<op::InterpolateBackward<T>> final {
-  static constexpr unsigned threads = 256;
-  using S = statistic_t<T>;
-  using Between = op::Between<S>;
-  op::InterpolateBackward<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return detail::blocks_of(o.squares, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const op::Squares& q = o.squares;
-    const std::size_t width = q.width * q.size;
-    detail::for_channels(block, q, [&](std::size_t pixel, std::size_t channel) {
-      const std::size_t line = pixel / q.width % q.height, column = pixel % q.width,
-                        sample = pixel / q.width / q.height, end = Between::begin(line + 2, q.size, q.height),
-                        last = Between::begin(column + 2, q.size, q.width);
-      S sum = 0;
-      for (std::size_t r = Between::begin(line, q.size, q.height); r < end; ++r) {
-        S along = 0;
-        for (std::size_t c = Between::begin(column, q.size, q.width); c < last; ++c)
-          along += static_cast<S>(at(o.d_y)[((sample * q.height * q.size + r) * width + c) * q.columns + channel]) *
-                   Between::weight(c, column, q.size, q.width);
-        sum += along * Between::weight(r, line, q.size, q.height);
-      }
-      at(o.d_x)[pixel * q.columns + channel] = static_cast<T>(sum);
-    });
-  }
-};
-
 }  // namespace regimen::kernel
+
+#if defined(__CUDACC__) && !defined(REGIMEN_HD_CHECKED)
+#pragma nv_diagnostic pop
+#endif
 // SPDX-License-Identifier: Apache-2.0

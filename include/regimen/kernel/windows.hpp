@@ -1,118 +1,98 @@
-// regimen/kernel/windows.hpp — windows of images: a thread takes a channel of a window or of a pixel, neighbours read
-// neighbours.
+// regimen/kernel/windows.hpp — windows of images, which may overlap: a lane takes channels of a window or of a pixel.
 #pragma once
 
 #include <regimen/core/number.hpp>
-#include <regimen/kernel/block.hpp>
+#include <regimen/kernel/body.hpp>
 
 #include <cstddef>
+
+#if defined(__CUDACC__) && !defined(REGIMEN_HD_CHECKED)
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 20011, 20014  // as kernel/body.hpp
+#endif
 
 namespace regimen::kernel {
 
 template <class T>
-struct Kernel<op::SumWindows<T>> final {
-  static constexpr unsigned threads = 256;
-  using S = statistic_t<T>;
-  op::SumWindows<T> o;
-  Memory at;
+struct Body<op::SumWindows<T>> final {
+  using Number = statistic_t<T>;
+  op::Windows windows;
+  const T* x;
+  T* y;
+  Number scale;
 
-  constexpr unsigned blocks() const { return blocks_for(o.windows.count() * o.windows.columns, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const std::size_t columns = o.windows.columns;
-    for_pieces(block, o.windows.count() * columns, [&](std::size_t i) {
-      S sum = 0;
-      o.windows.for_pixels(i / columns,
-                           [&](std::size_t pixel) { sum += static_cast<S>(at(o.x)[pixel * columns + i % columns]); });
-      at(o.y)[i] = static_cast<T>(sum * static_cast<S>(o.scale));
-    });
+  REGIMEN_HD Body(const op::SumWindows<T>& o, const auto& at)
+      : windows(o.windows), x(at(o.x)), y(at(o.y)), scale(static_cast<Number>(o.scale)) {}
+  REGIMEN_HD constexpr Extent extent() const { return {windows.count(), windows.columns}; }
+  REGIMEN_HD void operator()(std::size_t window, const auto& lane) const {
+    auto sum = lane.number(0);
+    windows.for_pixels(window, [&](std::size_t pixel) { sum += lane.load(x, pixel); });
+    lane.store(sum * lane.number(scale), y, window);
   }
 };
 
 template <class T>
-struct Kernel<op::SpreadWindows<T>> final {
-  static constexpr unsigned threads = 256;
-  using S = statistic_t<T>;
-  op::SpreadWindows<T> o;
-  Memory at;
+struct Body<op::SpreadWindows<T>> final {
+  using Number = statistic_t<T>;
+  op::Windows windows;
+  const T* x;
+  T* y;
+  Number scale;
 
-  constexpr unsigned blocks() const { return blocks_for(o.windows.pixels() * o.windows.columns, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const std::size_t columns = o.windows.columns;
-    for_pieces(block, o.windows.pixels() * columns, [&](std::size_t i) {
-      S sum = 0;
-      o.windows.for_windows(
-          i / columns, [&](std::size_t window) { sum += static_cast<S>(at(o.x)[window * columns + i % columns]); });
-      at(o.y)[i] = static_cast<T>(sum * static_cast<S>(o.scale));
-    });
-  }
-};
-
-namespace detail {
-
-/// The largest pixel that a window sees in a channel, and which of the image's pixels it is.
-template <class S, class T>
-struct LargestSeen {
-  S value;
-  std::size_t pixel;
-
-  REGIMEN_HD LargestSeen(const op::Windows& windows, const T* x, std::size_t window, std::size_t channel)
-      : value(0), pixel(~std::size_t{0}) {
-    windows.for_pixels(window, [&](std::size_t other) {
-      const S next = static_cast<S>(x[other * windows.columns + channel]);
-      if (pixel != ~std::size_t{0} && !(next > value) && next == next) return;
-      value = next;
-      pixel = other;
-    });
-  }
-};
-
-}  // namespace detail
-
-template <class T>
-struct Kernel<op::MaxWindows<T>> final {
-  static constexpr unsigned threads = 256;
-  op::MaxWindows<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.windows.count() * o.windows.columns, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const std::size_t columns = o.windows.columns;
-    for_pieces(block, o.windows.count() * columns, [&](std::size_t i) {
-      const detail::LargestSeen<statistic_t<T>, T> largest(o.windows, at(o.x), i / columns, i % columns);
-      at(o.y)[i] = static_cast<T>(largest.value);
-    });
+  REGIMEN_HD Body(const op::SpreadWindows<T>& o, const auto& at)
+      : windows(o.windows), x(at(o.x)), y(at(o.y)), scale(static_cast<Number>(o.scale)) {}
+  REGIMEN_HD constexpr Extent extent() const { return {windows.pixels(), windows.columns}; }
+  REGIMEN_HD void operator()(std::size_t pixel, const auto& lane) const {
+    auto sum = lane.number(0);
+    windows.for_windows(pixel, [&](std::size_t window) { sum += lane.load(x, window); });
+    lane.store(sum * lane.number(scale), y, pixel);
   }
 };
 
 template <class T>
-struct Kernel<op::MaxWindowsBackward<T>> final {
-  static constexpr unsigned threads = 256;
-  using S = statistic_t<T>;
-  op::MaxWindowsBackward<T> o;
-  Memory at;
+struct Body<op::MaxWindows<T>> final {
+  using Number = statistic_t<T>;
+  op::Windows windows;
+  const T* x;
+  T* y;
 
-  constexpr unsigned blocks() const { return blocks_for(o.windows.pixels() * o.windows.columns, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const std::size_t columns = o.windows.columns;
-    for_pieces(block, o.windows.pixels() * columns, [&](std::size_t i) {
-      const std::size_t pixel = i / columns, channel = i % columns;
-      S sum = 0;
-      o.windows.for_windows(pixel, [&](std::size_t window) {
-        if (detail::LargestSeen<S, T>(o.windows, at(o.x), window, channel).pixel == pixel)
-          sum += static_cast<S>(at(o.d_y)[window * columns + channel]);
+  REGIMEN_HD Body(const op::MaxWindows<T>& o, const auto& at) : windows(o.windows), x(at(o.x)), y(at(o.y)) {}
+  REGIMEN_HD constexpr Extent extent() const { return {windows.count(), windows.columns}; }
+  REGIMEN_HD void operator()(std::size_t window, const auto& lane) const {
+    auto largest = detail::LargestSeen{lane.number(0), lane.number(0)};
+    windows.for_pixels(window, [&](std::size_t pixel) { largest.look(lane, lane.load(x, pixel)); });
+    lane.store(largest.value, y, window);
+  }
+};
+
+template <class T>
+struct Body<op::MaxWindowsBackward<T>> final {
+  using Number = statistic_t<T>;
+  op::Windows windows;
+  const T *x, *d_y;
+  T* d_x;
+
+  REGIMEN_HD Body(const op::MaxWindowsBackward<T>& o, const auto& at)
+      : windows(o.windows), x(at(o.x)), d_y(at(o.d_y)), d_x(at(o.d_x)) {}
+  REGIMEN_HD constexpr Extent extent() const { return {windows.pixels(), windows.columns}; }
+  REGIMEN_HD void operator()(std::size_t pixel, const auto& lane) const {
+    auto sum = lane.number(0);
+    windows.for_windows(pixel, [&](std::size_t window) {
+      auto largest = detail::LargestSeen{lane.number(0), lane.number(0)};
+      unsigned own = 0;
+      windows.for_pixels(window, [&](std::size_t other) {
+        if (other == pixel) own = largest.seen;
+        largest.look(lane, lane.load(x, other));
       });
-      at(o.d_x)[i] = static_cast<T>(sum);
+      sum += select(largest.place == lane.number(own), lane.load(d_y, window), lane.number(0));
     });
+    lane.store(sum, d_x, pixel);
   }
 };
 
 }  // namespace regimen::kernel
+
+#if defined(__CUDACC__) && !defined(REGIMEN_HD_CHECKED)
+#pragma nv_diagnostic pop
+#endif
 // SPDX-License-Identifier: Apache-2.0

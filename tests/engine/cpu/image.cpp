@@ -1,7 +1,9 @@
 // tests/engine/cpu/image.cpp — the squares of images.
 #include "arena.hpp"
 
+#include <regimen/engine/cpu/body.hpp>
 #include <regimen/engine/cpu/image.hpp>
+#include <regimen/kernel/image.hpp>
 
 #include <cmath>
 #include <limits>

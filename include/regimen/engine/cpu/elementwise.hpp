@@ -87,7 +87,7 @@ Vector<S> largest_row(const T* x, std::size_t rows, std::size_t columns, Count n
   Vector<S> largest = load<S>(x, n);
   for (std::size_t row = 1; row < rows; ++row) {
     const Vector<S> value = load<S>(x + row * columns, n);
-    largest = select((value > largest) | where_nan(value), value, largest);
+    largest = select(is_larger(value, largest), value, largest);
   }
   return largest;
 }

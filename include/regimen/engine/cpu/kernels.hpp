@@ -9,6 +9,7 @@
 #include <regimen/engine/cpu/attention_bias.hpp>
 #include <regimen/engine/cpu/attention_kept.hpp>
 #include <regimen/engine/cpu/batch_norm.hpp>
+#include <regimen/engine/cpu/body.hpp>
 #include <regimen/engine/cpu/convolution.hpp>
 #include <regimen/engine/cpu/elementwise.hpp>
 #include <regimen/engine/cpu/embedding.hpp>
@@ -28,5 +29,6 @@
 #include <regimen/engine/cpu/unfold.hpp>
 #include <regimen/engine/cpu/update.hpp>
 #include <regimen/engine/cpu/update_tensor.hpp>
-#include <regimen/engine/cpu/windows.hpp>
+#include <regimen/kernel/image.hpp>
+#include <regimen/kernel/windows.hpp>
 // SPDX-License-Identifier: Apache-2.0

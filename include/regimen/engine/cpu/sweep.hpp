@@ -34,10 +34,11 @@ void sweep(std::size_t elements, const Body& body) {
 }
 
 /// body(row, begin, end): runs of columns that together cover rows x columns; whole rows unless a row is very long.
+///   work   of an element, in those of a sum
 template <class Body>
-void for_rows(std::size_t rows, std::size_t columns, const Body& body) {
+void for_rows(std::size_t rows, std::size_t columns, const Body& body, std::size_t work = 1) {
   const std::size_t parts = columns > grain ? chunks_of(columns) : 1,
-                    wanted = parts > 1 ? rows : chunks_of(rows * columns);
+                    wanted = parts > 1 ? rows : chunks_of(rows * columns * work);
   const std::size_t chunks = wanted < rows ? wanted : rows;  // of rows, each in so many parts
   parallel_for(chunks * parts, [&](std::size_t chunk) {
     const std::size_t part = chunk % parts, end = part_begin(rows, chunks, chunk / parts + 1);

@@ -114,6 +114,12 @@ Mask<S> where_nan(Vector<S> x) {
   return {std::bit_cast<typename V::Signed>(magnitude) > infinity};
 }
 
+/// Where a replaces b as the largest: NaN does.
+template <class S>
+Mask<S> is_larger(Vector<S> a, Vector<S> b) {
+  return (a > b) | where_nan(a);
+}
+
 /// x <= 0, by the bits of x: as a signed integer a negative number lies below −∞ or is it,
 /// and a NaN of either sign above.
 template <class S>
