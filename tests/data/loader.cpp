@@ -108,7 +108,8 @@ TEST_CASE("a loader that begins at the place of another goes on with its batches
         REQUIRE(rest == std::vector<Record>(all.begin() + static_cast<std::ptrdiff_t>(from), all.end()));
       }
       options.first = {.epoch = ~std::uint64_t{0}, .samples = 3};
-      REQUIRE_FALSE(NumberLoader(Numbers{20}, one, options).next());
+      NumberLoader none(Numbers{20}, one, options);
+      REQUIRE_FALSE(none.next());
     }
   }
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 using regimen::Order;
-using regimen::position;
+using regimen::index_in_order;
 
 static_assert(index_in_order(Order::Sequential, 1, 2, 7, 5) == 2);
 static_assert(index_in_order(Order::Shuffled, 1, 2, 0, 1) == 0);

@@ -562,11 +562,11 @@ TEST_CASE("random pipelines: the same bits for any workers, any prefetch and any
         Read direct;
         for (std::uint64_t epoch = 0; epoch < 3; ++epoch)
           for (std::size_t i = 0; i < pipeline.size(); ++i) {
-            const data::Key key{static_cast<std::size_t>(position(order, seed, epoch, i, pipeline.size())), epoch,
+            const data::Key key{static_cast<std::size_t>(index_in_order(order, seed, epoch, i, pipeline.size())), epoch,
                                 seed};
             const Value value = pipeline.at(key);
-            direct.numbers.insert(direct.numbers.end(),
-                                  {value.record, value.drawn, data::Key{key.index, epoch, Philox::mix(seed, 1)}.bits(2)});
+            direct.numbers.insert(direct.numbers.end(), {value.record, value.drawn,
+                                                         data::Key{key.index, epoch, Philox::mix(seed, 1)}.bits(2)});
           }
         REQUIRE(direct.numbers == expected.numbers);
       }

@@ -15,7 +15,7 @@
 namespace test {
 
 namespace op = regimen::op;
-using regimen::mix;
+
 using regimen::Philox;
 using regimen::statistic_t;
 
