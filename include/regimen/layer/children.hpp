@@ -7,6 +7,7 @@
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace regimen {
@@ -146,6 +147,18 @@ using is_combinator = boost::mp11::mp_bool<Combinator<Layer>>;
 /// A list of layers and all their descendants, without combinators.
 template <class Layers>
 using layers_in = boost::mp11::mp_remove_if<typename all_in<Layers>::type, is_combinator>;
+
+/// The largest Count of a Repeat anywhere in the layers; 0 without one.
+template <class Layer>
+inline constexpr std::size_t times = 0;
+template <std::size_t Count, class Block>
+inline constexpr std::size_t times<Repeat<Count, Block>> = Count;
+template <class... Layers>
+constexpr std::size_t most_times(boost::mp11::mp_list<Layers...>) {
+  return (std::max)({std::size_t{0}, times<Layers>...});
+}
+template <class Layers>
+inline constexpr std::size_t repeat_depth = most_times(typename all_in<Layers>::type{});
 
 }  // namespace detail
 

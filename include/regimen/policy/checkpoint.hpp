@@ -103,20 +103,27 @@ struct Offload final {
   static constexpr bool recomputes = false;
 };
 
-/// Chooses the schedule of least recomputation whose plan fits into Bytes: `Budget<80_GiB>`. The compiler searches;
-/// `Trainer::Schedule` is the Checkpoint<...> that it chose.
+/// Chooses a schedule whose plan fits into Bytes: `Budget<80_GiB>`. The compiler plans a few schedules in an order, and
+/// takes the first that fits; `Trainer::Schedule` is the Checkpoint<...> that it chose.
 ///
-///   space     schedules for all blocks: Every<N> or none, with N = 1, 2, 3, 4, 6, 8, 12, ..., up to the first N that
-///             is at least the square root of the model's depth; each with Selective<...> of any of five layers: those
-///             with the largest outputs that can be recomputed. And mixtures of two schedules, by KeepLast<K, ...>, for
-///             every K; the header of programs/budget.hpp has the limits
-///   chosen    the schedule of fewest floating-point operations whose plan fits; of equal ones the one of least memory.
-///             If 24 plans in a row do not fit: the schedule of least memory. With this one exception a smaller budget
-///             never yields a larger peak. For GPT-2 of 48 blocks the recomputation is at most 1.07 times that of a
-///             dynamic program over blocks, except at budgets that need almost none. The bounds take a combinator of
-///             your own for a sum of its children
-///   refuses   a budget below the least peak of all schedules (the error states this peak); Batch<Largest>
-///   source    the bounds by which the compiler ranks schedules: programs/outline.hpp; the search: programs/budget.hpp
+///   order     from no recomputation to the least memory. `cheap` stands for Selective<...> of the layers that
+///             If<FlopsPerByteBelow<8>::of> chooses; it is left out where it saves no memory
+///               None
+///               cheap; if it recomputes more than Every<1>: behind that, and not beside KeepLast<K>
+///               Every<1>, cheap, KeepLast<K, cheap>: at most 16 numbers K, the largest first, if Every<1> fits and
+///                 recomputes no less
+///               Every<1>
+///               Every<N>, cheap, for N = 1, 2, 4, 8, ..., up to the square root of the model's depth
+///             Without a Repeat, or with a layer that cannot be computed again: None, cheap, the layers of
+///             FlopsPerByteBelow<64>, and all layers
+///   promises  the plan fits. A larger Budget recomputes no more floating-point operations. What Every<1> takes is
+///             enough, and then no more than its operations are recomputed
+///   gives up  other schedules that fit may recompute less. K is the largest that a line between the two ends of its
+///             row gives, and one more, or a smaller one
+///   refuses   a budget below the least peak of these schedules (the error states this peak); Batch<Largest>
+///   cost      of a compilation: at most five plans, of half a second for a GPT of a few lines, if all Repeats are alike
+///             and Every<1> fits; if not, one for each schedule that does not fit
+///   source    programs/budget.hpp
 template <std::size_t Bytes>
 struct Budget final {
   using option_of = regimen::axis::checkpoint;

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <regimen/core/arena.hpp>
+#include <regimen/core/operation.hpp>
+#include <regimen/core/weights.hpp>
 #include <regimen/layer/children.hpp>
 #include <regimen/policy/checkpoint.hpp>
-#include <regimen/programs/outline.hpp>
 #include <regimen/programs/recomputation.hpp>
 #include <regimen/walk/model.hpp>
 
@@ -13,8 +14,87 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace regimen::programs {
+
+/// A place of a layer in a model.
+///   names        layers of the model whose choice means that the output is computed again, a bit for each
+///   keeps        whether backward reads the output, which is kept then
+///   operations   floating-point operations of forward     bytes   of the output
+struct LayerPlace {
+  std::uint64_t names = 0;
+  bool keeps = false;
+  double operations = 0, bytes = 0;
+};
+
+/// The places of the layers below a walker, for a batch of `samples`.
+///   Walk   of a plan     Names   a list of layers, which have the bits: of more than 64 the first
+template <class Walk, class Names, std::size_t samples>
+struct LayerPlaces {
+  /// Shared stands for its layers.
+  template <class N>
+  struct seen {
+    using type = N;
+  };
+  template <class Name, class... Layers, class X, class Context, bool flows>
+  struct seen<walk::Node<Shared<Name, Layers...>, X, Context, flows>> {
+    using type = typename walk::Node<Shared<Name, Layers...>, X, Context, flows>::Branch;
+  };
+  template <class N>
+  using walkers_t = walk::walkers_in_t<typename seen<N>::type>;
+
+  template <class N>
+  static constexpr std::size_t count() {
+    return []<class... Walkers>(boost::mp11::mp_list<Walkers...>) {
+      return (std::size_t{is_layer<N>} + ... + count<Walkers>());
+    }(walkers_t<N>{});
+  }
+  /// Writes them from `out` on; returns the place behind them.
+  template <class N>
+  static constexpr LayerPlace* write(LayerPlace* out) {
+    if constexpr (is_layer<N>) *out++ = place_of<N>();
+    return [&]<class... Walkers>(boost::mp11::mp_list<Walkers...>) {
+      ((out = write<Walkers>(out)), ...);
+      return out;
+    }(walkers_t<N>{});
+  }
+
+ private:
+  template <class N>
+  static constexpr bool is_layer = requires { typename N::Declared; };
+  template <class Layer>
+  static constexpr std::uint64_t bit_of() {
+    constexpr std::size_t index = boost::mp11::mp_find<Names, Layer>::value;
+    if constexpr (index < boost::mp11::mp_size<Names>::value && index < 64) return std::uint64_t{1} << index;
+    else return 0;
+  }
+  template <class N>
+  struct names_of;
+  template <class Layer, class X, class Context, bool flows>
+  struct names_of<walk::Node<Layer, X, Context, flows>> {
+    using Origin = walk::origin<Layer>;
+    static constexpr std::uint64_t value =
+        LayerPlaces::bit_of<typename Origin::output>() |
+        (walk::places_of<Layer> > 1 ? LayerPlaces::bit_of<typename Origin::parameters>() : 0);
+  };
+  template <class N>
+  static constexpr LayerPlace place_of() {
+    LayerPlace place{};
+    if constexpr (N::active) {
+      constexpr Reads reads = N::Bound::backward_reads(N::trains);
+      constexpr regimen::WeightPlaces nowhere{0, 0, false, 0};
+      Walk walk(samples, std::size_t{1}, std::size_t{0}, std::size_t{1}, false);
+      walk.phase(op::Phase::forward);
+      N::forward(walk, walk::Tensor{0, false}, nowhere, LayerPath{}, {walk::Mode::discard, walk::Place::transient});
+      place.names = names_of<N>::value;
+      place.keeps = reads == Reads::output || reads == Reads::input_and_output;
+      place.operations = walk.engine.cost[static_cast<std::size_t>(op::Phase::forward)].flops;
+      place.bytes = double(TensorArena::align(samples * N::Output::bytes));
+    }
+    return place;
+  }
+};
 
 /// The costs of a model's layers, where nothing is recomputed.   RecipeOf   programs::Recipe
 ///
@@ -26,24 +106,18 @@ struct LayerCosts {
   using All = boost::mp11::mp_unique<regimen::detail::layers_in<walk::layers_of<Network>>>;
   static constexpr std::size_t samples = TensorArena::alignment;  // of so many, no output ends between two multiples
 
-  /// The outline of the model, with bits for the layers from number `first` on.
+  /// The places of all layers, with bits for those from number `first` on.
   template <std::size_t first>
-  struct Drawn {
+  struct Placed {
     using Plain = RecipeOf<Network, typename with_checkpoint<Configuration, Checkpoint<None>>::type>;
     using Body = typename Plain::Bound::Flat;
-    using Draws = OutlineOf<typename Plain::Planned, boost::mp11::mp_drop_c<All, first>>;
-    static constexpr std::array<OutlinePart, Draws::template size<Body>()> parts = [] {
-      std::array<OutlinePart, Draws::template size<Body>()> all{};
-      Draws::template draw<Body>(all.data(), 0, 0, samples);
+    using Places = LayerPlaces<typename Plain::Planned, boost::mp11::mp_drop_c<All, first>, samples>;
+    static constexpr std::array<LayerPlace, Places::template count<Body>()> places = [] {
+      std::array<LayerPlace, Places::template count<Body>()> all{};
+      Places::template write<Body>(all.data());
       return all;
     }();
   };
-
-  template <class Layer>
-  static constexpr bool replays = [] {
-    if constexpr (requires { Layer::replayable; }) return bool(Layer::replayable);
-    else return true;
-  }();
 
  public:
   /// Whether Layer can be recomputed, and the predicate holds at each of its places.
@@ -53,11 +127,10 @@ struct LayerCosts {
     else {
       constexpr std::size_t index = boost::mp11::mp_find<All, Layer>::value, bit = index % 64;
       bool stands = false, holds = true;
-      for (const OutlinePart& part : Drawn<index - bit>::parts) {
-        if (((part.again >> bit) & 1) == 0) continue;
+      for (const LayerPlace& place : Placed<index - bit>::places) {
+        if (((place.names >> bit) & 1) == 0) continue;
         stands = true;
-        holds = holds && part.reads != Reads::output && part.reads != Reads::input_and_output &&
-                Predicate<Layer>::holds(part.operations / samples, double(part.y) / samples);
+        holds = holds && !place.keeps && Predicate<Layer>::holds(place.operations / samples, place.bytes / samples);
       }
       return stands && holds;
     }

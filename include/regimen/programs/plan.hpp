@@ -29,14 +29,15 @@ struct target_has_rates {
 
 namespace regimen {
 
-/// Schedules of recomputation: Every<segment>, and Selective of layers by their names; 0: none.
+/// Schedules of recomputation: Every<segment>, and Selective of layers by their names, each once, the first twelve; 0:
+/// none.
 ///   whole   the last blocks, which follow the next
 struct RecomputationPlan final {
   struct Schedules {
     std::size_t segment = 0, whole = 0;
-    std::array<const char*, 6> layers{};
+    std::array<const char*, 12> layers{};
   };
-  std::array<Schedules, 3> of{};
+  std::array<Schedules, 2> of{};
 };
 
 /// Memory and work of one optimizer step on one rank, or of an evaluation, if that takes more memory.

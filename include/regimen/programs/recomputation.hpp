@@ -8,6 +8,7 @@
 #include <boost/mp11.hpp>
 
 #include <cstddef>
+#include <string_view>
 #include <type_traits>
 
 namespace regimen::programs {
@@ -28,6 +29,15 @@ struct with_checkpoint<Configuration<Policies...>, Checkpoint> {
       boost::mp11::mp_apply<Configuration, boost::mp11::mp_append<boost::mp11::mp_list<>, replaced<Policies>...>>;
 };
 
+/// Whether a layer gives the same output again.
+template <class Layer>
+inline constexpr bool replays = [] {
+  if constexpr (requires { Layer::replayable; }) return bool(Layer::replayable);
+  else return true;
+}();
+template <class Layer>
+using is_replayable = boost::mp11::mp_bool<replays<Layer>>;
+
 /// The schedules of a Checkpoint as numbers and names, from place `at` on.
 template <class Schedule>
 constexpr void describe(RecomputationPlan&, std::size_t, const Schedule*) {}
@@ -37,8 +47,14 @@ constexpr void describe(RecomputationPlan& found, std::size_t at, const Every<N>
 }
 template <class... Layers>
 constexpr void describe(RecomputationPlan& found, std::size_t at, const Selective<Layers...>*) {
-  std::size_t i = 0;
-  ((found.of[at].layers[i++] = Layers::name), ...);
+  const auto add = [&](const char* name) {
+    for (const char*& layer : found.of[at].layers) {
+      if (layer && std::string_view(layer) != name) continue;
+      layer = name;
+      break;
+    }
+  };
+  (add(Layers::name), ...);
 }
 template <std::size_t K, class... Schedules>
 constexpr void describe(RecomputationPlan& found, std::size_t at, const KeepLast<K, Schedules...>*) {

@@ -148,17 +148,7 @@ Parts<InputKind, Layers...> parts_of(const Model<Input<InputKind>, Layers...>*);
 template <class Network>
 using parts_t = decltype(parts_of(static_cast<const Network*>(nullptr)));
 
-/// The largest Count of a Repeat anywhere in the layers; 0 without one.
-template <class Layer>
-inline constexpr std::size_t times = 0;
-template <std::size_t Count, class Block>
-inline constexpr std::size_t times<Repeat<Count, Block>> = Count;
-template <class... Layers>
-constexpr std::size_t most_times(mp::mp_list<Layers...>) {
-  return (std::max)({std::size_t{0}, times<Layers>...});
-}
-template <class Layers>
-inline constexpr std::size_t repeat_depth = most_times(typename detail::all_in<Layers>::type{});
+using detail::repeat_depth;
 
 /// The vocabulary of the model's Embedding; 0 without one. Of a bundle, for each value: the largest of an Embedding
 /// behind its Part.
