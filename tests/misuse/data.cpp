@@ -1,5 +1,4 @@
 // Data: files, and the stages of a pipeline.
-#include <regimen/core/mapped_file.hpp>
 #include <regimen/data/cache.hpp>
 #include <regimen/data/choose.hpp>
 #include <regimen/data/csv.hpp>
@@ -7,12 +6,9 @@
 #include <regimen/data/image_folder.hpp>
 #include <regimen/data/join.hpp>
 #include <regimen/data/json_lines.hpp>
-#include <regimen/data/loader.hpp>
 #include <regimen/data/mix.hpp>
-#include <regimen/data/records.hpp>
 #include <regimen/data/samples.hpp>
 #include <regimen/data/stage.hpp>
-#include <regimen/data/tar.hpp>
 #include <regimen/data/text.hpp>
 
 #include <cstdio>
@@ -403,87 +399,4 @@ int program() {
   return lines.size() != 0 ? 0 : 1;
 }
 }  // namespace names_match_types_json
-
-// ---- borrows_no_temporary_example -----------------------------------------------------------------------------------
-// Features of a record whose bytes are gone at the end of the line.
-// expect: what is returned refers to a temporary; give that a name, so that it lives as long
-// names: std::vector<std::byte
-namespace borrows_no_temporary_example {
-std::vector<std::byte> received() { return std::vector<std::byte>(10); }
-
-void program() {
-#ifndef REGIMEN_MISUSE
-  const std::vector<std::byte> record = received();
-  const data::Example example(record);
-#else
-  const data::Example example(received());
-#endif
-  std::printf("%zu\n", example.names().size());
-}
-}  // namespace borrows_no_temporary_example
-
-// ---- borrows_no_temporary_records -----------------------------------------------------------------------------------
-// A record of a file that is unmapped at the end of the line.
-// expect: what is returned refers to a temporary; give that a name, so that it lives as long
-// names: regimen::data::Records
-namespace borrows_no_temporary_records {
-std::size_t program() {
-#ifndef REGIMEN_MISUSE
-  const data::Records records("images.tfrecord");
-  const data::Record first = records.at({});
-#else
-  const data::Record first = data::Records("images.tfrecord").at({});
-#endif
-  return first.bytes.size();
-}
-}  // namespace borrows_no_temporary_records
-
-// ---- borrows_no_temporary_tar ---------------------------------------------------------------------------------------
-// A sample of an archive that is closed at the end of the line.
-// expect: what is returned refers to a temporary; give that a name, so that it lives as long
-// names: regimen::data::Tar
-namespace borrows_no_temporary_tar {
-std::size_t program() {
-#ifndef REGIMEN_MISUSE
-  const data::Tar archive("images.tar");
-  const data::TarSample first = archive.at({});
-#else
-  const data::TarSample first = data::Tar("images.tar").at({});
-#endif
-  return first.parts.size();
-}
-}  // namespace borrows_no_temporary_tar
-
-// ---- borrows_no_temporary_mapped ------------------------------------------------------------------------------------
-// The bytes of a file that is unmapped at the end of the line.
-// expect: what is returned refers to a temporary; give that a name, so that it lives as long
-// names: regimen::MappedFile
-namespace borrows_no_temporary_mapped {
-std::size_t program() {
-#ifndef REGIMEN_MISUSE
-  const MappedFile file("numbers.bin");
-  const std::span<const std::byte> bytes = file.bytes();
-#else
-  const std::span<const std::byte> bytes = MappedFile("numbers.bin").bytes();
-#endif
-  return bytes.size();
-}
-}  // namespace borrows_no_temporary_mapped
-
-// ---- borrows_no_temporary_batch -------------------------------------------------------------------------------------
-// A batch of a loader that ends with the line: it lies in the loader's memory.
-// expect: what is returned refers to a temporary; give that a name, so that it lives as long
-// names: regimen::Loader<
-namespace borrows_no_temporary_batch {
-std::size_t program(const Text& text) {
-  const SampleShape shape{8, 8};
-#ifndef REGIMEN_MISUSE
-  Loader<Text, std::int32_t, std::int32_t> loader(text, shape, {.batch = 4});
-  const auto first = loader.next();
-#else
-  const auto first = Loader<Text, std::int32_t, std::int32_t>(text, shape, {.batch = 4}).next();
-#endif
-  return first.samples;
-}
-}  // namespace borrows_no_temporary_batch
 // SPDX-License-Identifier: Apache-2.0
