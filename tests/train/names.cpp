@@ -322,6 +322,15 @@ TEST_CASE("what a mapping says is absent keeps its values, is written, and is re
                                     [](TensorList& tensors) { named(tensors, "head.bias").name = "top.bias"; });
   CHECK(::test::says(::test::error_of([&] { names::load<of_other_head>(trainer, spare); }), "ignore(...)"));
 
+  // An Inference has no values to keep before it has loaded some.
+  Inference<Pictures, Batch<1>> fresh;
+  const std::string none = ::test::error_of([&] { names::load<of_new_head>(fresh, without); });
+  CHECK(::test::says(none, "names::load, head.weight"));
+  CHECK(::test::says(none, "names::absent(...)"));
+  names::load<of_pictures>(fresh, directory / "whole");
+  CHECK_NOTHROW(names::load<of_other_head>(fresh, directory / "whole"));
+  CHECK(values_of(fresh, head) == values_of(model, head));
+
   names::save<of_new_head>(trainer, directory / "mine");
   const safetensors::File mine(directory / "mine");
   const safetensors::File whole(directory / "whole");

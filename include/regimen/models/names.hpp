@@ -3,6 +3,7 @@
 
 #include <regimen/models/rules.hpp>  // first: compilers print the way to a rule
 
+#include <regimen/core/error.hpp>
 #include <regimen/core/refused.hpp>
 #include <regimen/models/names_file.hpp>
 #include <regimen/models/names_walk.hpp>
@@ -187,7 +188,8 @@ Written written_for() {
 ///
 /// A Trainer then starts at step 0, without optimizer state. All ranks of a Trainer call it; not in a callback of fit.
 /// refuses   to compile with a mapping that does not fit the model
-/// failure   Error naming the tensor that is missing, unknown, or of another shape or type; then nothing has changed
+/// failure   Error naming the tensor that is missing, unknown, or of another shape or type, or absent for an Inference that
+///           has no weights yet; then nothing has changed
 template <const auto& map, class Owner>
 void load(Owner& owner, const std::string& path) {
   constexpr bool trains = requires { typename Owner::Master; };
@@ -203,6 +205,11 @@ void load(Owner& owner, const std::string& path) {
     Saved::expect_finished_step(session, "names::load");
     widest = sizeof(typename Owner::Master);
     widest_name = name_of<typename Owner::Master>;
+  } else if (!inside.of.weights->loaded) {
+    for (const detail::Piece& piece : written.pieces)
+      if (piece.is_absent)
+        throw Error("names::load, " + piece.name, "weights that names::absent(...) leaves as they are",
+                    "none: this Inference has not loaded any", "load a whole state first, or train the new layers");
   }
   const detail::Reading reading(path, written, widest, widest_name);
   auto parameters = owner.parameters();

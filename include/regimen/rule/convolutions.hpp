@@ -248,7 +248,7 @@ template <std::size_t Channels, auto Window, auto... Options, class X>
 struct layer_rules<in_order::Conv3d<Channels, Window, Options...>, X> {
   using Layer = in_order::Conv3d<Channels, Window, Options...>;
   using From = typename X::Shape;
-  using Fits = std::conditional_t<From::rank == 4,
+  using Fits = std::conditional_t<From::rank == 4 && !Layer::options.numbers,
                                   mp::mp_list<image_window<Layer, Shape<From::extent(1), From::extent(2), 1>>,
                                               window_fits_image<Layer, span_of(Layer::options, Layer::options.depth), 1,
                                                                 Layer::options.padding, Shape<From::extent(0), 1, 1>>>,

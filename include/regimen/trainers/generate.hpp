@@ -7,9 +7,9 @@
 #include <regimen/core/shape.hpp>
 #include <regimen/programs/check_ids.hpp>
 #include <regimen/rule/inference.hpp>
+#include <regimen/rule/model_layers.hpp>
 #include <regimen/rule/texts.hpp>
 #include <regimen/saves/trainer_state.hpp>
-#include <regimen/rule/model_layers.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -257,8 +257,14 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> s
 /// Refuses a prompt of characters.
 template <class Model, class Prompt>
   requires std::is_convertible_v<const Prompt&, std::string_view>
-std::vector<std::int32_t> generate(Model&, const Prompt&, std::size_t, const Sampling& = {}) {
+std::vector<std::int32_t> generate(Model&, const Prompt&, std::size_t = 0, const Sampling& = {}) {
   static_assert(sizeof(typename rule::generate_reads_tokens<Prompt, detail::Refused<Model>>::must_hold));
+  return {};
+}
+template <class Prompt>
+  requires std::is_convertible_v<const Prompt&, std::string_view>
+std::vector<std::int32_t> generate(const Prompt&, std::size_t = 0, const Sampling& = {}) {
+  static_assert(sizeof(typename rule::generate_reads_tokens<Prompt>::must_hold));
   return {};
 }
 

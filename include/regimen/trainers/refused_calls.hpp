@@ -50,7 +50,7 @@ struct RefusedCalls {
   // Characters where generate reads tokens.
   template <class Prompt>
     requires std::is_convertible_v<const Prompt&, std::string_view>
-  std::vector<std::int32_t> generate(const Prompt&, std::size_t, const Sampling& = {}) {
+  std::vector<std::int32_t> generate(const Prompt&, std::size_t = 0, const Sampling& = {}) {
     static_assert(sizeof(typename rule::generate_reads_tokens<Prompt>::must_hold));
     return {};
   }

@@ -88,7 +88,7 @@ struct Session final {
     std::size_t output = 0, batches = 0, samples = 0;
   };
 
-  OneThread one{};
+  mutable OneThread one{};
   Options options;
   std::uint64_t seed;
   std::size_t resident_at_start = resident_bytes();
@@ -172,7 +172,7 @@ struct Session final {
   }
 
   /// Held while a member of the Trainer runs.   failure   Error, if another thread is in one
-  [[nodiscard]] OneThread::Scope enter(const char* who) {
+  [[nodiscard]] OneThread::Scope enter(const char* who) const {
     return {one, [who](OneThread::Admission) {
               refuse_second_thread(
                   who, "Trainer",

@@ -8,6 +8,10 @@
 #include <regimen/data/loader.hpp>
 #include <regimen/data/rules.hpp>
 #include <regimen/programs/recipe.hpp>
+#include <regimen/rule/compose.hpp>
+#include <regimen/rule/model_rules.hpp>
+#include <regimen/rule/plan_range.hpp>
+#include <regimen/rule/rejected.hpp>
 #include <regimen/rule/run_options.hpp>
 #include <regimen/rule/trainers.hpp>
 #include <regimen/saves/load_state.hpp>
@@ -24,10 +28,6 @@
 #include <regimen/trainers/result.hpp>
 #include <regimen/trainers/session.hpp>
 #include <regimen/trainers/weights.hpp>
-#include <regimen/rule/compose.hpp>
-#include <regimen/rule/model_rules.hpp>
-#include <regimen/rule/plan_range.hpp>
-#include <regimen/rule/rejected.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -245,7 +245,9 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
   /// Loss (and accuracy) over a whole source, in its order, without gradients and dropout.
   template <class Source>
   Evaluation evaluate(const Source& source, std::size_t workers = 1) {
-    return evaluate_by(source, workers, [&](const auto&) { Step::evaluate(session_.walk, session_.resident); });
+    static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
+    if constexpr (!serves<Source>) return {};
+    else return evaluate_by(source, workers, [&](const auto&) { Step::evaluate(session_.walk, session_.resident); });
   }
   /// Evaluates with metrics, of regimen/watch/metrics.hpp or your own: `Accuracy accuracy; trainer.evaluate(test,
   /// accuracy);`. Each metric sees outputs and targets of all samples of all ranks, and then has its result. All ranks
@@ -253,10 +255,11 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
   template <class Source, class First, class... Metrics>
     requires(!std::is_convertible_v<First&, std::size_t>)
   Evaluation evaluate(const Source& source, First&& first, Metrics&&... others) {
+    static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
     static_assert(sizeof(typename trainers::RuleOfMetric<Session, First>::must_hold) > 0);
     static_assert(((sizeof(typename trainers::RuleOfMetric<Session, Metrics>::must_hold) > 0) && ...));
-    if constexpr (!(trainers::RuleOfMetric<Session, First>::holds && ... &&
-                    trainers::RuleOfMetric<Session, Metrics>::holds))
+    if constexpr (!serves<Source> || !(trainers::RuleOfMetric<Session, First>::holds && ... &&
+                                       trainers::RuleOfMetric<Session, Metrics>::holds))
       return {};
     else {
       const auto inside = session_.enter("Trainer::evaluate");
@@ -335,7 +338,10 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
     return ByHand::forward(session_, inputs, targets);
   }
   using Refused::forward;
-  ScaledLoss scale(const UnscaledLoss& loss) const { return ByHand::scale(session_, loss); }
+  ScaledLoss scale(const UnscaledLoss& loss) const {
+    const auto inside = session_.enter("Trainer::scale");
+    return ByHand::scale(session_, loss);
+  }
   /// Backward. Adds to the gradients of earlier micro-batches of the step.
   ScaledGradients backward(const ScaledLoss& loss) {
     const auto inside = session_.enter("Trainer::backward");
@@ -348,7 +354,10 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
     const auto inside = session_.enter("Trainer::backward");
     return ByHand::backward(session_, loss);
   }
-  Gradients unscale(const ScaledGradients& gradients) const { return ByHand::unscale(session_, gradients); }
+  Gradients unscale(const ScaledGradients& gradients) const {
+    const auto inside = session_.enter("Trainer::unscale");
+    return ByHand::unscale(session_, gradients);
+  }
   using Refused::unscale;
   /// The update, with the gradients of all micro-batches since the last update.
   StepResult apply(const Gradients& gradients) {
@@ -465,14 +474,17 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
 
   /// The memory that the run has used, and the number of its operations.
   Used used() const {
+    const auto inside = session_.enter("Trainer::used");
     return {session_.walk.arena.peak, session_.library_bytes(), session_.walk.engine.operations(),
             session_.walk.host.peak};
   }
 
-  /// With Debug<Profile>: the time of every operation, also in evaluation and prediction; see engine/timed.hpp.
+  /// With Debug<Profile>: the time of every operation, also in evaluation and prediction; see engine/timed.hpp. Read it in
+  /// the thread that trains.
   template <class Debug = typename Configuration::debug>
   OperationTimes& profile() & {
     static_assert(sizeof(typename rule::profile_needs_debug<Debug>::must_hold));
+    const auto inside = session_.enter("Trainer::profile");
     if constexpr (rule::profile_needs_debug<Debug>::holds) return session_.walk.engine.times;
     else std::abort();
   }
@@ -482,7 +494,10 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
     std::abort();
   }
 
-  std::uint64_t steps_done() const { return session_.steps_done; }
+  std::uint64_t steps_done() const {
+    const auto inside = session_.enter("Trainer::steps_done");
+    return session_.steps_done;
+  }
   std::uint64_t seed() const { return session_.seed; }
   const Options& options() const& { return session_.options; }
   Options options() const&& { return options(); }
