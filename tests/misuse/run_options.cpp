@@ -21,6 +21,109 @@ void program() { Trainer<Mlp> trainer{{.optimizer = {.lr = 1e-3}}}; }
 #endif
 }  // namespace option_has_name
 
+// ---- option_has_name_rule -----------------------------------------------------------------------------------------------
+// An option of the update rule beside it.
+// expect: this is an option of the update rule; write Train trainer\{\{\.optimizer = \{\.weight_decay = 0\.1\}\}\}
+namespace option_has_name_rule {
+struct Mlp : Model<Input<Vector<4>>, Linear<8>, Relu, Linear<3>> {};
+
+#ifndef REGIMEN_MISUSE
+void program() { Trainer<Mlp> trainer{{.optimizer = {.weight_decay = 0.1}}}; }
+#else
+void program() { Trainer<Mlp> trainer{{.weight_decay = 0.1}}; }
+#endif
+}  // namespace option_has_name_rule
+
+// ---- option_has_name_seed -----------------------------------------------------------------------------------------------
+// The seed, by the name that Lightning has.
+// expect: all that is random begins with \.seed; write Train trainer\{\{\.seed = 7\}\}
+namespace option_has_name_seed {
+struct Mlp : Model<Input<Vector<4>>, Linear<8>, Relu, Linear<3>> {};
+
+#ifndef REGIMEN_MISUSE
+void program() { Trainer<Mlp> trainer{{.seed = 7}}; }
+#else
+void program() { Trainer<Mlp> trainer{{.seed_everything = 7}}; }
+#endif
+}  // namespace option_has_name_seed
+
+// ---- option_has_name_run ------------------------------------------------------------------------------------------------
+// What belongs to a run, given to the Trainer.
+// expect: this is of a run, not of a Trainer; write trainer\.fit\(source, \{\.epochs = 3, \.workers = 2\}, callback\)
+namespace option_has_name_run {
+struct Mlp : Model<Input<Vector<4>>, Linear<8>, Relu, Linear<3>> {};
+
+#ifndef REGIMEN_MISUSE
+void program() {
+  Trainer<Mlp> trainer;
+  trainer.fit(Fake(), {.epochs = 3, .workers = 2});
+}
+#else
+void program() {
+  Trainer<Mlp> trainer{{.num_workers = 2}};
+  trainer.fit(Fake(), {.epochs = 3});
+}
+#endif
+}  // namespace option_has_name_run
+
+// ---- option_has_name_progress -------------------------------------------------------------------------------------------
+// How much a run tells, as Keras asks it.
+// expect: fit shows progress, and a callback hears each step; write fit\(source, \{\.progress = false\}, callback\)
+namespace option_has_name_progress {
+struct Mlp : Model<Input<Vector<4>>, Linear<8>, Relu, Linear<3>> {};
+
+#ifndef REGIMEN_MISUSE
+void program() {
+  Trainer<Mlp> trainer;
+  trainer.fit(Fake(), {.steps = 10, .progress = false});
+}
+#else
+void program() {
+  Trainer<Mlp> trainer;
+  trainer.fit(Fake(), {.steps = 10, .verbose = 0});
+}
+#endif
+}  // namespace option_has_name_progress
+
+// ---- option_has_name_patience -------------------------------------------------------------------------------------------
+// When a run ends early.
+// expect: patience ends a run early; write fit\(source, validation, \{\.validate_every = 100, \.patience = 3\}\)
+namespace option_has_name_patience {
+struct Mlp : Model<Input<Vector<4>>, Linear<8>, Relu, Linear<3>> {};
+
+#ifndef REGIMEN_MISUSE
+void program() {
+  Trainer<Mlp> trainer;
+  trainer.fit(Fake(), Fake(), {.steps = 1000, .validate_every = 100, .patience = 3});
+}
+#else
+void program() {
+  Trainer<Mlp> trainer;
+  trainer.fit(Fake(), Fake(), {.steps = 1000, .validate_every = 100, .early_stopping = true});
+}
+#endif
+}  // namespace option_has_name_patience
+
+// ---- option_has_name_saving ---------------------------------------------------------------------------------------------
+// A run that goes on from a file.
+// expect: a state is loaded before fit, and saved by a callback; write trainer\.load\(path\), Checkpoints\(folder, \{\}\)
+namespace option_has_name_saving {
+struct Mlp : Model<Input<Vector<4>>, Linear<8>, Relu, Linear<3>> {};
+
+#ifndef REGIMEN_MISUSE
+void program() {
+  Trainer<Mlp> trainer;
+  trainer.load("state.safetensors");
+  trainer.fit(Fake(), {.steps = 1000});
+}
+#else
+void program() {
+  Trainer<Mlp> trainer;
+  trainer.fit(Fake(), {.steps = 1000, .resume = true});
+}
+#endif
+}  // namespace option_has_name_saving
+
 // ---- option_has_name_argument ---------------------------------------------------------------------------------------
 // Validation data among the options, as Keras has them: they are an argument, as callbacks and metrics are.
 // expect: this is an argument of fit; write fit\(source, validation, \{\.epochs = 3\}, Accuracy\{\}, callback\)

@@ -3,6 +3,39 @@
 
 using namespace regimen;
 
+// ---- option_has_name_sampling ---------------------------------------------------------------------------------------
+// The number of tokens among the options, as transformers has it.
+// expect: the number of tokens is an argument, and sampling has \.temperature, \.top_k and \.end; write generate\(model, prompt, 100, \{\.end = 0\}\)
+namespace option_has_name_sampling {
+struct Gpt : Model<Input<Tokens<8>>, Embedding<Vocabulary<256>, 8>, Linear<256>> {};
+
+void program() {
+  Trainer<Gpt> trainer;
+  const std::vector<std::int32_t> prompt{1, 2, 3};
+#ifndef REGIMEN_MISUSE
+  generate(trainer, prompt, 100, {.end = 0});
+#else
+  generate(trainer, prompt, 100, {.max_new_tokens = 100});
+#endif
+}
+}  // namespace option_has_name_sampling
+
+// ---- generate_reads_tokens_alone ------------------------------------------------------------------------------------
+// Text out of nothing: generate needs a model, the tokens of a prompt, and how many shall follow.
+// expect: generate reads tokens, not characters; write generate\(model, tokenizer\.encode\(text\), count\)
+namespace generate_reads_tokens_alone {
+struct Gpt : Model<Input<Tokens<8>>, Embedding<Vocabulary<256>, 8>, Linear<256>> {};
+
+void program() {
+#ifndef REGIMEN_MISUSE
+  Trainer<Gpt> trainer;
+  generate(trainer, std::vector<std::int32_t>{'O', 'n', 'c', 'e'}, 100);
+#else
+  generate("Once");
+#endif
+}
+}  // namespace generate_reads_tokens_alone
+
 // ---- generate_needs_causal ------------------------------------------------------------------------------------------
 // Text from a model whose attention sees later positions.
 // expect: generate needs layers that read no later position; write Causal, CausalPadding, LayerNorm for GroupNorm

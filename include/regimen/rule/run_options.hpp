@@ -22,6 +22,26 @@ struct option_has_name {
         holds_of<misnamed::moments>,
         "regimen: this option has another name; write .beta1, .beta2, .epsilon (RmsProp: .alpha), each with one number");
     static_assert(
+        holds_of<misnamed::rule>,
+        "regimen: this is an option of the update rule; write Train trainer{{.optimizer = {.weight_decay = 0.1}}}");
+    static_assert(holds_of<misnamed::seed>,
+                  "regimen: all that is random begins with .seed; write Train trainer{{.seed = 7}}");
+    static_assert(
+        holds_of<misnamed::run>,
+        "regimen: this is of a run, not of a Trainer; write trainer.fit(source, {.epochs = 3, .workers = 2}, callback)");
+    static_assert(
+        holds_of<misnamed::progress>,
+        "regimen: fit shows progress, and a callback hears each step; write fit(source, {.progress = false}, callback)");
+    static_assert(
+        holds_of<misnamed::patience>,
+        "regimen: patience ends a run early; write fit(source, validation, {.validate_every = 100, .patience = 3})");
+    static_assert(
+        holds_of<misnamed::saving>,
+        "regimen: a state is loaded before fit, and saved by a callback; write trainer.load(path), Checkpoints(folder, {})");
+    static_assert(
+        holds_of<misnamed::sampling>,
+        "regimen: the number of tokens is an argument, and sampling has .temperature, .top_k and .end; write generate(model, prompt, 100, {.end = 0})");
+    static_assert(
         holds_of<misnamed::policy>,
         "regimen: this is a policy, which the compiler must know; write Trainer<Model, Batch<32>, Device<Cuda>>");
     static_assert(holds_of<misnamed::steps>,

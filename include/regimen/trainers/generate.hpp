@@ -3,6 +3,7 @@
 
 #include <regimen/core/bundled.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/core/misnamed.hpp>
 #include <regimen/core/refused.hpp>
 #include <regimen/core/shape.hpp>
 #include <regimen/programs/check_ids.hpp>
@@ -36,6 +37,8 @@ struct Sampling final {
   std::uint64_t seed = 1;
   std::size_t vocabulary = 0;
   std::int32_t end = -1;
+  [[no_unique_address]] detail::Misnamed<misnamed::sampling> max_new_tokens{}, max_length{}, top_p{}, do_sample{},
+      num_beams{}, repetition_penalty{}, eos_token_id{};
 };
 
 /// A model for generate: a Trainer or an Inference with input Tokens<T> and output (T,V).

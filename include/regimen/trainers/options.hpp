@@ -39,6 +39,9 @@ struct Options {
       accumulate_grad_batches{}, gradient_accumulation_steps{}, gradient_clip_val{}, max_grad_norm{}, clipnorm{};
   [[no_unique_address]] detail::Misnamed<misnamed::steps> steps{}, epochs{}, max_steps{}, max_epochs{}, num_epochs{},
       num_train_epochs{};
+  [[no_unique_address]] detail::Misnamed<misnamed::rule> momentum{}, weight_decay{};
+  [[no_unique_address]] detail::Misnamed<misnamed::run> num_workers{}, callbacks{};
+  [[no_unique_address]] detail::Misnamed<misnamed::seed> seed_everything{}, random_state{};
   [[no_unique_address]] detail::Misnamed<misnamed::schedule> scheduler{}, lr_scheduler{}, warmup_steps{};
   Schedule schedule{};
   std::uint64_t seed = 0;
@@ -89,17 +92,21 @@ void check_rate(double rate, std::uint64_t step) {
 struct FitOptions {
   std::uint64_t steps = 0, epochs = 0;
   [[no_unique_address]] detail::Misnamed<misnamed::steps> step{}, epoch{}, iterations{}, max_steps{}, max_epochs{},
-      max_iters{}, num_steps{}, num_epochs{}, num_train_epochs{};
-  [[no_unique_address]] detail::Misnamed<misnamed::policy> batch_size{};
+      max_iters{}, num_steps{}, num_epochs{}, num_train_epochs{}, n_epochs{}, steps_per_epoch{}, initial_epoch{};
+  [[no_unique_address]] detail::Misnamed<misnamed::policy> batch_size{}, gradient_accumulation_steps{};
   [[no_unique_address]] detail::Misnamed<misnamed::learning_rate> lr{}, learning_rate{};
-  [[no_unique_address]] detail::Misnamed<misnamed::argument> validation_data{}, callbacks{}, metrics{};
+  [[no_unique_address]] detail::Misnamed<misnamed::argument> validation_data{}, validation_split{}, callbacks{},
+      metrics{};
   std::uint64_t validate_every = 0, patience = 0;
   [[no_unique_address]] detail::Misnamed<misnamed::evaluation> eval_every{}, eval_interval{}, eval_steps{},
       validation_freq{}, val_check_interval{}, check_val_every_n_epoch{};
+  [[no_unique_address]] detail::Misnamed<misnamed::patience> early_stopping{};
+  [[no_unique_address]] detail::Misnamed<misnamed::saving> save_steps{}, resume{}, resume_from_checkpoint{};
   Order order = Order::Shuffled;
   Remainder remainder = Remainder::Short;
   std::size_t workers = 1, ahead = 2;
   bool progress = true, validate_average = false;
+  [[no_unique_address]] detail::Misnamed<misnamed::progress> verbose{}, log_every_n_steps{}, logging_steps{};
   [[no_unique_address]] detail::Misnamed<misnamed::loading> shuffle{}, num_workers{}, drop_last{};
 };
 
