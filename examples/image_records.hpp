@@ -95,7 +95,7 @@ std::size_t write_shards(const data::ImageFolder& folder, const Arguments& argum
     Shard shard(paths[number]);
     const std::size_t last = size * (number + 1) / paths.size();
     for (std::size_t place = size * number / paths.size(); place < last; ++place) {
-      const std::size_t index = position(order, arguments.seed, 0, place, size);
+      const std::size_t index = index_in_order(order, arguments.seed, 0, place, size);
       data::EncodedImage file = folder.at({.index = index});
       const std::string path = file.path.substr(folder.name().size() + 1);
       const std::int32_t label = file.label;
