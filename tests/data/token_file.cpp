@@ -95,6 +95,13 @@ TEST_CASE("bare tokens of 32 bits are read when told so, and are not taken for t
     CHECK(file.size({.input = 3, .target = 3}) == 3997);
     CHECK(TokenFile(path, TokenFile::Raw).length() == 8000);
   }
+  Bytes filled;  // every fourth is -1
+  for (std::uint32_t i = 0; i < 4000; ++i)
+    for (std::size_t k = 0; k < 4; ++k)
+      filled.push_back(static_cast<std::uint8_t>((i % 4 == 3 ? ~0u : 47318 * (i + 1) % 100'000) >> 8 * k & 0xFF));
+  test::put(path, filled);
+  test::refuses([&] { TokenFile{path}; },
+                "wide.bin: expected tokens of 16 bits, found numbers of which every second is small");
   test::put(path, Bytes(18));
   test::refuses([&] { TokenFile(path, TokenFile::Raw32); }, "expected bytes in fours, four a token, found 18");
   // Small numbers alone, few of them, and text that is what it seems are no tokens of 32 bits.

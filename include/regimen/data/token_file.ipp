@@ -77,12 +77,15 @@ REGIMEN_INLINE bool TokenFile::has_header(std::span<const std::byte> bytes) {
 REGIMEN_INLINE bool TokenFile::looks_wide(std::span<const std::byte> bytes) {
   const std::size_t pairs = (std::min)(bytes.size() / 4, std::size_t{4096});
   if (bytes.size() % 4 != 0 || pairs < 16) return false;
-  std::size_t large = 0;
+  std::size_t large = 0, others = 0;
   for (std::size_t i = 0; i < pairs; ++i) {
-    if (narrow(bytes.data(), 2 * i + 1) >= 8) return false;
-    large += narrow(bytes.data(), 2 * i) >= 8;
+    const std::int32_t low = narrow(bytes.data(), 2 * i), high = narrow(bytes.data(), 2 * i + 1);
+    if (low == 0xFFFF && high == 0xFFFF) continue;  // -1, with which programs fill
+    if (high >= 8) return false;
+    ++others;
+    large += low >= 8;
   }
-  return large >= pairs / 2;
+  return others >= 16 && large >= others / 2;
 }
 
 REGIMEN_INLINE std::size_t TokenFile::check_header(const std::string& path, std::span<const std::byte> bytes) {
