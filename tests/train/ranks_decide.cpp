@@ -157,7 +157,7 @@ void are_hashed(const char* what, const Options& base, const Changes<Options>& c
 
 TEST_CASE(
     "an option of a Trainer that one rank has otherwise is told before training, of every option that ranks share") {
-  static_assert(members_of<Agreeing::Options>() == 6 + 18 &&
+  static_assert(members_of<Agreeing::Options>() == 6 + 24 &&
                 members_of<AdamW::Options>() == 5 + 5);  // and misnamed ones
   const Agreeing::Options base{.schedule = Schedule::warmup_stable_decay(3, 10, 12, 0.1)};
   const Changes<Agreeing::Options> shared{
@@ -189,7 +189,7 @@ TEST_CASE(
 }
 
 TEST_CASE("an option of fit that one rank has otherwise is told, of every option that ranks share, and so are data") {
-  static_assert(members_of<FitOptions>() == 10 + 24);  // and misnamed ones
+  static_assert(members_of<FitOptions>() == 10 + 36);  // and misnamed ones
   const FitOptions base{.steps = 3, .epochs = 2, .validate_every = 2, .patience = 4, .progress = false};
   const Changes<FitOptions> shared{{"steps", [](auto& o) { o.steps = 4; }},
                                    {"epochs", [](auto& o) { o.epochs = 1; }},

@@ -13,7 +13,7 @@ struct option_has_name;  // rule/run_options.hpp, which Trainer includes
 /// What other libraries mean by a name, which has another place here.
 namespace misnamed {
 struct learning_rate;  // lr
-struct moments;        // betas, beta_1, beta_2, rho, eps, momentum where there is none
+struct moments;        // betas, beta_1, beta_2, rho, eps
 struct rule;           // of an update rule, beside it: momentum, weight_decay
 struct seed;           // seed_everything, random_state
 struct policy;         // batch_size, precision, device, accumulate_grad_batches, gradient_clip_val, ...

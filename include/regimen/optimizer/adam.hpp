@@ -26,7 +26,6 @@ struct Adam final : detail::Moments {
     [[no_unique_address]] detail::Misnamed<misnamed::moments, 1> beta_1{};
     [[no_unique_address]] detail::Misnamed<misnamed::moments, 2> beta_2{};
     [[no_unique_address]] detail::Misnamed<misnamed::moments, 3> eps{};
-    [[no_unique_address]] detail::Misnamed<misnamed::moments, 4> momentum{};
     double weight_decay = 0;
   };
 

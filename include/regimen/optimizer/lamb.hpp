@@ -46,7 +46,6 @@ struct Lamb final : detail::Moments {
     [[no_unique_address]] detail::Misnamed<misnamed::moments, 1> beta_1{};
     [[no_unique_address]] detail::Misnamed<misnamed::moments, 2> beta_2{};
     [[no_unique_address]] detail::Misnamed<misnamed::moments, 3> eps{};
-    [[no_unique_address]] detail::Misnamed<misnamed::moments, 4> momentum{};
     detail::WeightDecay weight_decay = detail::WeightDecay::by_default(0.01);
   };
   static constexpr bool sees_whole_tensors = true;
