@@ -24,7 +24,6 @@
 #include <memory>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 struct CUstream_st;  // what CUDA's handles point to
 struct CUevent_st;
