@@ -117,7 +117,7 @@ std::size_t write_shards(const data::ImageFolder& folder, const Arguments& argum
       stops = true;
     }
   };
-  const std::size_t asked = arguments.threads != 0 ? arguments.threads : static_cast<std::size_t>(threads());
+  const std::size_t asked = arguments.threads != 0 ? arguments.threads : static_cast<std::size_t>(thread_count());
   std::vector<std::thread> others;
   for (std::size_t i = 1; i < std::min(asked, paths.size()); ++i) others.emplace_back(work);
   work();
