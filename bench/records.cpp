@@ -25,7 +25,8 @@ void write(const char* path, std::size_t records, std::size_t bytes) {
   std::string image;
   for (std::size_t i = 0; i < records; ++i) {
     image.resize(bytes / 2 + Philox::mix(1, i) % (bytes + 1));
-    for (std::size_t j = 0; j < image.size(); ++j) image[j] = static_cast<char>(Philox::mix(i, j / 8) >> (8 * (j % 8)) & 0xFF);
+    for (std::size_t j = 0; j < image.size(); ++j)
+      image[j] = static_cast<char>(Philox::mix(i, j / 8) >> (8 * (j % 8)) & 0xFF);
     std::array<float, 10> one_hot{};
     one_hot[i % 10] = 1;
     data::ExampleBuilder example;

@@ -92,7 +92,8 @@ TEST_CASE("ranks share the processors, unless OMP_NUM_THREADS says how many thre
     else ::unsetenv("OMP_NUM_THREADS");
     const int expected = said ? 5 : std::max(1, regimen::processor_count() / 2);
     const auto check = [&](auto&) {
-      if (regimen::thread_count() != expected) throw std::runtime_error(std::to_string(regimen::thread_count()) + " threads");
+      if (regimen::thread_count() != expected)
+        throw std::runtime_error(std::to_string(regimen::thread_count()) + " threads");
     };
     CHECK_NOTHROW(regimen::launch(2, check));
     CHECK_NOTHROW(regimen::launch_processes(2, check));

@@ -10,8 +10,8 @@
 #include <set>
 #include <vector>
 
-using regimen::Order;
 using regimen::index_in_order;
+using regimen::Order;
 
 static_assert(index_in_order(Order::Sequential, 1, 2, 7, 5) == 2);
 static_assert(index_in_order(Order::Shuffled, 1, 2, 0, 1) == 0);

@@ -45,8 +45,8 @@ struct Case {
   double factor(std::size_t b, std::size_t h, std::size_t t, std::size_t u) const {
     if (threshold == 0) return 1;
     const std::uint64_t element = (h * shape.length + t) * shape.keys() + u;
-    const Philox::Words words = Philox::draw(Philox::mix(Philox::mix(random_numbers.seed, random_numbers.step), stream), element / 8,
-                                             random_numbers.first_sample + b);
+    const Philox::Words words = Philox::draw(Philox::mix(Philox::mix(random_numbers.seed, random_numbers.step), stream),
+                                             element / 8, random_numbers.first_sample + b);
     const std::uint32_t bits = (words.word[element % 8 / 2] >> (element % 2 == 0 ? 0 : 16)) & 0xFFFF;
     const bool dropped =
         keeps ? !keeps(((b * shape.heads + h) * shape.length + t) * shape.length + u) : bits < threshold;

@@ -75,8 +75,8 @@ struct Definition {
       for (std::size_t u = 0; u < seen; ++u) total += std::exp(scores[first + u] * scale);
       const auto factor = [&](std::size_t u) {
         const std::uint64_t element = (head % 2 * c.length + query) * c.length + u;
-        const auto words = Philox::draw(Philox::mix(Philox::mix(random_numbers.seed, random_numbers.step), stream), element / 8,
-                                        random_numbers.first_sample + head / 2);
+        const auto words = Philox::draw(Philox::mix(Philox::mix(random_numbers.seed, random_numbers.step), stream),
+                                        element / 8, random_numbers.first_sample + head / 2);
         return (words.word[element % 8 / 2] >> (element % 2 * 16) & 0xFFFF) < c.threshold ? 0.0 : keep;
       };
       for (std::size_t u = 0; u < seen; ++u) {

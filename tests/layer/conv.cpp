@@ -20,7 +20,8 @@ using Out = typename Bound<Layer, Image>::Output::Shape;
 // floor((H + 2P - D(R - 1) - 1) / stride) + 1
 static_assert(std::is_same_v<Out<Conv2d<8, 3>, Shape<5, 7, 2>>, Shape<3, 5, 8>>);
 static_assert(std::is_same_v<Out<Conv2d<8, 3, Padding<1>, Stride<2>>, Shape<5, 8, 2>>, Shape<3, 4, 8>>);
-static_assert(std::is_same_v<Out<Conv2d<8, KernelSize<1, 4>, Dilation<2>, Padding<1>>, Shape<5, 8, 2>>, Shape<7, 4, 8>>);
+static_assert(
+    std::is_same_v<Out<Conv2d<8, KernelSize<1, 4>, Dilation<2>, Padding<1>>, Shape<5, 8, 2>>, Shape<7, 4, 8>>);
 static_assert(std::is_same_v<Out<Conv2d<8, 1>, Shape<5, 8, 2>>, Shape<5, 8, 8>>);
 static_assert(std::is_same_v<Out<Conv2d<8, 1, Stride<3>>, Shape<5, 8, 2>>, Shape<2, 3, 8>>);
 static_assert(Conv2d<8, 1>::options.is_product() && Conv2d<8, KernelSize<1>, NoBias>::options.is_product());
@@ -63,7 +64,8 @@ static_assert(Bound<Conv1d<8, 3>, Shape<7, 6>>::parameters[0].rank == 3 &&
 static_assert(std::is_same_v<Out<Conv3d<8, 3>, Shape<4, 5, 7, 2>>, Shape<2, 3, 5, 8>>);
 static_assert(
     std::is_same_v<Out<Conv3d<8, KernelSize<3, 1, 2>, Padding<1>, Stride<2>>, Shape<4, 5, 8, 2>>, Shape<2, 4, 5, 8>>);
-static_assert(!Conv3d<8, KernelSize<3>>::options.are_sound() && !Conv3d<8, KernelSize<3, 3, 3, 3>>::options.are_sound());
+static_assert(!Conv3d<8, KernelSize<3>>::options.are_sound() &&
+              !Conv3d<8, KernelSize<3, 3, 3, 3>>::options.are_sound());
 static_assert(has_weight<Conv3d<8, KernelSize<4, 3, 2>, Groups<2>>, Shape<5, 5, 7, 6>, 12, 3, 2>(2));
 // A copy of the frames that windows read: 3 for each of 2 places; none where each frame is alone.
 static_assert(Bound<Conv3d<8, KernelSize<3, 1, 1>>, Shape<4, 5, 7, 2>>::ForwardScratch::bytes(10)[0] >=

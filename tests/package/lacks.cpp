@@ -32,8 +32,8 @@ void step() {
 
 #if defined(REGIMEN_CURE) && defined(REGIMEN_CUDA_COMPILED)
 // What regimen::cuda_compiled has: layers in fp32, tf32 and bf16 under the update rules of the library.
-struct Images : Model<Input<Image<8, 8, 1>>, Conv2d<16, 3, Padding<1>, NoBias>, BatchNorm<>, Relu, MaxPool<2>, Conv2d<8, 3>, Silu,
-                      Flatten, Dropout<Ratio<1, 4>>, Linear<10>> {};
+struct Images : Model<Input<Image<8, 8, 1>>, Conv2d<16, 3, Padding<1>, NoBias>, BatchNorm<>, Relu, MaxPool<2>,
+                      Conv2d<8, 3>, Silu, Flatten, Dropout<Ratio<1, 4>>, Linear<10>> {};
 struct Texts : Model<Input<Tokens<16>>, Embedding<Vocabulary<64>, 32>, PositionEmbedding,
                      Residual<LayerNorm, SelfAttention<Heads<4>, Causal>, Dropout<Ratio<1, 4>>>,
                      Residual<RmsNorm, Linear<64>, GeluTanh, Linear<32>>, Lstm<32>, Gru<32>, Linear<64>> {};

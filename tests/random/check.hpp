@@ -47,7 +47,9 @@ struct Outcome {
 };
 
 /// A number of the data: a function of its place and nothing else.
-inline std::uint64_t number_at(std::uint64_t key, std::uint64_t index) { return Philox::mix(Philox::mix(0xDA7A, key), index) >> 16; }
+inline std::uint64_t number_at(std::uint64_t key, std::uint64_t index) {
+  return Philox::mix(Philox::mix(0xDA7A, key), index) >> 16;
+}
 template <class T>
 T value_at(std::uint64_t key, std::uint64_t index, [[maybe_unused]] std::size_t bound) {
   if constexpr (std::is_integral_v<T>) return static_cast<T>(number_at(key, index) % bound);

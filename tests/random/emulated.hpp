@@ -81,8 +81,7 @@ template <class Network, class Policies>
 inline constexpr bool epilogues_change_no_bit =
     std::is_same_v<typename policy_in<Policies, axis::precision>::master, fp32> &&
     sizeof(typename policy_in<Policies, axis::precision>::compute) == 4 && !mixes_types<Network> &&
-    !mp::mp_any_of<typename detail::all_in<typename rule::parts_t<Network>::Layers>::type,
-                   adds_before_a_bias>::value &&
+    !mp::mp_any_of<typename detail::all_in<typename rule::parts_t<Network>::Layers>::type, adds_before_a_bias>::value &&
     policy_in<Policies, axis::fusion>::fuses && std::is_same_v<policy_in<Policies, axis::clip>, Clip<None>>;
 
 /// Ranks with a device each, beside ranks on the CPU, in fp64 and under the program's Shard.

@@ -185,8 +185,9 @@ struct AnyConv {
                                         Conv2d<in, 3, Stride<2>, Padding<1>, Groups<in>, NoBias>>,
                             At::below(5, 2)>;
   template <class At, std::size_t in>
-  using Any = std::conditional_t<At::below(7, 3) == 0,
-                                 ConvTranspose2d<At::one_of(0, {1, 2, 3, 4}), KernelSize<3, 2>, Stride<2>>, Other<At, in>>;
+  using Any =
+      std::conditional_t<At::below(7, 3) == 0,
+                         ConvTranspose2d<At::one_of(0, {1, 2, 3, 4}), KernelSize<3, 2>, Stride<2>>, Other<At, in>>;
   template <class At, bool is_volume>
   struct drawn {
     using type =
@@ -645,9 +646,9 @@ struct SaySum {
   template <class Model>
   static constexpr bool fits = regimen::detail::is_joined<typename Model::Out::Shape>;
   template <class Model, class First = Value<fp32, typename Model::Out::Shape::template at<0>>>
-  using make = mp::mp_list<Loss<SumOf<
-      std::conditional_t<rule::accepts_output<CrossEntropy, First>(), CrossEntropy, Weighted<Huber<>, Ratio<3>>>,
-      Weighted<MeanSquaredError, Ratio<1, 2>>>>>;
+  using make = mp::mp_list<Loss<
+      SumOf<std::conditional_t<rule::accepts_output<CrossEntropy, First>(), CrossEntropy, Weighted<Huber<>, Ratio<3>>>,
+            Weighted<MeanSquaredError, Ratio<1, 2>>>>>;
 };
 template <std::size_t K>
 struct kept {

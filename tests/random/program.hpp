@@ -272,10 +272,11 @@ constexpr std::array<std::size_t, 2> pair_of(std::uint64_t seed) {
   return {first, first + 1 + left};
 }
 template <std::uint64_t seed, std::uint64_t attempt>
-using moves_of = mp::mp_unique<
-    mp::mp_list<mp::mp_at_c<Moves, pair_of(seed)[0]>, mp::mp_at_c<Moves, pair_of(seed)[1]>,
-                mp::mp_at_c<Moves, (Philox::mix(Philox::mix(seed, attempt), 77) % 3 == 0 ? Philox::mix(Philox::mix(seed, attempt), 78) % move_count
-                                                                         : pair_of(seed)[0])>>>;
+using moves_of =
+    mp::mp_unique<mp::mp_list<mp::mp_at_c<Moves, pair_of(seed)[0]>, mp::mp_at_c<Moves, pair_of(seed)[1]>,
+                              mp::mp_at_c<Moves, (Philox::mix(Philox::mix(seed, attempt), 77) % 3 == 0
+                                                      ? Philox::mix(Philox::mix(seed, attempt), 78) % move_count
+                                                      : pair_of(seed)[0])>>>;
 
 template <class Model, class Policies, class Left, Id id>
 constexpr auto moved_by_all() {

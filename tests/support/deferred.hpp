@@ -252,5 +252,6 @@ struct regimen::engines::Of<regimen::test::Deferred> {
   using type = regimen::test::DeferredEngine;
   using profiled = regimen::TimedEngine<regimen::test::DeferredEngine>;
 };
-static_assert(regimen::engines::Engine<regimen::test::DeferredEngine> && regimen::engines::Engine<regimen::cpu::Engine>);
+static_assert(regimen::engines::Engine<regimen::test::DeferredEngine> &&
+              regimen::engines::Engine<regimen::cpu::Engine>);
 // SPDX-License-Identifier: Apache-2.0

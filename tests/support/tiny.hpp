@@ -23,7 +23,8 @@ inline constexpr std::size_t length = 6, vocabulary = 11;
 /// Tokens of `samples` samples; a function of `key` alone.
 inline std::vector<std::int32_t> tokens(std::size_t samples, std::uint64_t key) {
   std::vector<std::int32_t> values(samples * length);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int32_t>(Philox::mix(key, i) % vocabulary);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<std::int32_t>(Philox::mix(key, i) % vocabulary);
   return values;
 }
 

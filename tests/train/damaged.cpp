@@ -53,7 +53,7 @@ TEST_CASE("a flipped bit anywhere in a saved state is an error") {
   ::test::Bytes bytes = ::test::get(c.good);
   const std::size_t header = 8 + (std::size_t{bytes[0]} | std::size_t{bytes[1]} << 8 | std::size_t{bytes[2]} << 16);
   std::vector<std::size_t> bits;
-  for (std::size_t bit = 0; bit < 64; ++bit) bits.push_back(bit);                             // the length
+  for (std::size_t bit = 0; bit < 64; ++bit) bits.push_back(bit);                                     // the length
   for (std::size_t i = 0; i < 500; ++i) bits.push_back(64 + Philox::mix(1, i) % ((header - 8) * 8));  // the header
   for (std::size_t i = 0; i < 300; ++i)
     bits.push_back(header * 8 + Philox::mix(2, i) % ((bytes.size() - header) * 8));  // the data

@@ -102,7 +102,8 @@ void fill(Model& model) {
   std::uint64_t index = 0;
   for (const HeldParameter& parameter : model.parameters())
     parameter.visit([&]<class T>(std::span<T> values) {
-      for (T& value : values) value = T(static_cast<float>(static_cast<int>(Philox::mix(7, index++) % 63) - 31) / 64.0f);
+      for (T& value : values)
+        value = T(static_cast<float>(static_cast<int>(Philox::mix(7, index++) % 63) - 31) / 64.0f);
     });
   model.parameters_changed();
 }

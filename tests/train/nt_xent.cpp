@@ -35,7 +35,9 @@ struct Views {
       sample.input[i] = static_cast<T>(normal(index, i % 6) + 0.25 * normal(1000 + index, i));
     sample.target[0] = leave_out > 0 && index % leave_out == 1 ? ignore_index : 0;
   }
-  static double normal(std::uint64_t key, std::uint64_t i) { return (double(Philox::mix(key, i) >> 11) * 0x1p-53 - 0.5) * 3; }
+  static double normal(std::uint64_t key, std::uint64_t i) {
+    return (double(Philox::mix(key, i) >> 11) * 0x1p-53 - 0.5) * 3;
+  }
 };
 
 /// The loss and the share of rows whose nearest row is their other view, of rows that all exist.

@@ -87,9 +87,9 @@ TEST_CASE("convolutions agree with PyTorch") {
   check_layer<Sequential<AsImage<4, 5>, Conv2d<6, 3, Padding<1>, Groups<6>, NoBias>>, 2, 20, 6>("conv2d_depthwise",
                                                                                                 {"weight"});
   check_layer<Sequential<AsImage<3, 2>, Conv2d<7, 1>>, 2, 6, 5>("conv2d_pixels", {"weight", "bias"});
-  check_layer<
-      Sequential<AsImage<3, 2>, ConvTranspose2d<4, KernelSize<3, 2>, Stride<2>, Padding<1>, OutputPadding<1>, Groups<2>>>,
-      2, 6, 4>("conv_transpose2d", {"weight", "bias"});
+  check_layer<Sequential<AsImage<3, 2>,
+                         ConvTranspose2d<4, KernelSize<3, 2>, Stride<2>, Padding<1>, OutputPadding<1>, Groups<2>>>,
+              2, 6, 4>("conv_transpose2d", {"weight", "bias"});
 }
 TEST_CASE("convolutions of positions and volumes agree with PyTorch") {
   check_layer<Conv1d<6, 3, Stride<2>, Padding<1>, Groups<2>>, 2, 9, 4>("conv1d", {"weight", "bias"});

@@ -67,15 +67,18 @@ void fill(auto& model) {
   std::uint64_t index = 0;
   for (const HeldParameter& parameter : model.parameters())
     parameter.visit([&]<class T>(std::span<T> values) {
-      for (T& value : values) value = T(static_cast<float>(static_cast<int>(Philox::mix(7, index++) % 63) - 31) / 64.0f);
+      for (T& value : values)
+        value = T(static_cast<float>(static_cast<int>(Philox::mix(7, index++) % 63) - 31) / 64.0f);
     });
   model.parameters_changed();
 }
 template <class Sample>
 std::vector<Sample> texts_of(std::uint64_t key) {
   std::vector<Sample> texts(1);
-  for (std::int32_t& token : texts[0].template get<0>()) token = static_cast<std::int32_t>(Philox::mix(key, 1) % words), ++key;
-  for (std::int32_t& token : texts[0].template get<1>()) token = static_cast<std::int32_t>(Philox::mix(key, 2) % words), ++key;
+  for (std::int32_t& token : texts[0].template get<0>())
+    token = static_cast<std::int32_t>(Philox::mix(key, 1) % words), ++key;
+  for (std::int32_t& token : texts[0].template get<1>())
+    token = static_cast<std::int32_t>(Philox::mix(key, 2) % words), ++key;
   return texts;
 }
 

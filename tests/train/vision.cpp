@@ -43,8 +43,8 @@ struct OfSkips final : Model<Input<Image<4, 8, 3>>, Linear<6>, HardSwish, Fork<C
 struct OfConvolutions final
     : Model<Input<Image<6, 7, 3>>, Conv2d<8, 3, Stride<2>, Padding<1>>, LayerNorm, Gelu,
             Repeat<2, Residual<Conv2d<8, 3, Groups<8>, Padding<1>>, Conv2d<12, 1>, Gelu, Conv2d<8, 1, NoBias>>>,
-            ConvTranspose2d<6, 3, Stride<2>, Padding<2>>, Gelu, Conv2d<6, KernelSize<2, 3>, Dilation<1>, Groups<2>, NoBias>,
-            Silu, MeanPool, Linear<5>> {
+            ConvTranspose2d<6, 3, Stride<2>, Padding<2>>, Gelu,
+            Conv2d<6, KernelSize<2, 3>, Dilation<1>, Groups<2>, NoBias>, Silu, MeanPool, Linear<5>> {
   using Recomputed = Selective<Gelu, Conv2d<12, 1>, Conv2d<8, 3, Groups<8>, Padding<1>>>;
 };
 
@@ -57,9 +57,10 @@ struct OfPositions final
   using Recomputed = Selective<Gelu, LayerNorm, Conv1d<9, 1>>;
 };
 /// Frames, and then the lines of each place over time.
-struct OfVolumes final : Model<Input<Volume<4, 5, 4, 3>>, Conv3d<4, KernelSize<1, 3, 3>>, Gelu, Conv3d<6, KernelSize<3, 1, 1>>,
-                               Gelu, Repeat<2, Residual<Conv3d<6, 3, Padding<1>, Groups<2>>, Gelu>>,
-                               Conv3d<4, 2, Stride<2>, Padding<1>, NoBias>, Silu, MeanPool, Linear<5>> {
+struct OfVolumes final
+    : Model<Input<Volume<4, 5, 4, 3>>, Conv3d<4, KernelSize<1, 3, 3>>, Gelu, Conv3d<6, KernelSize<3, 1, 1>>, Gelu,
+            Repeat<2, Residual<Conv3d<6, 3, Padding<1>, Groups<2>>, Gelu>>, Conv3d<4, 2, Stride<2>, Padding<1>, NoBias>,
+            Silu, MeanPool, Linear<5>> {
   using Recomputed = Selective<Gelu, Conv3d<6, 3, Padding<1>, Groups<2>>>;
 };
 

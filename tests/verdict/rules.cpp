@@ -1,31 +1,31 @@
 // The rules that a model, its data or its gradients are asked: the verdicts alone.
 #include <regimen/core/ratio.hpp>
+#include <regimen/core/rules.hpp>
 #include <regimen/core/shape.hpp>
 #include <regimen/layer/self_attention.hpp>
+#include <regimen/models/rules.hpp>
 #include <regimen/policy/checkpoint.hpp>
 #include <regimen/policy/debug.hpp>
-#include <regimen/rule/trainers.hpp>
-#include <regimen/rule/precision.hpp>
 #include <regimen/rule/attention.hpp>
-#include <regimen/rule/options.hpp>
 #include <regimen/rule/branches.hpp>
 #include <regimen/rule/checkpointing.hpp>
-#include <regimen/rule/fit.hpp>
 #include <regimen/rule/convolutions.hpp>
-#include <regimen/rule/losses.hpp>
-#include <regimen/rule/norms.hpp>
-#include <regimen/core/rules.hpp>
-#include <regimen/rule/targets.hpp>
 #include <regimen/rule/devices.hpp>
-#include <regimen/rule/weights.hpp>
-#include <regimen/rule/texts.hpp>
-#include <regimen/rule/shapes.hpp>
-#include <regimen/rule/models.hpp>
-#include <regimen/models/rules.hpp>
-#include <regimen/rule/layers.hpp>
-#include <regimen/rule/metrics.hpp>
-#include <regimen/rule/steps.hpp>
+#include <regimen/rule/fit.hpp>
 #include <regimen/rule/inference.hpp>
+#include <regimen/rule/layers.hpp>
+#include <regimen/rule/losses.hpp>
+#include <regimen/rule/metrics.hpp>
+#include <regimen/rule/models.hpp>
+#include <regimen/rule/norms.hpp>
+#include <regimen/rule/options.hpp>
+#include <regimen/rule/precision.hpp>
+#include <regimen/rule/shapes.hpp>
+#include <regimen/rule/steps.hpp>
+#include <regimen/rule/targets.hpp>
+#include <regimen/rule/texts.hpp>
+#include <regimen/rule/trainers.hpp>
+#include <regimen/rule/weights.hpp>
 
 #include <cstdint>
 

@@ -169,7 +169,7 @@ static_assert(std::is_same_v<detail::broken_rules<Uneven, Precision<bf16, fp32>,
 template <std::uint64_t digits, class... Policies>
 using owner_in_uneven =
     typename decltype(rule::owner_at<typename programs::Recipe<Uneven, ConfigurationOf<Policies...>>::Bound,
-                                        digits>())::type;
+                                     digits>())::type;
 constexpr std::uint64_t in_branch = (2 * 256 + 1) * 256;  // the second child, the block's first, and one of its branch
 static_assert(std::is_same_v<owner_in_uneven<2>, Repeat<6, Norms>> &&
               std::is_same_v<owner_in_uneven<in_branch + 2>, Linear<16>> &&

@@ -76,10 +76,10 @@ void holds_as_last(const char* what, double distance = 1e-3, double tolerance = 
   INFO(what);
   using Recipe =
       programs::Recipe<Layers,
-                    ConfigurationOf<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>, Policies...>>;
+                       ConfigurationOf<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>, Policies...>>;
   using Behind =
       programs::Recipe<typename with_flatten<Layers>::type,
-                    ConfigurationOf<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>, Policies...>>;
+                       ConfigurationOf<Loss<MeanSquaredError>, Optimizer<Sgd>, Precision<fp64>, Batch<3>, Policies...>>;
   const std::vector<double> clean = gradients_of<Recipe>(false);
   CHECK(clean == gradients_of<Recipe>(true));
   CHECK(clean == gradients_of<Behind>(true));

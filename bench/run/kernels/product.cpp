@@ -42,7 +42,8 @@ struct Operands {
 
   explicit Operands(const Shape& s) : a(s.m * s.k), b(s.k * s.n), c(s.m * s.n) {
     const auto fill = [](std::vector<T>& to, std::uint64_t seed) {
-      for (std::size_t i = 0; i < to.size(); ++i) to[i] = T(static_cast<float>(Philox::mix(i, seed) >> 40) * 0x1p-23f - 1.0f);
+      for (std::size_t i = 0; i < to.size(); ++i)
+        to[i] = T(static_cast<float>(Philox::mix(i, seed) >> 40) * 0x1p-23f - 1.0f);
     };
     fill(a, 1);
     fill(b, 2);

@@ -20,7 +20,9 @@ struct Key final {
   std::uint64_t seed = 0;  // the run's
 
   /// Random bits of this key; different `stage`s draw different bits from the same key.
-  constexpr std::uint64_t bits(std::uint64_t stage) const { return Philox::mix(Philox::mix(Philox::mix(seed, stage), epoch), index); }
+  constexpr std::uint64_t bits(std::uint64_t stage) const {
+    return Philox::mix(Philox::mix(Philox::mix(seed, stage), epoch), index);
+  }
 };
 
 /// A dataset gives its number of values, the value of a key, and its name.

@@ -59,7 +59,7 @@ constexpr std::uint64_t permute(std::uint64_t key, std::uint64_t index, std::uin
 /// source   Luby, Rackoff 1988 (Feistel networks as permutations); Black, Rogaway 2002, section 4 (cycle walking)
 /// cost     for size > 64 on average fewer than four applications of 8 rounds, with two multiplications each
 constexpr std::uint64_t index_in_order(Order order, std::uint64_t seed, std::uint64_t epoch, std::uint64_t index,
-                                 std::uint64_t size, std::uint64_t run = 1) {
+                                       std::uint64_t size, std::uint64_t run = 1) {
   if (order == Order::Sequential) return index % size;
   if (order == Order::Shuffled) return detail::permute(Philox::mix(Philox::mix(seed, 0x5A), epoch), index, size);
   if (order == Order::Runs) {

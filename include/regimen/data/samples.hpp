@@ -43,7 +43,9 @@ class Samples final {
       try {
         (*meter_)([&] {
           if constexpr (Fits::alone) write_(static_cast<decltype(value)&&>(value), sample);
-          else write_(static_cast<decltype(value)&&>(value), sample, Key{key.index, key.epoch, Philox::mix(key.seed, height)});
+          else
+            write_(static_cast<decltype(value)&&>(value), sample,
+                   Key{key.index, key.epoch, Philox::mix(key.seed, height)});
         });
       } catch (...) { detail::refuse_value(below_, name() + " | samples", key); }
     }

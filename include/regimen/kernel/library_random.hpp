@@ -28,7 +28,8 @@ struct Kernel<LibraryRandom> final {
   REGIMEN_HD void operator()(const Block& block) const {
     if (block.thread() != 0) return;
     const op::Random random = *at(o.drop.random);
-    const std::uint64_t hash = Philox::mix(Philox::mix(Philox::mix(random.seed, random.step), o.drop.stream), random.first_sample);
+    const std::uint64_t hash =
+        Philox::mix(Philox::mix(Philox::mix(random.seed, random.step), o.drop.stream), random.first_sample);
     at(o.to)[0] = static_cast<std::int64_t>(hash >> 1);  // not negative
     at(o.to)[1] = 0;
   }

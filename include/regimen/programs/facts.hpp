@@ -51,7 +51,8 @@ inline constexpr std::size_t alignment_of_parameters =
 /// Rows of the model's output begin at multiples of so many bytes; 1: they are dense, as losses expect that do not say
 /// otherwise.
 template <class Configuration>
-inline constexpr std::size_t alignment_of_rows = engines::TraitsOf<typename Configuration::device::where>::row_alignment;
+inline constexpr std::size_t alignment_of_rows =
+    engines::TraitsOf<typename Configuration::device::where>::row_alignment;
 template <class Configuration>
 inline constexpr std::size_t alignment_of_trained_rows =
     regimen::detail::takes_padded_rows<typename Configuration::loss::function> ? alignment_of_rows<Configuration> : 1;

@@ -44,7 +44,7 @@ struct Recipe {
   static constexpr std::size_t micro_batches = Configuration::accumulate::count;
   static constexpr std::size_t steps = Configuration::steps::count;
   using Step = programs::Step<Bound, Loss, UpdateRule, micro_batches, steps, Configuration::loss::sums,
-                           Configuration::accumulate::simulates_ranks>;
+                              Configuration::accumulate::simulates_ranks>;
   static constexpr std::size_t planned_ranks = planned_ranks_of<Configuration>;
   using Target = typename Configuration::target::description;
   using Device = engines::OfConfiguration<Configuration>;

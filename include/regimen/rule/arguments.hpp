@@ -1,4 +1,4 @@
-// regimen/rule/arguments.hpp — rules. Arguments of Trainer: options, layers and types where a policy or the model belongs.
+// regimen/rule/arguments.hpp — rules about arguments of Trainer: options, layers and types where a policy or the model belongs.
 #pragma once
 
 #include <regimen/layer/model.hpp>

@@ -1,4 +1,4 @@
-// regimen/rule/checkpointing.hpp — rules. Checkpointing: which layers and blocks are computed twice, or moved.
+// regimen/rule/checkpointing.hpp — rules about checkpointing: which layers and blocks are computed twice, or moved.
 #pragma once
 
 #include <regimen/layer/children.hpp>

@@ -1,4 +1,4 @@
-// regimen/rule/devices.hpp — rules. Devices: what an engine computes, and in which form.
+// regimen/rule/devices.hpp — rules about devices: what an engine computes, and in which form.
 #pragma once
 
 namespace regimen::rule {

@@ -1,4 +1,4 @@
-// regimen/rule/extensions.hpp — rules. Extensions: layers, joins, losses, operations and update rules of a program's own.
+// regimen/rule/extensions.hpp — rules about extensions: layers, joins, losses, operations and update rules of a program's own.
 #pragma once
 
 #include <concepts>

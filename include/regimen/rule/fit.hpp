@@ -1,4 +1,4 @@
-// regimen/rule/fit.hpp — rules. What fit takes: sources and callbacks.
+// regimen/rule/fit.hpp — rules about what fit takes: sources and callbacks.
 #pragma once
 
 #include <regimen/core/number.hpp>

@@ -1,4 +1,4 @@
-// regimen/rule/inference.hpp — rules. Inference: a model that predicts and does not train.
+// regimen/rule/inference.hpp — rules about inference: a model that predicts and does not train.
 #pragma once
 
 #include <regimen/policy/policy.hpp>

@@ -1,4 +1,4 @@
-// regimen/rule/layers.hpp — rules. Arguments of layers: numbers, types and lists in their templates.
+// regimen/rule/layers.hpp — rules about arguments of layers: numbers, types and lists in their templates.
 #pragma once
 
 #include <regimen/core/ratio.hpp>

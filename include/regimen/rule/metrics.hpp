@@ -1,4 +1,4 @@
-// regimen/rule/metrics.hpp — rules. Metrics, in fit and in evaluate.
+// regimen/rule/metrics.hpp — rules about metrics, in fit and in evaluate.
 #pragma once
 
 namespace regimen::rule {

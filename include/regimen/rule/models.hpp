@@ -1,4 +1,4 @@
-// regimen/rule/models.hpp — rules. Models: what a model is a list of.
+// regimen/rule/models.hpp — rules about models: what a model is a list of.
 #pragma once
 
 #include <regimen/core/shape.hpp>

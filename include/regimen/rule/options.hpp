@@ -1,4 +1,4 @@
-// regimen/rule/options.hpp — rules. Options of policies: types where others belong, and a device without its header.
+// regimen/rule/options.hpp — rules about options of policies: types where others belong, and a device without its header.
 #pragma once
 
 #include <regimen/core/number.hpp>

@@ -1,4 +1,4 @@
-// regimen/rule/precision.hpp — rules. Precision: element types, master weights, loss scales.
+// regimen/rule/precision.hpp — rules about precision: element types, master weights, loss scales.
 #pragma once
 
 #include <regimen/core/number.hpp>

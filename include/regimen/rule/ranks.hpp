@@ -1,4 +1,4 @@
-// regimen/rule/ranks.hpp — rules. Ranks: communicators, the world, sharding.
+// regimen/rule/ranks.hpp — rules about ranks: communicators, the world, sharding.
 #pragma once
 
 #include <regimen/policy/accumulate.hpp>

@@ -1,4 +1,4 @@
-// regimen/rule/run_options.hpp — rules. Options of a run and of a Trainer: their names.
+// regimen/rule/run_options.hpp — rules about options of a run and of a Trainer: their names.
 #pragma once
 
 #include <regimen/core/misnamed.hpp>

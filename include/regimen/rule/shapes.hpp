@@ -1,4 +1,4 @@
-// regimen/rule/shapes.hpp — rules. Shapes: a layer that reads what the one before it does not write.
+// regimen/rule/shapes.hpp — rules about shapes: a layer that reads what the one before it does not write.
 #pragma once
 
 #include <regimen/core/bundled.hpp>

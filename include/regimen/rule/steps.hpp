@@ -1,4 +1,4 @@
-// regimen/rule/steps.hpp — rules. Steps: batch, accumulation, launches, and checks of what is computed.
+// regimen/rule/steps.hpp — rules about steps: batch, accumulation, launches, and checks of what is computed.
 #pragma once
 
 #include <regimen/policy/accumulate.hpp>

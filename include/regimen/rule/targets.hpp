@@ -1,4 +1,4 @@
-// regimen/rule/targets.hpp — rules. Targets: memory, element types and speed of what a recipe is for.
+// regimen/rule/targets.hpp — rules about targets: memory, element types and speed of what a recipe is for.
 #pragma once
 
 #include <regimen/core/number.hpp>

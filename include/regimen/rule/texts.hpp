@@ -1,4 +1,4 @@
-// regimen/rule/texts.hpp — rules. Texts: generated, of unlike lengths, padded.
+// regimen/rule/texts.hpp — rules about texts: generated, of unlike lengths, padded.
 #pragma once
 
 #include <cstddef>

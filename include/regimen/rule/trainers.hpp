@@ -1,4 +1,4 @@
-// regimen/rule/trainers.hpp — rules. Trainers: objects, and steps written by hand.
+// regimen/rule/trainers.hpp — rules about trainers: objects, and steps written by hand.
 #pragma once
 
 #include <regimen/policy/debug.hpp>

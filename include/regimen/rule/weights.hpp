@@ -1,4 +1,4 @@
-// regimen/rule/weights.hpp — rules. Weights: frozen, tied, shared.
+// regimen/rule/weights.hpp — rules about weights: frozen, tied, shared.
 #pragma once
 
 #include <regimen/layer/children.hpp>

@@ -87,16 +87,16 @@ template <class UpdateRule, class Engine>
   const auto update = [&](auto& walk, bool decays) {
     using Update = op::UpdateTensor<UpdateRule, fp64, fp64, fp64>;
     programs::update_whole_tensor(walk,
-                        Update{.master = {sizeof(Scalars)},
-                               .state = {sizeof(Scalars) + 2 * count * sizeof(fp64)},
-                               .gradient = {sizeof(Scalars) + count * sizeof(fp64)},
-                               .scalars = {0},
-                               .rows = 2,
-                               .columns = 2,
-                               .state_stride = count,
-                               .decays = decays,
-                               .options = options},
-                        LayerPath{});
+                                  Update{.master = {sizeof(Scalars)},
+                                         .state = {sizeof(Scalars) + 2 * count * sizeof(fp64)},
+                                         .gradient = {sizeof(Scalars) + count * sizeof(fp64)},
+                                         .scalars = {0},
+                                         .rows = 2,
+                                         .columns = 2,
+                                         .state_stride = count,
+                                         .decays = decays,
+                                         .options = options},
+                                  LayerPath{});
   };
   constexpr std::size_t kept = TensorArena::align(sizeof(Scalars) + (2 + UpdateRule::states) * count * sizeof(fp64));
   walk::Walk<planning::Engine<typename Engine::Traits>> planned(1, 1, 0);
@@ -131,7 +131,8 @@ template <class UpdateRule, class Engine>
 /// A hash of the model, the policies, the update rule, the learning rate and its schedules.
 template <class Trainer>
 [[gnu::cold]] std::uint64_t fingerprint_of(const typename Trainer::Options& options, std::uint64_t seed) {
-  std::uint64_t print = Philox::mix(Philox::mix(seed, Trainer::batch * Trainer::micro_batches), options.compare_weights_every);
+  std::uint64_t print =
+      Philox::mix(Philox::mix(seed, Trainer::batch * Trainer::micro_batches), options.compare_weights_every);
   for (const char* c = __PRETTY_FUNCTION__; *c != 0; ++c) print = Philox::mix(print, static_cast<std::uint64_t>(*c));
   using Groups = programs::GroupsOf<typename Trainer::UpdateRule>;
   print = Philox::mix(print, bits_of_number(options.optimizer.learning_rate));

@@ -128,7 +128,7 @@ class FitLoop final {
   EpochCount epoch_{};
   Fitted fitted_{};
   bool goes_on_ = true;
-  std::size_t running_ = 0, finished_ = 0;      // steps or launches that run; steps that have ended
+  std::size_t running_ = 0, finished_ = 0;    // steps or launches that run; steps that have ended
   std::uint64_t measured_at_ = saves::never;  // the step after which metrics were told
 };
 

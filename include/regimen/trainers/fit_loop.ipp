@@ -68,9 +68,9 @@ REGIMEN_INLINE void say_if_short(std::size_t ranks, std::size_t own_batch, std::
 }
 REGIMEN_INLINE std::uint64_t fingerprint_of_run(const FitOptions& run) {
   return Philox::mix(Philox::mix(run.steps, run.epochs),
-             Philox::mix(Philox::mix(run.validate_every, run.patience),
-                 Philox::mix(static_cast<std::uint64_t>(run.order),
-                     2 * static_cast<std::uint64_t>(run.remainder) + run.validate_average)));
+                     Philox::mix(Philox::mix(run.validate_every, run.patience),
+                                 Philox::mix(static_cast<std::uint64_t>(run.order),
+                                             2 * static_cast<std::uint64_t>(run.remainder) + run.validate_average)));
 }
 
 REGIMEN_INLINE FitLoop::FitLoop(const FitFacts& facts, FitProgram& program, FitMetrics* metrics,

@@ -31,6 +31,8 @@ namespace regimen {
 ///   seed          the same seed, prompt and weights give the same tokens
 ///   vocabulary    samples only ids below it, for a model with more ids than its text has; 0: no limit
 ///   end           the token that ends a text; -1: there is none
+///
+/// As in Options, some members have names of other libraries.
 struct Sampling final {
   double temperature = 1;
   std::size_t top_k = 0;

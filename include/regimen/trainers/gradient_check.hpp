@@ -200,7 +200,8 @@ class GradientProbe final {
     for (const programs::TensorRecord& tensor : tensors_) {
       std::vector<Master> values(tensor.place.count);
       for (Master& value : values)
-        value = (tensor.parameter.role == ParameterRole::gain ? 1 : 0) + 0.5 * check_number(Philox::mix(seed_, 1), index++);
+        value =
+            (tensor.parameter.role == ParameterRole::gain ? 1 : 0) + 0.5 * check_number(Philox::mix(seed_, 1), index++);
       write(weight(tensor), values);
     }
   }
@@ -212,8 +213,8 @@ class GradientProbe final {
     write(View<In>{resident_.input},
           numbers<In>(walk_.batch, Step::X::size, rule::vocabulary_of<typename Recipe::Network>(),
                       Philox::mix(Philox::mix(seed_, 2), micro_batch)));
-    write(View<Label>{resident_.target},
-          numbers<Label>(walk_.batch, Step::Labels::size, Step::classes, Philox::mix(Philox::mix(seed_, 3), micro_batch), true));
+    write(View<Label>{resident_.target}, numbers<Label>(walk_.batch, Step::Labels::size, Step::classes,
+                                                        Philox::mix(Philox::mix(seed_, 3), micro_batch), true));
   }
   ///   bound     of whole numbers; of a bundle those of its values
   ///   ignores   they are targets

@@ -7,16 +7,16 @@
 #include <regimen/engine/engine.hpp>
 #include <regimen/programs/parameters.hpp>
 #include <regimen/programs/recipe.hpp>
+#include <regimen/rule/compose.hpp>
 #include <regimen/rule/inference.hpp>
+#include <regimen/rule/model_rules.hpp>
+#include <regimen/rule/plan_range.hpp>
+#include <regimen/rule/rejected.hpp>
 #include <regimen/rule/trainers.hpp>
 #include <regimen/saves/convert.hpp>
 #include <regimen/saves/trainer_state.hpp>
 #include <regimen/trainers/refused_data.hpp>
 #include <regimen/trainers/shared_weights.hpp>
-#include <regimen/rule/compose.hpp>
-#include <regimen/rule/model_rules.hpp>
-#include <regimen/rule/plan_range.hpp>
-#include <regimen/rule/rejected.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -270,8 +270,7 @@ class Inference {
     const Entered in(*this, "Inference::start");
     in.of.expect_window(text.size());
     constexpr std::size_t length = sizeof(Of::Step::X::Element::first) / sizeof(std::int32_t);
-    constexpr std::int32_t padding =
-        rule::two_texts<typename rule::parts_t<typename Of::Network>::Layers>::padding;
+    constexpr std::int32_t padding = rule::two_texts<typename rule::parts_t<typename Of::Network>::Layers>::padding;
     programs::check_source(source.size(), length, padding, "Inference::start");
     std::vector<std::int32_t> whole(source.begin(), source.end());
     whole.resize(length, padding);

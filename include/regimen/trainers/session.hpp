@@ -11,6 +11,7 @@
 #include <regimen/programs/check_ids.hpp>
 #include <regimen/programs/parameters.hpp>
 #include <regimen/programs/recipe.hpp>
+#include <regimen/rule/model_layers.hpp>
 #include <regimen/saves/background_save.hpp>
 #include <regimen/saves/patience.hpp>
 #include <regimen/trainers/collect.hpp>
@@ -23,7 +24,6 @@
 #include <regimen/trainers/replicas.hpp>
 #include <regimen/trainers/result.hpp>
 #include <regimen/trainers/weights.hpp>
-#include <regimen/rule/model_layers.hpp>
 
 #include <algorithm>
 #include <array>
@@ -130,7 +130,7 @@ struct Session final {
         plan(engines::with_room<Engine>(plan_of(all_ranks.get()), all_ranks.get())),
         walk(batch, all_ranks ? all_ranks->size() : 1, all_ranks ? all_ranks->rank() : 0,
              engines::Resources<typename Engine::Ranks>{plan.peak, all_ranks.get(), options.threads,
-                                                       Configuration::graph::captures && !waits, waits, plan.host}) {
+                                                        Configuration::graph::captures && !waits, waits, plan.host}) {
     if constexpr (Configuration::world::ranks > 0)
       if (ranks() != Configuration::world::ranks)
         throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says",

@@ -123,8 +123,9 @@ struct Weights final {
       typename Session::Engine::Fence uploaded{};
       std::size_t at = 0;
       for (const programs::TensorRecord& tensor : session.tensors) {
-        uploaded = programs::upload(session.walk, session.master_view(tensor),
-                          std::span<const Master>(session.host_weights).subspan(at + tensor.first, tensor.count));
+        uploaded =
+            programs::upload(session.walk, session.master_view(tensor),
+                             std::span<const Master>(session.host_weights).subspan(at + tensor.first, tensor.count));
         at += tensor.place.count;
       }
       uploaded.wait();

@@ -109,7 +109,7 @@ class Untouched final {
 template <class Trainer, class Source>
 RateSweep find_rate(Trainer& trainer, const Source& source, const RateOptions& options = {}) {
   trainers::expect_sweep(options,
-                      programs::GroupsOf<typename Trainer::UpdateRule>::has_schedules(trainer.options().optimizer));
+                         programs::GroupsOf<typename Trainer::UpdateRule>::has_schedules(trainer.options().optimizer));
   auto& session = saves::Inside::session(trainer);
   using Session = typename Trainer::Session;
   const auto inside = session.enter("find_rate");

@@ -119,7 +119,8 @@ class Measurement final {
     for_each([&](auto& metric) {
       print = Philox::mix(print, metric.sums.size());
       if constexpr (requires { metric.name(); })
-        for (const char letter : std::string(metric.name())) print = Philox::mix(print, static_cast<unsigned char>(letter));
+        for (const char letter : std::string(metric.name()))
+          print = Philox::mix(print, static_cast<unsigned char>(letter));
     });
     return print;
   }

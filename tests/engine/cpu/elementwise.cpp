@@ -258,7 +258,8 @@ TEMPLATE_TEST_CASE("dropout keeps or drops each element by its 16 bits, and scal
       using S = statistic_t<T>;
       for (std::size_t i = 0; i < x.size(); ++i) {
         const std::size_t e = i % elements;
-        const std::uint32_t word = Philox::draw(Philox::mix(Philox::mix(11, 22), 44), e / 8, 33 + i / elements).word[e % 8 / 2];
+        const std::uint32_t word =
+            Philox::draw(Philox::mix(Philox::mix(11, 22), 44), e / 8, 33 + i / elements).word[e % 8 / 2];
         const std::uint32_t bits = e % 2 == 0 ? word & 0xFFFF : word >> 16;
         expected[i] = bits < 6554
                           ? 0

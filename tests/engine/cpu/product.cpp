@@ -145,8 +145,9 @@ TEST_CASE("a product of tf32 rounds its factors, and nothing else: the bound is 
   check_shapes<tf32, tf32, float>();
   CHECK(cpu::product_path<tf32, tf32, tf32>() ==
         cpu::product_path<fp32, fp32, fp32>() + ", of factors rounded to tf32");
-  static_assert(cpu::Traits::scratch(op::Product<tf32, tf32, fp32>{
-                    .a = {}, .b = {}, .c = {}, .m = 3, .n = 5, .k = 7}) == aligned_bytes(3 * 7 * 4) + aligned_bytes(7 * 5 * 4));
+  static_assert(
+      cpu::Traits::scratch(op::Product<tf32, tf32, fp32>{.a = {}, .b = {}, .c = {}, .m = 3, .n = 5, .k = 7}) ==
+      aligned_bytes(3 * 7 * 4) + aligned_bytes(7 * 5 * 4));
 }
 
 TEST_CASE("any mix of element types multiplies") {

@@ -224,8 +224,8 @@ TEST_CASE("a head of any width") {
 
 /// The weights that the emulated library keeps in the call of these operations.
 bool library_keeps(std::uint32_t threshold, std::size_t element) {
-  const std::uint64_t hash =
-      Philox::mix(Philox::mix(Philox::mix(random_numbers.seed, random_numbers.step), stream), random_numbers.first_sample);
+  const std::uint64_t hash = Philox::mix(Philox::mix(Philox::mix(random_numbers.seed, random_numbers.step), stream),
+                                         random_numbers.first_sample);
   return emulated::keeps({static_cast<std::int64_t>(hash >> 1), 0}, threshold, element);
 }
 

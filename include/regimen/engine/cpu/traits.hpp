@@ -133,7 +133,8 @@ struct Traits : engines::DefaultTraits {
   template <class T, class G>
   static constexpr std::size_t scratch(const op::ConvWeight<T, G>& o) {
     const std::size_t chunks = ConvChunks::of<statistic_t<T>>(o.shape);
-    return chunks == 1 && !o.shape.is_depthwise() ? 0 : aligned_bytes(chunks * o.shape.weights() * sizeof(statistic_t<T>));
+    return chunks == 1 && !o.shape.is_depthwise() ? 0
+                                                  : aligned_bytes(chunks * o.shape.weights() * sizeof(statistic_t<T>));
   }
   /// Workspace for the chunks' sums of both gradients.
   template <bool Centered, class T, class G>

@@ -342,9 +342,9 @@ class Library {
   /// More than 48 KiB of shared memory a block only by request.
   static void admit_shared(const void* entry, Grid grid, const char* name) {
     if (grid.shared_bytes > 48 * 1024)
-      detail::demand(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          static_cast<int>(grid.shared_bytes)),
-                     name);
+      detail::demand(
+          cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared_bytes)),
+          name);
   }
   static void expect_device() {
     int devices = 0;
