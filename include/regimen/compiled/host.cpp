@@ -33,6 +33,7 @@
 #include <regimen/trainers/fit_loop.ipp>
 #include <regimen/trainers/generate.ipp>
 #include <regimen/trainers/input_meter.ipp>
+#include <regimen/trainers/launches.ipp>
 #include <regimen/trainers/progress.ipp>
 #include <regimen/trainers/shared_weights.ipp>
 #include <regimen/watch/checkpoints.ipp>

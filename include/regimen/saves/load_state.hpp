@@ -21,12 +21,10 @@ struct StateLoading {
   /// Step 0, no optimizer state; seed and loss scale stay.
   [[gnu::cold]] static void begin_anew(Session& session) {
     session.reset_state();
-    session.steps_done = 0;
-    begin_data_at(session, {});
+    session.position = {};
     Scalars s = session.scalars();
     s.updates = s.skipped = s.finite_streak = 0;
     session.write_scalars(s);
-    session.patience = {};
   }
 
   [[gnu::noinline]] static void load(Session& session, const std::string& path) {
@@ -49,7 +47,7 @@ struct StateLoading {
     SavedNumbers numbers{.seed = session.seed,
                          .loss_scale = Session::Recipe::loss_scaling.initial,
                          .moves_loss_scale = Saved::moves_loss_scale,
-                         .patience = Patience{.is_resumed = resumes, .is_kept = session.patience.is_kept}};
+                         .patience = Patience{.is_resumed = resumes, .is_kept = session.position.patience.is_kept}};
     if (resumes) {
       numbers.read(path, metadata, Session::batch);
       if (session.rank() == 0) say_path(path, metadata, Saved::path_text());
@@ -70,16 +68,17 @@ struct StateLoading {
     }
     if (!resumes) session.reset_state();
     Scalars s = session.scalars();
-    session.steps_done = numbers.step;
-    begin_data_at(session, numbers.place);
+    session.position = {};
+    session.position.steps_done = numbers.step;
+    session.position.place = numbers.place;
+    session.position.patience = numbers.patience;
     session.seed = numbers.seed;
     s.updates = numbers.updates;
     s.skipped = numbers.skipped;
     s.finite_streak = numbers.finite_streak;
     s.loss_scale = numbers.loss_scale;
     session.write_scalars(s);
-    session.patience = numbers.patience;
-    session.host_weights.clear();
+    session.host.weights.clear();
     session.update_copies();
   }
 
@@ -110,15 +109,11 @@ struct StateLoading {
         session.write(session.master_view(tensor), std::span<const Master>(values));
       }
     begin_anew(session);
-    session.host_weights.clear();
+    session.host.weights.clear();
     session.update_copies();
   }
 
  private:
-  [[gnu::cold]] static void begin_data_at(Session& session, const DataPlace& place) {
-    session.place = place;
-    session.batching = {};
-  }
   [[gnu::cold]] static std::vector<std::string> names_in(const Session& session) {
     std::vector<std::string> names;
     for (const auto& tensor : session.tensors) names.push_back(tensor.name);

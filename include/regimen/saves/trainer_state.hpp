@@ -71,9 +71,6 @@ struct Inside final {
     else if constexpr (requires { typename Owner::Entered; }) return typename Owner::Entered(owner, who);
     else return nullptr;
   }
-  static auto evaluate_by(auto& trainer, const auto& source, std::size_t workers, const auto& program) {
-    return trainer.evaluate_by(source, workers, program);
-  }
 };
 
 /// What is saved of a Session. load_state.hpp brings it back.
@@ -170,7 +167,7 @@ struct StateAccess {
   [[gnu::cold]] static void describe_parts(Session& session, StateFiles& files) {
     // A name that no older save has, so that an older index never names a part of this save.
     files.time = comm::gather_small(*session.control(), files.time)[0];
-    files.save = std::to_string(session.steps_done) + "-" + std::to_string(files.time);
+    files.save = std::to_string(session.position.steps_done) + "-" + std::to_string(files.time);
     files.metadata["regimen.save"] = files.save;
     const auto part = [&](std::size_t rank) { return PartNames::file(files.path, files.save, rank, session.ranks()); };
     files.own = part(session.rank());
@@ -278,15 +275,15 @@ struct StateAccess {
 
   [[gnu::cold]] static std::map<std::string, std::string> metadata_of(Session& session) {
     const Scalars s = session.scalars();
-    const SavedNumbers numbers{.step = session.steps_done,
+    const SavedNumbers numbers{.step = session.position.steps_done,
                                .seed = session.seed,
                                .updates = s.updates,
                                .skipped = s.skipped,
                                .finite_streak = s.finite_streak,
                                .loss_scale = s.loss_scale,
                                .moves_loss_scale = moves_loss_scale,
-                               .place = session.place,
-                               .patience = session.patience};
+                               .place = session.position.place,
+                               .patience = session.position.patience};
     return numbers.metadata(path_text(), decay_text(session), session.evaluated);
   }
 };

@@ -86,7 +86,7 @@ struct Average final {
     explicit InPlace(Session& of) : session(of), kept(Session::Recipe::Bound::size(of.ranks()).parameters) {
       session.walk.engine.download(session.resident.parameters, std::span(kept)).wait();
       session.waiting = Waiting::average;
-      read_before.swap(session.host_weights);
+      read_before.swap(session.host.weights);
     }
     InPlace(const InPlace&) = delete;
     InPlace& operator=(const InPlace&) = delete;
@@ -95,7 +95,7 @@ struct Average final {
         session.walk.engine.upload(session.resident.parameters, std::span<const std::byte>(kept)).wait();
       } catch (const Error&) {  // of a lost device; the first error says why
       }
-      session.host_weights.swap(read_before);
+      session.host.weights.swap(read_before);
       session.waiting = Waiting::forward;
     }
   };

@@ -139,7 +139,7 @@ bool tell(Trainer& trainer, const Event& event, Callbacks&... callbacks) {
       auto& session = saves::Inside::session(trainer);
       if (session.ranks() > 1)
         session.give_up("callback " + std::to_string(number) + " of fit, told of " +
-                        words_of_event(event, session.steps_done) + ": " +
+                        words_of_event(event, session.position.steps_done) + ": " +
                         regimen::detail::words_of(std::current_exception()));
       throw;
     }

@@ -8,9 +8,11 @@
 #include <regimen/saves/trainer_state.hpp>
 #include <regimen/trainers/average.hpp>
 #include <regimen/trainers/callbacks.hpp>
+#include <regimen/trainers/evaluation.hpp>
 #include <regimen/trainers/expect.hpp>
 #include <regimen/trainers/fingerprint.hpp>
 #include <regimen/trainers/fit_loop.hpp>
+#include <regimen/trainers/loaders.hpp>
 #include <regimen/trainers/options.hpp>
 #include <regimen/trainers/result.hpp>
 #include <regimen/trainers/session.hpp>
@@ -24,28 +26,6 @@
 
 namespace regimen::trainers {
 
-/// A reference to the program's source: a Loader holds its source by value, and copies may be large.
-template <class Source>
-struct Borrowed final {
-  const Source* source;
-
-  std::size_t size(const SampleShape& shape) const { return source->size(shape); }
-  /// By index, by key, or by keys, as the source has it.
-  template <class Which, class In, class Label>
-    requires requires(const Source& s, const Which& which, Sample<In, Label> sample) { s.read(which, sample); }
-  void read(const Which& which, Sample<In, Label> sample) const {
-    source->read(which, sample);
-  }
-  std::string name() const { return detail::name_of_source(*source); }
-};
-
-/// Of the micro-batches from the session's place on.
-template <class Session>
-LoaderOptions loader_options(const Session& session, const FitOptions& run) {
-  return {Session::batch, run.order,      run.remainder, Philox::mix(session.seed, 0xDA7A),
-          session.place,  run.epochs,     run.workers,   run.ahead,
-          session.rank(), session.ranks()};
-}
 /// A hash of the number of samples, and of the first, the middle and the last sample. Error if there is none.
 template <class Trainer, class Source>
 [[gnu::cold]] std::uint64_t fingerprint_of_source(const Source& source) {
@@ -81,8 +61,9 @@ Evaluation evaluate_in_fit(Trainer& trainer, const Validation& validation, const
     if constexpr (std::is_same_v<std::remove_cvref_t<Measurement>, Unmeasured>)
       return trainer.evaluate(validation, run.workers);
     else
-      return measured.evaluate(
-          [&](const auto& program) { return saves::Inside::evaluate_by(trainer, validation, run.workers, program); });
+      return measured.evaluate([&](const auto& program) {
+        return trainers::evaluate(saves::Inside::session(trainer), validation, run.workers, program);
+      });
   };
   using Session = typename Trainer::Session;
   if constexpr (keeps_averages<typename Session::UpdateRule>) {
@@ -102,9 +83,9 @@ struct Fitting final {
   Fitting(Session& of, const FitOptions& run) : session(of) {
     session.run = run;
     session.fits = true;
-    session.waited = 0;
-    session.batches_by_hand = 0;
-    session.batching = {};  // the loader knows the place
+    session.launches.waited = 0;
+    session.position.by_hand = 0;
+    session.position.batching = {};  // the loader knows the place
   }
   ~Fitting() { session.fits = false; }
   Fitting(const Fitting&) = delete;
@@ -124,7 +105,7 @@ template <class Trainer, class Source, class Validation, class... Callbacks>
 class FitOf final : public FitProgram {
   using Session = typename Trainer::Session;
   using Step = typename Trainer::Step;
-  using Ran = typename Session::Ran;
+  using Launch = typename Session::Launch;
   static constexpr bool measures = (is_metric<Callbacks> || ...);
 
  public:
@@ -136,7 +117,7 @@ class FitOf final : public FitProgram {
         validation_(validation),
         tell_callbacks_(teller(trainer, callbacks...)),
         measured_(measurement_of(session_, callbacks...)),
-        loader_({&source}, Trainer::sample_shape(), loader_options(session_, session_.run), session_.batch_memory()) {
+        loader_({&source}, Trainer::sample_shape(), loader_options(session_, session_.run), session_.feed.memory()) {
     if constexpr (!Step::Sharding::alone)
       if (session_.ranks() > 1) agree();
     if (!session_.is_between_steps()) out_of_order(session_.waiting, "step");
@@ -163,20 +144,20 @@ class FitOf final : public FitProgram {
                          .reads_late = sizeof...(Callbacks) == 0 && !Trainer::Recipe::checks_finite,
                          .moves_scale = Trainer::Recipe::loss_scaling.growth_interval > 0,
                          .divisor_of = [](double count) { return Step::divisor_of(count); }};
-    return FitLoop(facts, *this, metrics, loader_, session_.steps_done, session_.patience).run();
+    return FitLoop(facts, *this, metrics, loader_, session_.position.steps_done, session_.position.patience).run();
   }
 
   void start(std::uint64_t most, bool in_one_epoch) override {
-    Ran& started = start_steps(most, in_one_epoch);
-    session_.place = loader_.place();
+    Launch& started = start_steps(most, in_one_epoch);
+    session_.position.place = loader_.place();
     (oldest_ == nullptr ? oldest_ : newest_) = &started;
   }
   StepResults finish() override {
-    Ran& ran = *oldest_;
+    Launch& oldest = *oldest_;
     oldest_ = newest_;
     newest_ = nullptr;
     StepResults results;
-    session_.guarded([&] { results = session_.finish(ran); });
+    session_.guarded([&] { results = session_.finish(oldest); });
     return results;
   }
   Evaluation evaluate() override { return evaluate_in_fit(trainer_, *validation_, session_.run, measured_); }
@@ -203,14 +184,15 @@ class FitOf final : public FitProgram {
     comm::agree(session_.control(), "Trainer::fit", "data", fingerprint_of_source<Trainer>(source_));
     if (validation_ != nullptr)
       comm::agree(session_.control(), "Trainer::fit", "validation data", fingerprint_of_source<Trainer>(*validation_));
-    comm::agree(session_.control(), "Trainer::fit", "step", session_.steps_done);
+    comm::agree(session_.control(), "Trainer::fit", "step", session_.position.steps_done);
   }
   /// Until the step that ends the run; never: epochs end it.
   std::uint64_t micro_batches() const {
     std::uint64_t count = 0;
     const std::uint64_t last = session_.run.steps != 0 ? session_.run.steps : saves::never;
-    if (session_.steps_done >= last) return 0;
-    return __builtin_mul_overflow(last - session_.steps_done, Trainer::micro_batches, &count) ? saves::never : count;
+    if (session_.position.steps_done >= last) return 0;
+    return __builtin_mul_overflow(last - session_.position.steps_done, Trainer::micro_batches, &count) ? saves::never
+                                                                                                       : count;
   }
   /// Whether the next steps of a launch have full batches, and, if epochs matter, begin in one; the same on all ranks.
   bool can_launch(bool in_one_epoch) const {
@@ -222,15 +204,15 @@ class FitOf final : public FitProgram {
       if (!loader_.is_full(loader_.step() + m)) return false;
     return true;
   }
-  Ran& start_steps([[maybe_unused]] std::uint64_t most, [[maybe_unused]] bool in_one_epoch) {
+  Launch& start_steps([[maybe_unused]] std::uint64_t most, [[maybe_unused]] bool in_one_epoch) {
     [[maybe_unused]] decltype(loader_.next()) last{};
     const auto give = [&](std::size_t micro_batch, std::size_t ahead) {
-      session_.uploaded.wait();  // next() gives the previous batch back to the loader
+      session_.feed.wait();  // next() gives the previous batch back to the loader
       session_.walk.all_are_whole = loader_.step() < loader_.steps() && loader_.is_full(loader_.step());
       const double before = loader_.waited();
       const auto next = loader_.next();
-      session_.waited += loader_.waited() - before;
-      session_.give_batch(next.input, next.target, next.samples, micro_batch, ahead);
+      session_.launches.waited += loader_.waited() - before;
+      session_.feed.give(session_, typename Session::Batch{next.input, next.target, next.samples, micro_batch, ahead});
       if constexpr (measures) last = next;
       return next.samples;
     };
@@ -248,7 +230,7 @@ class FitOf final : public FitProgram {
   decltype(teller(std::declval<Trainer&>(), std::declval<Callbacks&>()...)) tell_callbacks_;
   decltype(measurement_of(std::declval<Session&>(), std::declval<Callbacks&>()...)) measured_;
   Loader<typename Trainer::Input, typename Trainer::Label, Borrowed<Source>> loader_;
-  Ran *oldest_ = nullptr, *newest_ = nullptr;  // that run
+  Launch *oldest_ = nullptr, *newest_ = nullptr;  // that run
 };
 
 /// Trainer::fit. `validation` may be null.

@@ -5,7 +5,6 @@
 #include <regimen/core/one_thread.hpp>
 #include <regimen/core/rules.hpp>
 #include <regimen/engine/engine.hpp>
-#include <regimen/programs/parameters.hpp>
 #include <regimen/programs/recipe.hpp>
 #include <regimen/rule/compose.hpp>
 #include <regimen/rule/inference.hpp>
@@ -13,10 +12,9 @@
 #include <regimen/rule/plan_range.hpp>
 #include <regimen/rule/rejected.hpp>
 #include <regimen/rule/trainers.hpp>
-#include <regimen/saves/convert.hpp>
 #include <regimen/saves/trainer_state.hpp>
+#include <regimen/trainers/inference_session.hpp>
 #include <regimen/trainers/refused_data.hpp>
-#include <regimen/trainers/shared_weights.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -94,30 +92,6 @@ using broken_inference_rules = decltype(all_broken_inference_rules<Network, Poli
 template <class Network, class... Policies>
 concept Inferable = boost::mp11::mp_empty<detail::broken_inference_rules<Network, Policies...>>::value;
 
-/// A parameter in its stored type: the compute type, or the type of its As<...>.
-struct HeldParameter {
-  std::string name;
-  std::vector<std::size_t> shape;
-  ElementType element = ElementType::float32;
-  std::span<std::byte> bytes;
-  ParameterRole role = ParameterRole::matrix;
-
-  /// Calls f with the values as a span of their type.
-  template <class F>
-  void visit(F&& f) const {
-    programs::with_element(
-        element, [&]<class T>(T) { f(std::span<T>(reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T))); });
-  }
-  /// The values; throws Error if their type is not T.
-  template <class T>
-  std::span<T> values() const {
-    if (element != element_type_of<T>)
-      throw Error("Inference, parameter " + name, "the parameter's own type in values<T>()", name_of<T>,
-                  "visit() passes the values in their own type");
-    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
-  }
-};
-
 /// A model for prediction. Its policies are Precision, Batch, Device, Target, Fusion and Attention, in any order.
 ///
 ///   Inference<Gpt, Precision<bf16>, Batch<1>> model("gpt.safetensors");
@@ -132,7 +106,8 @@ struct HeldParameter {
 ///           by share()
 template <class Network, class... Policies>
 class Inference {
-  struct Inside;
+  using Inside = trainers::InferenceSession<programs::InferenceRecipe<Network, ConfigurationOf<Policies...>>,
+                                            typename engines::OfConfiguration<ConfigurationOf<Policies...>>::type>;
 
  public:
   using Configuration = ConfigurationOf<Policies...>;
@@ -204,22 +179,7 @@ class Inference {
   /// another thread is in a call of an Inference with these weights.
   void load(const std::string& path) {
     const Writing in(*this, "Inference::load");
-    Inside& of = in.of;
-    const saves::SavedState file(path);
-    for (const programs::TensorRecord& tensor : of.tensors)
-      file.expect_numbers(tensor.name, saves::shape_of(tensor.parameter));
-    for (const std::string& found : file.names())
-      if (!is_known(of, found))
-        throw Error(path, "tensors of this model only", "the tensor " + found,
-                    "load it into the model that it was saved from");
-    of.host_weights = {};
-    for (const programs::TensorRecord& tensor : of.tensors)
-      programs::with_element(tensor.place.element, [&]<class T>(T) {
-        std::vector<T> values(tensor.place.count);
-        file.copy_converted(tensor.name, 0, std::span(values));
-        programs::upload(of.walk, View<T>{of.offset_of(tensor)}, std::span<const T>(values)).wait();
-      });
-    of.weights_are_new();
+    in.of.load(path);
   }
 
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
@@ -227,7 +187,7 @@ class Inference {
   std::vector<Output> predict(std::span<const Input> inputs) {
     const Entered in(*this, "Inference::predict");
     in.of.expect_weights("Inference::predict");
-    const Guard guard{in.of};
+    const typename Inside::Abandon at_the_end{in.of};
     return programs::predict_all<Step>(in.of.walk, in.of.resident, inputs, rule::vocabulary_of<Network>(),
                                        "Inference::predict");
   }
@@ -255,9 +215,9 @@ class Inference {
     in.of.expect_window(text.size());
     programs::check_tokens(text, Recipe::window, rule::vocabulary_of<Network>(), "Inference::start", 0);
     in.of.begin_text();
-    if (text.size() * 16 > Recipe::window) return read<Recipe::window>(in.of, text);
-    for (const Input& token : text.first(text.size() - 1)) read<1>(in.of, {&token, 1});
-    return read<1>(in.of, text.last(1));
+    if (text.size() * 16 > Recipe::window) return in.of.template read<Recipe::window>(text);
+    for (const Input& token : text.first(text.size() - 1)) in.of.template read<1>({&token, 1});
+    return in.of.template read<1>(text.last(1));
   }
   /// For a model of two texts: reads the source, and the beginning of the target. The source has S tokens, or fewer if
   /// the encoder has a KeepLength and some attention is Within it. The cache also has keys and values of the encoder's
@@ -279,8 +239,8 @@ class Inference {
     programs::check_tokens(text, Recipe::window, vocabulary[1], "Inference::start", 0);
     programs::upload(in.of.walk, View<std::int32_t>{in.of.resident.input}, std::span<const std::int32_t>(whole)).wait();
     in.of.begin_text();
-    for (const std::int32_t& token : text.first(text.size() - 1)) read_target<Of>(in.of, token);
-    return read_target<Of>(in.of, text.back());
+    for (const std::int32_t& token : text.first(text.size() - 1)) in.of.template read_target<Of>(token);
+    return in.of.template read_target<Of>(text.back());
   }
   /// Reads one more token, and returns the logits of the token after it.        (V)
   ///
@@ -301,10 +261,10 @@ class Inference {
     };
     if constexpr (Of::translates) {
       check(rule::vocabulary_of<typename Of::Network>()[1]);
-      return read_target<Of>(in.of, token);
+      return in.of.template read_target<Of>(token);
     } else {
       check(rule::vocabulary_of<Network>());
-      return read<1>(in.of, {&token, 1});
+      return in.of.template read<1>({&token, 1});
     }
   }
 
@@ -314,25 +274,7 @@ class Inference {
   /// of parameters() or load.
   std::vector<HeldParameter> parameters() & {
     const Entered in(*this, "Inference::parameters");
-    Inside& of = in.of;
-    std::vector<HeldParameter> result;
-    std::size_t bytes = 0;
-    for (const programs::TensorRecord& tensor : of.tensors) bytes += TensorArena::align(bytes_of_tensor(tensor));
-    if (!Engine::Traits::is_host_memory) of.host_weights.resize(bytes);
-    std::size_t at = 0;
-    for (const programs::TensorRecord& tensor : of.tensors) {
-      std::span<std::byte> values;
-      if constexpr (Engine::Traits::is_host_memory) {
-        values = {of.walk.engine.data(View<std::byte>{of.offset_of(tensor)}), bytes_of_tensor(tensor)};
-      } else {
-        values = std::span(of.host_weights).subspan(at, bytes_of_tensor(tensor));
-        of.walk.engine.download(of.offset_of(tensor), values).wait();
-      }
-      at += TensorArena::align(values.size());
-      result.push_back(
-          {tensor.name, saves::shape_of(tensor.parameter), tensor.place.element, values, tensor.parameter.role});
-    }
-    return result;
+    return in.of.parameters();
   }
   template <class Self = Inference>
   std::vector<HeldParameter> parameters() && {
@@ -342,17 +284,7 @@ class Inference {
   /// Refuses while another thread is in a call of an Inference with these weights.
   void parameters_changed() {
     const Writing in(*this, "Inference::parameters_changed");
-    Inside& of = in.of;
-    std::size_t at = 0;
-    if (!of.host_weights.empty())
-      for (const programs::TensorRecord& tensor : of.tensors) {
-        of.walk.engine
-            .upload(of.offset_of(tensor),
-                    std::span<const std::byte>(of.host_weights.data() + at, bytes_of_tensor(tensor)))
-            .wait();
-        at += TensorArena::align(bytes_of_tensor(tensor));
-      }
-    of.weights_are_new();
+    in.of.take();
   }
 
   // A const Inference gets a sentence.
@@ -402,81 +334,6 @@ class Inference {
  private:
   friend struct saves::Inside;
 
-  /// All but the address of an Inference, which moves.
-  struct Inside final {
-    int threads;  // as given
-    const MemoryPlan* plan;
-    walk::Walk<Engine> walk;
-    std::vector<std::byte> host_weights{};  // the values of the last call of parameters()
-    std::vector<programs::TensorRecord> tensors = programs::list_tensors<typename Recipe::Bound>();
-    programs::Resident resident{};
-    std::size_t position = 0;   // cached positions
-    std::uint64_t version = 0;  // of the weights that the cache was computed with
-    std::shared_ptr<trainers::SharedWeights> weights;
-    OneThread one{};
-
-    [[gnu::noinline]] explicit Inside(int asked)
-        : threads(asked),
-          plan(&Recipe::plan),
-          walk(batch, std::size_t{1}, std::size_t{0}, resources(Recipe::plan, asked)),
-          weights(std::make_shared<trainers::SharedWeights>()) {
-      begin(false);
-    }
-    /// With the parameters of `lender`.
-    template <std::same_as<Inside> Lender>
-    [[gnu::noinline]] Inside(const Lender& lender, int asked)
-        : threads(asked),
-          plan(&Recipe::shared_plan),
-          walk(batch, std::size_t{1}, std::size_t{0}, resources(Recipe::shared_plan, asked), lender.walk.engine),
-          weights(lender.weights) {
-      begin(true);
-    }
-    Inside(const Inside&) = delete;
-    Inside& operator=(const Inside&) = delete;
-    ~Inside() { weights->leave(one); }
-
-    static engines::Resources<typename Engine::Ranks> resources(const MemoryPlan& of, int asked) {
-      return {engines::with_room<Engine>(of).peak, nullptr, asked};
-    }
-    void begin(bool borrows) {
-      walk.arena.capacity = plan->peak;
-      walk.training = false;
-      resident = Step::setup_inference(walk, Recipe::cache_bytes, borrows);
-      walk.prepare([&] {
-        walk.arena.give(Step::predict(walk, resident));
-        if constexpr (decodes) {
-          walk.arena.give(Recipe::template Walk<1>::walk_on(walk, resident, 0));
-          if constexpr (!Recipe::translates)
-            walk.arena.give(Recipe::template Walk<Recipe::window>::walk_on(walk, resident, 0));
-        }
-      });
-      weights->join(one);
-    }
-
-    std::size_t offset_of(const programs::TensorRecord& tensor) const {
-      return resident.parameters + tensor.unit.parameters + tensor.place.values;
-    }
-    /// Caches that were computed with other weights are invalid.
-    void weights_are_new() {
-      weights->loaded = true;
-      ++weights->version;
-    }
-    void begin_text() {
-      position = 0;
-      version = weights->version;
-    }
-    bool has_text() const { return position > 0 && version == weights->version; }
-    void expect_weights(const char* who) const {
-      if (!weights->loaded) throw Error(who, "weights", "none", "call load, or give the constructor a path");
-    }
-    void expect_window(std::size_t tokens) const {
-      expect_weights("Inference::start");
-      if (tokens == 0 || tokens > Recipe::window)
-        throw Error("Inference::start", "1 to " + std::to_string(Recipe::window) + " tokens, the model's window",
-                    std::to_string(tokens));
-    }
-  };
-
   explicit Inference(std::unique_ptr<Inside> made) : inside_(std::move(made)) {}
 
   Inside& inside(const char* who) const {
@@ -501,55 +358,6 @@ class Inference {
 
     Writing(const Inference& self, const char* who) : Entered(self, who), alone(*this->of.weights, who) {}
   };
-  struct Guard {
-    ~Guard() { of.walk.abandon(of.resident.end); }
-    Inside& of;
-  };
-
-  /// Decodes these tokens: one, or a window padded with zeros. Returns the logits after the last token.
-  template <std::size_t Rows>
-  static std::vector<Output> read(Inside& of, std::span<const Input> tokens) {
-    std::vector<Input> input(tokens.begin(), tokens.end());
-    input.resize(Rows);
-    programs::upload(of.walk, View<Input>{of.resident.input}, std::span<const Input>(input)).wait();
-    return walk_on<Rows>(of, tokens.size());
-  }
-  /// Decodes one token of a target; with the first token also the source.
-  template <class Of>
-  static std::vector<Output> read_target(Inside& of, std::int32_t token) {
-    using Read = typename Of::template Walk<1>::X::Element;
-    programs::upload(of.walk, View<std::int32_t>{of.resident.input + Read::template offset<1>()},
-                     std::span<const std::int32_t>(&token, 1))
-        .wait();
-    return walk_on<1>(of, 1);
-  }
-  /// Walks over so many rows of input, of which the first `count` are tokens.
-  template <std::size_t Rows>
-  static std::vector<Output> walk_on(Inside& of, std::size_t count) {
-    const Guard guard{of};
-    const std::size_t output = Recipe::template Walk<Rows>::walk_on(of.walk, of.resident, of.position);
-    std::vector<Output> logits(Step::Output::columns);
-    programs::download(of.walk, View<Output>{output} + (count - 1) * Step::Output::leading, std::span(logits));
-    of.walk.arena.give(output);
-    of.position += count;
-    return logits;
-  }
-
-  /// Whether the name is a weight's, or that of its optimizer state: "optimizer.<state>.<name>".
-  static bool is_known(const Inside& of, const std::string& name) {
-    for (const programs::TensorRecord& tensor : of.tensors) {
-      if (name == tensor.name) return true;
-      if (name.starts_with("optimizer.") && name.ends_with("." + tensor.name) &&
-          name.find('.', 10) == name.size() - tensor.name.size() - 1)
-        return true;
-    }
-    return false;
-  }
-
-  static std::size_t bytes_of_tensor(const programs::TensorRecord& tensor) {
-    return tensor.place.count * bytes_of(tensor.place.element);
-  }
-
   std::unique_ptr<Inside> inside_;
 };
 

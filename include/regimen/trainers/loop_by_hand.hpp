@@ -31,11 +31,11 @@ struct LoopByHand final {
     Scalars before{}, after{};
     session.guarded([&] {
       if (session.waiting == Waiting::forward) {
-        session.started = now();
+        session.launches.started = now();
         Step::begin(session.walk, session.resident);
       }
       before = session.scalars();
-      session.upload_batch(inputs, targets, samples, session.by_hand.batches);
+      session.feed.upload(session, typename Session::Batch{inputs, targets, samples, session.by_hand.batches});
       session.by_hand.output = Step::forward(session.walk, session.resident, session.by_hand.batches > 0);
       after = session.scalars();
       expect_finite(after);
@@ -43,7 +43,7 @@ struct LoopByHand final {
       session.waiting = Waiting::backward;
     });
     return {mean_of(after.loss_sum - before.loss_sum, Step::divisor_of(after.count - before.count)),
-            session.ticket = next_ticket()};
+            session.by_hand.ticket = next_ticket()};
   }
   static ScaledLoss scale(const Session& session, const UnscaledLoss& loss) {
     check_ticket(session, loss.ticket_, "scale");
@@ -51,11 +51,11 @@ struct LoopByHand final {
   }
   static ScaledGradients backward(Session& session, const ScaledLoss& loss) {
     run_backward(session, loss.ticket_);
-    return ScaledGradients{session.ticket};
+    return ScaledGradients{session.by_hand.ticket};
   }
   static Gradients backward(Session& session, const UnscaledLoss& loss) {
     run_backward(session, loss.ticket_);
-    return Gradients{session.ticket};
+    return Gradients{session.by_hand.ticket};
   }
   static Gradients unscale(const Session& session, const ScaledGradients& gradients) {
     check_ticket(session, gradients.ticket_, "unscale");
@@ -73,8 +73,9 @@ struct LoopByHand final {
       compare_weights(session, 1);
       const std::size_t batches = session.by_hand.batches;
       result = session.finish(session.note_steps(1, session.by_hand.samples)).front();
-      session.batches_by_hand += batches;  // not after an anomaly
-      if (session.batching.knows_data()) session.place = session.batching.place(session.batches_by_hand);
+      session.position.by_hand += batches;  // not after an anomaly
+      if (session.position.batching.knows_data())
+        session.position.place = session.position.batching.place(session.position.by_hand);
     });
     return result;
   }
@@ -95,7 +96,7 @@ struct LoopByHand final {
     });
   }
   static void check_ticket(const Session& session, std::uint64_t ticket, const char* what) {
-    if (ticket != session.ticket)
+    if (ticket != session.by_hand.ticket)
       throw Error(std::string("Trainer::") + what, "the result of this Trainer's last forward",
                   "the result of another one");
   }

@@ -45,7 +45,7 @@ template <class Session>
 void compare_weights(Session& session, std::uint64_t further_steps) {
   using Sharding = typename Session::Sharding;
   if constexpr (!Sharding::alone && (!Sharding::slices_parameters || Sharding::group > 0)) {
-    const std::uint64_t every = session.options.compare_weights_every, done = session.steps_done;
+    const std::uint64_t every = session.options.compare_weights_every, done = session.position.steps_done;
     if (session.ranks() == 1 || every == 0 || (done + further_steps) / every == done / every) return;
     std::uint64_t own = 0;
     for (const auto& tensor : session.tensors) {

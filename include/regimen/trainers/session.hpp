@@ -6,27 +6,26 @@
 #include <regimen/comm/ranks_of.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/one_thread.hpp>
-#include <regimen/data/batching.hpp>
+#include <regimen/data/source.hpp>
 #include <regimen/engine/engine.hpp>
 #include <regimen/programs/check_ids.hpp>
 #include <regimen/programs/parameters.hpp>
 #include <regimen/programs/recipe.hpp>
 #include <regimen/rule/model_layers.hpp>
 #include <regimen/saves/background_save.hpp>
-#include <regimen/saves/patience.hpp>
 #include <regimen/trainers/collect.hpp>
 #include <regimen/trainers/expect.hpp>
+#include <regimen/trainers/feed.hpp>
 #include <regimen/trainers/fingerprint.hpp>
+#include <regimen/trainers/launches.hpp>
 #include <regimen/trainers/options.hpp>
-#include <regimen/trainers/pinned_batches.hpp>
+#include <regimen/trainers/position.hpp>
 #include <regimen/trainers/preparation.hpp>
 #include <regimen/trainers/progress.hpp>
 #include <regimen/trainers/replicas.hpp>
 #include <regimen/trainers/result.hpp>
 #include <regimen/trainers/weights.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -37,6 +36,13 @@
 #include <vector>
 
 namespace regimen::trainers {
+
+/// What a program reads of weights and gradients that it cannot reach: of the last call of either.
+template <class Master, class Reduce>
+struct HostCopies {
+  std::vector<Master> weights;
+  std::vector<Reduce> gradients;
+};
 
 template <class Device, bool profiles>
 struct engine_of {
@@ -74,53 +80,40 @@ struct Session final {
   static constexpr bool waits =
       Configuration::debug::template uses<Profile> || Configuration::debug::template uses<Synchronous>;
 
-  /// Started steps, which may still be running; their results come later.
-  struct Ran {
-    std::uint64_t last = 0;  // the number of the last step
-    std::size_t count = 0, samples = 0;
-    DataPlace place{};               // where they began to read
-    double started = 0, waited = 0;  // seconds; for data
-    std::array<Scalars, steps> scalars{};
-    typename Engine::Fence read{};
-  };
-  /// Micro-batches of the step that a loop by hand has begun.
+  using Launch = trainers::Launch<Engine, steps>;
+  using Batch = MicroBatch<Input, Label>;
+
+  /// The micro-batches of the step that a loop by hand has begun, and the number of its latest result.
   struct ByHand {
     std::size_t output = 0, batches = 0, samples = 0;
+    std::uint64_t ticket = 0;
   };
-
   mutable OneThread one{};
   Options options;
   std::uint64_t seed;
   std::size_t resident_at_start = resident_bytes();
   std::unique_ptr<comm::Ranks> all_ranks;  // null: a single rank
+  std::vector<std::uint64_t> hashes;       // of all ranks' weights, for compare_weights
+  bool has_left = false;                   // the other ranks know that this one has failed
+
   MemoryPlan plan;
   walk::Walk<Engine> walk;
-  Scalars given{};  // the first members: the values that the host writes before a micro-batch
-  typename Engine::Fence uploaded{};
-  Ran ran[2]{};                                     // the newest, and the one before it
-  std::array<StepResult, steps> results{};          // of the last `finish`
-  std::unique_ptr<PinnedBatchesOf<Engine>> pinned;  // null: the engine copies from any memory
-  std::uint64_t fed = 0;                            // micro-batches that went to the ring
-  bool ring_differs = false;                        // the device may have taken fewer
-  std::vector<Master> host_weights;                 // of the last call of Trainer::parameters
-  std::vector<Reduce> host_gradients;
   programs::Resident resident{};
   std::vector<programs::TensorRecord> tensors;
-  std::vector<std::uint64_t> hashes;  // of all ranks' weights, for compare_weights
-  std::uint64_t steps_done = 0, batches_by_hand = 0, ticket = 0;
-  FitOptions run{};       // of the last call of fit
-  bool fits = false;      // a callback of fit may be running
-  bool has_left = false;  // the other ranks know that this one has failed
-  DataPlace place{};      // in the data that fit reads
-  Batching batching;      // of the last call of Trainer::batches; batches_by_hand of its batches are applied
-  saves::Patience patience;
+  HostCopies<Master, Reduce> host;
+  std::size_t library = 0;  // bytes of libraries beside the arena, measured at the first step
+
+  Position position;
   Preparation preparation;
+  Feed<Engine> feed;
+  Launches<Engine, steps> launches;
   Waiting waiting = Waiting::forward;
   ByHand by_hand;
-  std::size_t library = 0, launches = 0;
-  double started = 0, finished = 0, waited = 0;  // waited: of the step that begins, for data
+
+  FitOptions run{};             // of the last call of fit
+  bool fits = false;            // a callback of fit may be running
+  double evaluated = no_value;  // the loss of the evaluation for which a state is saved; else NaN
   std::unique_ptr<saves::BackgroundSave> saving;
-  double evaluated = no_value;                  // the loss of the evaluation for which a state is saved; else NaN
   int exceptions = std::uncaught_exceptions();  // in flight at construction
 
   [[gnu::noinline]] Session(std::unique_ptr<comm::Ranks> given_ranks, const Options& given_options)
@@ -148,8 +141,7 @@ struct Session final {
     walk.arena.capacity = plan.peak;
     walk.checks_finite = Recipe::checks_finite;
     resident = Step::setup(walk);
-    if constexpr (engines::PinsInputs<Engine>)
-      pinned = std::make_unique<PinnedBatches<Engine>>(walk.engine, resident.ring);
+    feed.pin(walk.engine, resident.ring);
     preparation.step(*this, batch);
     preparation.evaluation(*this, batch);
     tensors = programs::list_tensors<typename Recipe::Bound>(rank(), ranks());
@@ -179,16 +171,16 @@ struct Session final {
                   "let one thread call it; for predictions give each other thread an Inference of a saved state");
             }};
   }
+  /// See Trainer::sample_shape.
+  static constexpr SampleShape sample_shape() {
+    return {input_size, target_size, programs::single_bound(vocabulary),
+            programs::bound_of_labels<Label>(Step::classes)};
+  }
   /// Memory beside the arena: of a device, as it says now.
   std::size_t library_bytes() const {
     [[maybe_unused]] const auto scope = walk.engine.scope();
     if constexpr (requires { walk.engine.library_bytes(); }) return walk.engine.library_bytes();
     else return library;
-  }
-  /// Where the batches of fit's loader lie; null: in memory of its own.
-  data::BatchMemory* batch_memory() {
-    if constexpr (engines::PinsInputs<Engine>) return pinned.get();
-    else return nullptr;
   }
   std::size_t rank() const { return walk.rank; }
   std::size_t ranks() const { return walk.ranks; }
@@ -256,8 +248,8 @@ struct Session final {
   void abandon() {
     walk.abandon(resident.end);
     waiting = Waiting::forward;
-    by_hand = {};
-    ring_differs = fed > 0;
+    by_hand = {.ticket = by_hand.ticket};
+    feed.recount();
   }
   bool is_between_steps() const { return waiting == Waiting::forward; }
   bool is_in_average() const { return waiting == Waiting::average; }
@@ -284,31 +276,6 @@ struct Session final {
 
   // ---- a step
 
-  /// Checks a micro-batch of the step that comes `ahead` steps after the next one, and what the host gives besides.
-  void prepare_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples,
-                     std::size_t micro_batch, std::size_t ahead) {
-    // The key of random numbers is the sample's place in the global batch: ordered by micro-batch, then by rank.
-    const std::size_t first = (micro_batch * ranks() + rank()) * batch;
-    const std::uint64_t step = steps_done + ahead;
-    const std::string where = "step " + std::to_string(step + 1);
-    programs::check_tokens(inputs, input_size, vocabulary, where, first);
-    programs::check_labels(targets, target_size, Step::classes, where, first);
-    uploaded.wait();  // earlier uploads have been read
-    walk.batch = samples;
-    given.random = {seed, step, first};
-    given.learning_rate = options.optimizer.learning_rate * options.schedule.share(step);
-    if (walk.training)
-      check_rate<Master>(programs::GroupsOf<UpdateRule>::rate(options.optimizer, options.schedule.share(step), step),
-                         step + 1);
-  }
-  /// Copies a micro-batch to the input, for operations that run from now on.
-  void upload_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples,
-                    std::size_t micro_batch) {
-    prepare_batch(inputs, targets, samples, micro_batch, 0);
-    walk.engine.upload(resident.scalars.offset, std::as_bytes(std::span(&given, 1)).first(given_bytes));
-    programs::upload(walk, View<Input>{resident.input}, inputs);
-    uploaded = programs::upload(walk, View<Label>{resident.target}, targets);
-  }
   /// Where no Batching says whether all ranks have a whole micro-batch, they say it themselves.
   void agree_on_whole([[maybe_unused]] bool own) {
     if constexpr (!Sharding::alone && Engine::Traits::has_graphs) {
@@ -316,47 +283,20 @@ struct Session final {
       walk.all_are_whole = ranks() == 1 || comm::on_all(*all_ranks, own);
     }
   }
-  /// The same for fit and step: to the ring, if there is one. A single rank takes no empty micro-batch from it.
-  void give_batch(std::span<const Input> inputs, std::span<const Label> targets, std::size_t samples,
-                  std::size_t micro_batch, std::size_t ahead = 0) {
-    if constexpr (Step::template slots<walk::Walk<Engine>> == 0) {
-      upload_batch(inputs, targets, samples, micro_batch);
-    } else {
-      if (samples == 0 && ranks() == 1) return;
-      prepare_batch(inputs, targets, samples, micro_batch, ahead);
-      const op::InputRing& ring = resident.ring;
-      if (std::exchange(ring_differs, false))
-        programs::upload(walk, ring.taken, std::span<const std::uint64_t>(&fed, 1)).wait();
-      const std::span<const std::byte> numbers = std::as_bytes(std::span(&given, 1)).first(given_bytes);
-      bool is_fed = false;
-      if constexpr (engines::PinsInputs<Engine>) is_fed = pinned->feed(fed, inputs.data(), numbers);
-      if (!is_fed)
-        walk.engine.feed(static_cast<std::size_t>(fed % ring.count), ring.slot(fed), ring.stride,
-                         [&](std::span<std::byte> to) {
-                           const auto write = [&](std::size_t at, std::span<const std::byte> from) {
-                             std::copy(from.begin(), from.end(), to.subspan(at).begin());
-                           };
-                           write(0, numbers);
-                           write(ring.input, std::as_bytes(inputs));
-                           write(ring.target, std::as_bytes(targets));
-                         });
-      ++fed;
-    }
-  }
   /// load(m) gives micro-batch m and returns its number of samples; 0: no more, at least for this rank.
   template <class Load>
   StepResult run_step(Load&& load) {
-    Ran& now_running = start_step(load);
+    Launch& now_running = start_step(load);
     guarded([&] { finish(now_running); });
-    return results[0];
+    return launches.results[0];
   }
   /// Starts a step; call finish for it before starting the one after the next.
   ///   see(output)   is told where the output of each micro-batch lies, before its loss
   template <class Load, class See = programs::Unseen>
-  Ran& start_step(Load&& load, const See& see = {}) {
+  Launch& start_step(Load&& load, const See& see = {}) {
     if (!is_between_steps()) out_of_order(waiting, "step");
     [[maybe_unused]] const auto scope = walk.engine.scope();
-    started = now();
+    launches.started = now();
     std::size_t samples = 0;
     guarded([&] {
       Step::step(
@@ -373,10 +313,10 @@ struct Session final {
   }
   /// Starts a launch of several steps with full batches. load(m, step) gives micro-batch m of a step of the launch.
   template <class Load>
-  Ran& start_launch(Load&& load) {
+  Launch& start_launch(Load&& load) {
     if (!is_between_steps()) out_of_order(waiting, "step");
     [[maybe_unused]] const auto scope = walk.engine.scope();
-    started = now();
+    launches.started = now();
     guarded([&] {
       Step::launch(walk, resident, Recipe::loss_scaling, Recipe::clip, options.optimizer,
                    [&](std::size_t m) { load(m % micro_batches, m / micro_batches); });
@@ -384,48 +324,34 @@ struct Session final {
     });
     return note_steps(steps, steps * micro_batches * batch);
   }
-  Ran& note_steps(std::size_t count, std::size_t samples) {
-    Ran& noted = ran[launches++ % 2];
-    noted.last = steps_done += count;
+  Launch& note_steps(std::size_t count, std::size_t samples) {
+    Launch& noted = launches.next();
+    noted.last = position.steps_done += count;
     noted.count = count;
     noted.samples = samples;
-    noted.place = place;
-    noted.started = started;
-    noted.waited = std::exchange(waited, 0);
+    noted.place = position.place;
+    noted.started = launches.started;
+    noted.waited = std::exchange(launches.waited, 0);
     const View<Scalars> from = steps > 1 ? resident.results : resident.scalars;
     noted.read = walk.engine.download(from.offset, std::as_writable_bytes(std::span(noted.scalars).first(count)));
     waiting = Waiting::forward;
-    by_hand = {};
+    by_hand = {.ticket = by_hand.ticket};
     return noted;
   }
   /// Waits for started steps; their results, the oldest first.
-  std::span<const StepResult> finish(Ran& of) {
+  StepResults finish(Launch& of) {
     [[maybe_unused]] const auto scope = walk.engine.scope();
     of.read.wait();
-    const double end = now(), milliseconds = (end - (std::max)(of.started, finished)) * 1e3;
-    for (std::size_t i = 0; i < of.count; ++i) {
-      const Scalars& s = of.scalars[i];
-      if (s.anomaly.found) {  // the step, which is alone, has changed nothing, and its samples come again
-        steps_done = of.last - 1;
-        place = of.place;
-      }
-      expect_finite(s);
-      results[i] = StepResult{.step = of.last - of.count + i + 1,
-                              .loss = s.loss,
-                              .gradient_norm = s.gradient_norm,
-                              .learning_rate = s.learning_rate,
-                              .loss_scale = s.loss_scale,
-                              .applied = s.apply != 0,
-                              .milliseconds = milliseconds / double(of.count),
-                              .waited = of.waited * 1e3 / double(of.count),
-                              .samples = of.samples / of.count * ranks(),
-                              .targets = whole_targets(s.count),
-                              .weight = s.count};
+    const double end = now();
+    if (of.scalars[0].anomaly.found) {  // the step, which is alone, has changed nothing, and its samples come again
+      position.steps_done = of.last - 1;
+      position.place = of.place;
     }
+    write_results(of, of.scalars, ranks(), launches.finished, end, launches.results);
     if constexpr (!requires { walk.engine.library_bytes(); })
       if (library == 0) library = grown_beside(walk.arena.peak, resident_at_start);
-    finished = end;
-    return std::span<const StepResult>(results).first(of.count);
+    launches.finished = end;
+    return StepResults(launches.results).first(of.count);
   }
 
  private:

@@ -5,7 +5,6 @@
 #include <regimen/comm/ranks_of.hpp>
 #include <regimen/comm/rendezvous.hpp>
 #include <regimen/core/rules.hpp>
-#include <regimen/data/loader.hpp>
 #include <regimen/data/rules.hpp>
 #include <regimen/programs/recipe.hpp>
 #include <regimen/rule/compose.hpp>
@@ -18,9 +17,11 @@
 #include <regimen/saves/trainer_state.hpp>
 #include <regimen/trainers/answers.hpp>
 #include <regimen/trainers/average.hpp>
+#include <regimen/trainers/evaluation.hpp>
 #include <regimen/trainers/expect.hpp>
 #include <regimen/trainers/fit.hpp>
 #include <regimen/trainers/generate.hpp>
+#include <regimen/trainers/loaders.hpp>
 #include <regimen/trainers/loop_by_hand.hpp>
 #include <regimen/trainers/mistakes.hpp>
 #include <regimen/trainers/options.hpp>
@@ -185,8 +186,9 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
     return session_.run_step([&](std::size_t) {
       const std::size_t now = samples - done < batch ? samples - done : batch;
       session_.agree_on_whole(now == batch);
-      session_.give_batch(inputs.subspan(done * input_size, now * input_size),
-                          targets.subspan(done * target_size, now * target_size), now, done / batch);
+      session_.feed.give(
+          session_, typename Session::Batch{inputs.subspan(done * input_size, now * input_size),
+                                            targets.subspan(done * target_size, now * target_size), now, done / batch});
       done += now;
       return now;
     });
@@ -247,7 +249,11 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
   Evaluation evaluate(const Source& source, std::size_t workers = 1) {
     static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
     if constexpr (!serves<Source>) return {};
-    else return evaluate_by(source, workers, [&](const auto&) { Step::evaluate(session_.walk, session_.resident); });
+    else {
+      const auto inside = session_.enter("Trainer::evaluate");
+      return trainers::evaluate(session_, source, workers,
+                                [&](const auto&) { Step::evaluate(session_.walk, session_.resident); });
+    }
   }
   /// Evaluates with metrics, of regimen/watch/metrics.hpp or your own: `Accuracy accuracy; trainer.evaluate(test,
   /// accuracy);`. Each metric sees outputs and targets of all samples of all ranks, and then has its result. All ranks
@@ -265,7 +271,8 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
       const auto inside = session_.enter("Trainer::evaluate");
       trainers::Measurement<Session, std::remove_reference_t<First>, std::remove_reference_t<Metrics>...> measurement(
           session_, first, others...);
-      const Evaluation found = evaluate_by(source, 1, [&](const auto& now) { measurement.add(session_, now); });
+      const Evaluation found =
+          trainers::evaluate(session_, source, 1, [&](const auto& now) { measurement.add(session_, now); });
       measurement.combine(session_);
       return found;
     }
@@ -275,23 +282,7 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
   /// With several outputs: all outputs of a sample, then all of the next.
   std::vector<Output> predict(std::span<const Input> inputs) {
     const auto inside = session_.enter("Trainer::predict");
-    [[maybe_unused]] const auto scope = session_.walk.engine.scope();
-    const typename Session::Mode mode(session_);
-    const auto predicted = [&] {
-      return programs::predict_all<Step>(session_.walk, session_.resident, inputs, Session::vocabulary,
-                                         "Trainer::predict");
-    };
-    if constexpr (Recipe::checks_finite) {
-      const Scalars kept = session_.scalars();
-      session_.walk.run(op::Begin{session_.resident.scalars});
-      std::vector<Output> outputs = predicted();
-      const Scalars found = session_.scalars();
-      session_.write_scalars(kept);
-      trainers::expect_finite(found);
-      return outputs;
-    } else {
-      return predicted();
-    }
+    return trainers::predict(session_, inputs);
   }
   using Refused::predict;
 
@@ -318,11 +309,12 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
   template <class Source>
   Loader<Input, Label, trainers::Borrowed<Source>> batches(const Source& source, const FitOptions& run = {}) {
     const auto inside = session_.enter("Trainer::batches");
-    session_.batches_by_hand = 0;
-    session_.batching = {};
+    session_.position.by_hand = 0;
+    session_.position.batching = {};
     if constexpr (serves<Source>)
       if (const std::size_t size = source.size(sample_shape()); size > 0)
-        session_.batching = {size, batch * ranks(), run.order, run.remainder, run.epochs, session_.place};
+        session_.position.batching = {size,          batch * ranks(), run.order,
+                                      run.remainder, run.epochs,      session_.position.place};
     return {{&source}, sample_shape(), trainers::loader_options(session_, run)};
   }
   template <class Source>
@@ -496,17 +488,14 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
 
   std::uint64_t steps_done() const {
     const auto inside = session_.enter("Trainer::steps_done");
-    return session_.steps_done;
+    return session_.position.steps_done;
   }
   std::uint64_t seed() const { return session_.seed; }
   const Options& options() const& { return session_.options; }
   Options options() const&& { return options(); }
 
   /// The extents of this model's samples, for a data source.
-  static constexpr SampleShape sample_shape() {
-    return {input_size, target_size, programs::single_bound(Session::vocabulary),
-            programs::bound_of_labels<Label>(Step::classes)};
-  }
+  static constexpr SampleShape sample_shape() { return Session::sample_shape(); }
 
   /// For tests: from now on fills freed memory with NaN.
   void poison_dead_memory() { session_.walk.poison_dead(); }
@@ -520,39 +509,6 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
   Trainer(std::unique_ptr<comm::Ranks> ranks, const Options& options) : session_(std::move(ranks), options) {
     static_assert(
         sizeof(typename rule::device_runs_here<typename Configuration::device, engines::runs_here<Engine>>::must_hold));
-  }
-
-  /// Evaluates a whole source; program(next) runs what adds the loss of the batch in the input to the scalars.
-  template <class Source>
-  Evaluation evaluate_by(const Source& source, std::size_t workers, const auto& program) {
-    const auto inside = session_.enter("Trainer::evaluate");
-    [[maybe_unused]] const auto scope = session_.walk.engine.scope();
-    Loader<Input, Label, trainers::Borrowed<Source>> loader(
-        {&source}, sample_shape(),
-        {batch, Order::Sequential, Remainder::Short, seed(), {}, 1, workers, 2, rank(), ranks()});
-    const typename Session::Mode mode(session_);
-    session_.guarded([&] { session_.preparation.evaluation_of(session_, loader.size()); });
-    const Scalars kept = session_.scalars();
-    Scalars found{};
-    session_.walk.run(op::Begin{session_.resident.scalars});
-    session_.guarded([&] {
-      for (auto next = loader.next(); next; next = loader.next()) {
-        session_.walk.all_are_whole = loader.is_full(loader.step() - 1);
-        session_.upload_batch(next.input, next.target, next.samples, 0);
-        program(next);
-        session_.uploaded.wait();
-      }
-      if constexpr (!Step::Sharding::alone)
-        if (ranks() > 1) Step::combine_sums(session_.walk, session_.resident);
-      found = session_.scalars();
-      session_.write_scalars(kept);
-      trainers::expect_finite(found);
-    });
-    Evaluation evaluation{mean_of(found.loss_sum, Step::divisor_of(found.count)), no_value,
-                          trainers::whole_targets(found.count)};
-    if constexpr (Step::template has_accuracy<decltype(session_.walk)>)
-      evaluation.accuracy = mean_of(found.correct, found.count);
-    return evaluation;
   }
 
   Session session_;

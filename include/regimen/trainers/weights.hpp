@@ -81,13 +81,13 @@ struct Weights final {
   static std::vector<NamedParameter<Master>> parameters(Session& session) {
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
     std::vector<NamedParameter<Master>> result;
-    if (session.is_sliced() || !is_host_memory) session.host_weights = collect(session);
+    if (session.is_sliced() || !is_host_memory) session.host.weights = collect(session);
     std::size_t at = 0;
     for (const programs::TensorRecord& tensor : session.tensors) {
       Master* values = nullptr;
       if constexpr (is_host_memory)
         if (!session.is_sliced()) values = session.walk.engine.data(session.master_view(tensor));
-      if (values == nullptr) values = session.host_weights.data() + at;
+      if (values == nullptr) values = session.host.weights.data() + at;
       at += tensor.place.count;
       result.push_back(named(tensor, std::span(values, tensor.place.count)));
     }
@@ -100,7 +100,7 @@ struct Weights final {
     if (session.ranks() > 1)
       throw Error("Trainer::gradients", "one rank", std::to_string(session.ranks()),
                   "ask it of a Trainer of one rank on the global batch");
-    if (!is_host_memory) session.host_gradients.resize(Layout::layout.trained_weights());
+    if (!is_host_memory) session.host.gradients.resize(Layout::layout.trained_weights());
     std::size_t at = 0;
     for (const programs::TensorRecord& tensor : session.tensors)
       if (tensor.place.trains) {
@@ -108,7 +108,7 @@ struct Weights final {
         if constexpr (is_host_memory) {
           values = {session.walk.engine.data(session.gradient_view(tensor)), tensor.place.count};
         } else {
-          values = std::span(session.host_gradients).subspan(at, tensor.place.count);
+          values = std::span(session.host.gradients).subspan(at, tensor.place.count);
           programs::download(session.walk, session.gradient_view(tensor), values);
         }
         at += tensor.place.count;
@@ -119,13 +119,13 @@ struct Weights final {
   /// Applies a program's writes to the values of parameters().
   static void take(Session& session) {
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
-    if (!session.host_weights.empty()) {
+    if (!session.host.weights.empty()) {
       typename Session::Engine::Fence uploaded{};
       std::size_t at = 0;
       for (const programs::TensorRecord& tensor : session.tensors) {
         uploaded =
             programs::upload(session.walk, session.master_view(tensor),
-                             std::span<const Master>(session.host_weights).subspan(at + tensor.first, tensor.count));
+                             std::span<const Master>(session.host.weights).subspan(at + tensor.first, tensor.count));
         at += tensor.place.count;
       }
       uploaded.wait();

@@ -5,9 +5,9 @@
 #include <regimen/core/finite.hpp>
 #include <regimen/core/refused.hpp>
 #include <regimen/programs/groups.hpp>
-#include <regimen/saves/patience.hpp>
 #include <regimen/saves/trainer_state.hpp>
 #include <regimen/trainers/options.hpp>
+#include <regimen/trainers/position.hpp>
 #include <regimen/trainers/result.hpp>
 
 #include <cmath>
@@ -55,14 +55,10 @@ class Untouched final {
       : session_(session),
         kept_(session.resident.end),
         options_(session.options),
-        patience_(session.patience),
-        place_(session.place),
-        batching_(session.batching),
-        steps_(session.steps_done),
-        by_hand_(session.batches_by_hand),
+        position_(session.position),
         library_(session.library) {
     session.walk.engine.download(0, std::span(kept_)).wait();
-    host_weights_.swap(session.host_weights);
+    host_weights_.swap(session.host.weights);
   }
   Untouched(const Untouched&) = delete;
   Untouched& operator=(const Untouched&) = delete;
@@ -73,24 +69,17 @@ class Untouched final {
     } catch (const Error&) {  // of a lost device; the first error says why
     }
     session_.options = options_;
-    session_.patience = patience_;
-    session_.place = place_;
-    session_.batching = batching_;
-    session_.steps_done = steps_;
-    session_.batches_by_hand = by_hand_;
+    session_.position = position_;
     session_.library = library_;                // measured at the first step, which has this copy, too
-    session_.host_weights.swap(host_weights_);  // what a program has read of parameters() before stays its own
+    session_.host.weights.swap(host_weights_);  // what a program has read of parameters() before stays its own
   }
 
  private:
   Session& session_;
   std::vector<std::byte> kept_;
-  decltype(Session::host_weights) host_weights_;
+  std::vector<typename Session::Master> host_weights_;
   decltype(Session::options) options_;
-  saves::Patience patience_;
-  DataPlace place_;
-  Batching batching_;
-  std::uint64_t steps_, by_hand_;
+  Position position_;
   decltype(Session::library) library_;
 };
 
@@ -118,7 +107,7 @@ RateSweep find_rate(Trainer& trainer, const Source& source, const RateOptions& o
   saves::StateAccess<Session>::finish_saving(session);
   [[maybe_unused]] const auto scope = session.walk.engine.scope();
   const trainers::Untouched<Session> untouched(session);
-  session.steps_done = 0;
+  session.position.steps_done = 0;
   session.options.optimizer.learning_rate = options.from;
   session.options.schedule = Schedule::steps(1, std::pow(options.to / options.from, 1 / (double(options.steps) - 1)));
   FitOptions run = options.run;

@@ -199,7 +199,7 @@ class FitMeasurement final : public FitMetrics {
     own_.clear();
     training_.for_each_sums([&](const std::vector<double>& sums) { own_.push_back(sums); });
     training_.combine(session_);
-    Measured found{session_.steps_done, epoch.epoch, false, ended, epoch.targets};
+    Measured found{session_.position.steps_done, epoch.epoch, false, ended, epoch.targets};
     session_.guarded([&] { found.values = named_values(training_); });
     return found;
   }
@@ -225,7 +225,7 @@ class FitMeasurement final : public FitMetrics {
   }
   /// What the last evaluation has found.
   Measured evaluated(std::uint64_t epoch) const override {
-    return {session_.steps_done, epoch, true, false, 0, values_};
+    return {session_.position.steps_done, epoch, true, false, 0, values_};
   }
 
  private:

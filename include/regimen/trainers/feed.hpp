@@ -1,0 +1,113 @@
+// regimen/trainers/feed.hpp — the way of samples to the engine, with the numbers that the host writes before a micro-batch.
+#pragma once
+
+#include <regimen/core/operation.hpp>
+#include <regimen/data/batch_memory.hpp>
+#include <regimen/programs/check_ids.hpp>
+#include <regimen/programs/forward.hpp>  // upload
+#include <regimen/programs/groups.hpp>
+#include <regimen/trainers/options.hpp>
+#include <regimen/trainers/pinned_batches.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace regimen::trainers {
+
+/// A micro-batch of a rank. `number` of the step's, on this rank; `ahead`: its step comes so many after the next one.
+template <class Input, class Label>
+struct MicroBatch final {
+  std::span<const Input> inputs;
+  std::span<const Label> targets;
+  std::size_t samples = 0, number = 0, ahead = 0;
+};
+
+/// Gives micro-batches to the engine: into the ring for inputs, if the step reads one, or into the arena.
+template <class Engine>
+class Feed final {
+ public:
+  /// Lets loaders write into memory that the engine copies from, if it has such memory.
+  void pin([[maybe_unused]] Engine& engine, [[maybe_unused]] const op::InputRing& ring) {
+    if constexpr (engines::PinsInputs<Engine>) pinned_ = std::make_unique<PinnedBatches<Engine>>(engine, ring);
+  }
+  /// Where the batches of fit's loader lie; null: in memory of its own.
+  data::BatchMemory* memory() {
+    if constexpr (engines::PinsInputs<Engine>) return pinned_.get();
+    else return nullptr;
+  }
+  /// Until the engine has read the last batch.
+  void wait() { uploaded_.wait(); }
+  /// After an exception: the device may have taken fewer micro-batches than it was given.
+  void recount() { ring_differs_ = given_batches_ > 0; }
+
+  /// Copies a micro-batch to the input, for operations that run from now on.
+  template <class Session, class Input, class Label>
+  void upload(Session& session, const MicroBatch<Input, Label>& batch) {
+    prepare(session, batch);
+    session.walk.engine.upload(session.resident.scalars.offset, numbers());
+    programs::upload(session.walk, View<Input>{session.resident.input}, batch.inputs);
+    uploaded_ = programs::upload(session.walk, View<Label>{session.resident.target}, batch.targets);
+  }
+  /// The same for fit and step: to the ring, if there is one. A single rank takes no empty micro-batch from it.
+  template <class Session, class Batch>
+  void give(Session& session, const Batch& batch) {
+    if constexpr (Session::Step::template slots<decltype(session.walk)> == 0) {
+      upload(session, batch);
+    } else {
+      if (batch.samples == 0 && session.ranks() == 1) return;
+      prepare(session, batch);
+      const op::InputRing& ring = session.resident.ring;
+      if (std::exchange(ring_differs_, false))
+        programs::upload(session.walk, ring.taken, std::span<const std::uint64_t>(&given_batches_, 1)).wait();
+      bool is_fed = false;
+      if constexpr (engines::PinsInputs<Engine>) is_fed = pinned_->feed(given_batches_, batch.inputs.data(), numbers());
+      if (!is_fed)
+        session.walk.engine.feed(static_cast<std::size_t>(given_batches_ % ring.count), ring.slot(given_batches_),
+                                 ring.stride, [&](std::span<std::byte> to) {
+                                   const auto write = [&](std::size_t at, std::span<const std::byte> from) {
+                                     std::copy(from.begin(), from.end(), to.subspan(at).begin());
+                                   };
+                                   write(0, numbers());
+                                   write(ring.input, std::as_bytes(batch.inputs));
+                                   write(ring.target, std::as_bytes(batch.targets));
+                                 });
+      ++given_batches_;
+    }
+  }
+
+ private:
+  /// Checks a micro-batch, and says what the host gives besides.
+  template <class Session, class Batch>
+  void prepare(Session& session, const Batch& batch) {
+    // The key of random numbers is the sample's place in the global batch: ordered by micro-batch, then by rank.
+    const std::size_t first = (batch.number * session.ranks() + session.rank()) * Session::batch;
+    const std::uint64_t step = session.position.steps_done + batch.ahead;
+    const std::string where = "step " + std::to_string(step + 1);
+    programs::check_tokens(batch.inputs, Session::input_size, Session::vocabulary, where, first);
+    programs::check_labels(batch.targets, Session::target_size, Session::Step::classes, where, first);
+    uploaded_.wait();  // earlier uploads have been read
+    session.walk.batch = batch.samples;
+    const auto& options = session.options;
+    const double share = options.schedule.share(step);
+    given_.random = {session.seed, step, first};
+    given_.learning_rate = options.optimizer.learning_rate * share;
+    if (session.walk.training)
+      check_rate<typename Session::Master>(
+          programs::GroupsOf<typename Session::UpdateRule>::rate(options.optimizer, share, step), step + 1);
+  }
+  std::span<const std::byte> numbers() const { return std::as_bytes(std::span(&given_, 1)).first(given_bytes); }
+
+  Scalars given_{};  // the first members: the values that the host writes before a micro-batch
+  typename Engine::Fence uploaded_{};
+  std::unique_ptr<PinnedBatchesOf<Engine>> pinned_;  // null: the engine copies from any memory
+  std::uint64_t given_batches_ = 0;                  // micro-batches that went to the ring
+  bool ring_differs_ = false;                        // the device may have taken fewer
+};
+
+}  // namespace regimen::trainers
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,21 @@
+// regimen/trainers/position.hpp — where a run is: in its steps, in its data, and in its evaluations.
+#pragma once
+
+#include <regimen/data/batching.hpp>
+#include <regimen/saves/patience.hpp>
+
+#include <cstdint>
+
+namespace regimen::trainers {
+
+/// A saved state has all of it but the batches of a loop by hand, which a program asks for anew.
+struct Position final {
+  std::uint64_t steps_done = 0;
+  DataPlace place{};          // in the data that fit reads
+  Batching batching{};        // of the last call of Trainer::batches; `by_hand` of its batches are applied
+  std::uint64_t by_hand = 0;  // micro-batches
+  saves::Patience patience{};
+};
+
+}  // namespace regimen::trainers
+// SPDX-License-Identifier: Apache-2.0
