@@ -1,16 +1,22 @@
 # Everything that Regimen stands on, each with its reason. The build includes this file, and so does the installed
-# package: a consumer gets the same decisions. Defines regimen::dependencies, which the library brings, and, each where
-# its library is found, regimen::mpi, for programs whose ranks are MPI processes (regimen/comm/mpi.hpp), regimen::cuda, for
-# .cu files that train on a GPU (regimen/engine/cuda/device.hpp), and regimen::nccl, for those whose ranks have a GPU each.
+# package: a consumer gets the same decisions. Defines regimen::dependencies, which the library brings, and the components,
+# each where its library is found. A program links the components that it uses:
+#
+#   regimen::images       files of images (regimen/data/image_folder.hpp)         libjpeg-turbo, libpng, or one of them
+#   regimen::json         lines of JSON (regimen/data/json_lines.hpp)             nlohmann-json
+#   regimen::tokenizers   texts as tokens (regimen/data/tokenizer.hpp)            PCRE2, nlohmann-json
+#   regimen::mpi          ranks that are MPI processes (regimen/comm/mpi.hpp)     MPI
+#   regimen::cuda         a GPU (regimen/engine/cuda/device.hpp)                  CUDA, cuBLASLt, cuDNN if it is there
+#   regimen::nccl         ranks with a GPU each (regimen/comm/nccl.hpp)           NCCL
 #
 #   REGIMEN_CBLAS, REGIMEN_ONEDNN, REGIMEN_MPI   AUTO: use it if it is there; ON: fail without it; OFF: do without
 #   REGIMEN_CUDA, REGIMEN_CUDNN, REGIMEN_NCCL    likewise
-#   REGIMEN_JPEG, REGIMEN_PNG, REGIMEN_PCRE2     likewise
+#   REGIMEN_JPEG, REGIMEN_PNG, REGIMEN_JSON, REGIMEN_PCRE2   likewise
 #   REGIMEN_CUDA_PACKAGES                        folders `nvidia` of PyTorch's packages, searched after the toolkit
 #   REGIMEN_CUDA_ARCHITECTURES                   of our own builds; a proposal for CMAKE_CUDA_ARCHITECTURES of others
 include(CheckCXXSourceCompiles)
 
-foreach(choice IN ITEMS CBLAS ONEDNN JPEG PNG MPI CUDA CUDNN NCCL PCRE2)
+foreach(choice IN ITEMS CBLAS ONEDNN JPEG PNG JSON PCRE2 MPI CUDA CUDNN NCCL)
   if(NOT DEFINED REGIMEN_${choice})
     set(REGIMEN_${choice} AUTO CACHE STRING "AUTO, ON or OFF")
     set_property(CACHE REGIMEN_${choice} PROPERTY STRINGS AUTO ON OFF)
@@ -66,8 +72,7 @@ endmacro()
 regimen_need(Boost 1.74)            # Mp11, headers only: packs of policies are sorted, searched and checked with it
 regimen_need(Threads)               # loops on all cores, the loader's workers
 regimen_need(ZLIB)                  # data/idx.hpp reads MNIST as it is published, gzipped
-regimen_need(nlohmann_json 3.9)     # JSON of any kind: data/json_lines.hpp, data/tokenizer.hpp, tests
-list(APPEND regimen_links Boost::headers Threads::Threads ZLIB::ZLIB nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
+list(APPEND regimen_links Boost::headers Threads::Threads ZLIB::ZLIB ${CMAKE_DL_LIBS})
 
 # ---- CBLAS: fp32 and fp64 products -----------------------------------------------------------------------------------
 set(REGIMEN_HAS_CBLAS OFF)
@@ -136,15 +141,18 @@ if(NOT REGIMEN_ONEDNN STREQUAL "OFF")
 endif()
 
 # ---- libjpeg-turbo and libpng: files of images (regimen/data/image_folder.hpp) --------------------------------------------
-# A program that decodes no images calls neither; one that does and was built without says so when it opens one.
+# A program that was built without one says so when it opens an image of that kind.
 macro(regimen_images choice target name package)
   set(REGIMEN_HAS_${choice} OFF)
   if(NOT REGIMEN_${choice} STREQUAL "OFF")
     find_package(${choice} QUIET)
     if(${choice}_FOUND AND TARGET ${target})
       set(REGIMEN_HAS_${choice} ON)
-      list(APPEND regimen_links ${target})
-      list(APPEND regimen_defines REGIMEN_HAS_${choice}=1)
+      if(NOT TARGET regimen::images)
+        add_library(regimen::images INTERFACE IMPORTED GLOBAL)
+      endif()
+      target_link_libraries(regimen::images INTERFACE ${target})
+      target_compile_definitions(regimen::images INTERFACE REGIMEN_HAS_${choice}=1)
     else()
       regimen_missing(${choice} "no ${name} found: ${choice} images cannot be read; install ${package}")
     endif()
@@ -152,6 +160,20 @@ macro(regimen_images choice target name package)
 endmacro()
 regimen_images(JPEG JPEG::JPEG libjpeg-turbo libjpeg-dev)
 regimen_images(PNG PNG::PNG libpng libpng-dev)
+
+# ---- nlohmann-json: JSON of any kind. Readers of weights do without: it costs a program two seconds of compile time -------
+set(REGIMEN_HAS_JSON OFF)
+if(NOT REGIMEN_JSON STREQUAL "OFF")
+  find_package(nlohmann_json 3.9 QUIET)
+  if(nlohmann_json_FOUND)
+    set(REGIMEN_HAS_JSON ON)
+    add_library(regimen::json INTERFACE IMPORTED GLOBAL)
+    target_link_libraries(regimen::json INTERFACE nlohmann_json::nlohmann_json)
+  else()
+    regimen_missing(JSON "no nlohmann-json 3.9 or later found: no lines of JSON and no tokenizers; install nlohmann-json3-dev")
+  endif()
+endif()
+
 # ---- PCRE2: patterns with Unicode's classes, which cut text into words for data/tokenizer.hpp ---------------------------
 # 10.40 is the first that knows White_Space and the names of scripts. Not by find_package: Debian has no configuration file.
 set(REGIMEN_HAS_PCRE2 OFF)
@@ -166,9 +188,12 @@ if(NOT REGIMEN_PCRE2 STREQUAL "OFF")
   endif()
   if(regimen_pcre2_version VERSION_GREATER_EQUAL 10.40)
     set(REGIMEN_HAS_PCRE2 ON)
-    list(APPEND regimen_links ${REGIMEN_PCRE2_LIBRARY})
-    list(APPEND regimen_includes ${REGIMEN_PCRE2_INCLUDE})
-    list(APPEND regimen_defines REGIMEN_HAS_PCRE2=1)
+    if(REGIMEN_HAS_JSON)
+      add_library(regimen::tokenizers INTERFACE IMPORTED GLOBAL)
+      target_link_libraries(regimen::tokenizers INTERFACE ${REGIMEN_PCRE2_LIBRARY} regimen::json)
+      target_include_directories(regimen::tokenizers INTERFACE ${REGIMEN_PCRE2_INCLUDE})
+      target_compile_definitions(regimen::tokenizers INTERFACE REGIMEN_HAS_PCRE2=1)
+    endif()
   else()
     regimen_missing(PCRE2 "no PCRE2 10.40 or later found: no tokenizers (data/tokenizer.hpp); install libpcre2-dev")
   endif()
@@ -273,5 +298,5 @@ target_link_libraries(regimen::dependencies INTERFACE ${regimen_links})
 target_include_directories(regimen::dependencies INTERFACE ${regimen_includes})
 target_compile_definitions(regimen::dependencies INTERFACE ${regimen_defines})
 if(NOT regimen_FIND_QUIETLY)
-  message(STATUS "regimen: CBLAS ${regimen_blas_name}, oneDNN ${REGIMEN_HAS_ONEDNN}, JPEG ${REGIMEN_HAS_JPEG}, PNG ${REGIMEN_HAS_PNG}, MPI ${REGIMEN_HAS_MPI}, CUDA ${REGIMEN_HAS_CUDA}, cuDNN ${REGIMEN_HAS_CUDNN}, NCCL ${REGIMEN_HAS_NCCL}, PCRE2 ${REGIMEN_HAS_PCRE2}")
+  message(STATUS "regimen: CBLAS ${regimen_blas_name}, oneDNN ${REGIMEN_HAS_ONEDNN}, JPEG ${REGIMEN_HAS_JPEG}, PNG ${REGIMEN_HAS_PNG}, JSON ${REGIMEN_HAS_JSON}, PCRE2 ${REGIMEN_HAS_PCRE2}, MPI ${REGIMEN_HAS_MPI}, CUDA ${REGIMEN_HAS_CUDA}, cuDNN ${REGIMEN_HAS_CUDNN}, NCCL ${REGIMEN_HAS_NCCL}")
 endif()

@@ -38,11 +38,11 @@ need_to_build() {
   need ninja-build            program ninja
   need libboost-dev           header boost/mp11.hpp
   need zlib1g-dev             header zlib.h
-  need nlohmann-json3-dev     header nlohmann/json.hpp
   want libopenblas-openmp-dev fast_blas
   want libdnnl-dev            header oneapi/dnnl/dnnl.h
   want libjpeg-dev            header jpeglib.h
   want libpng-dev             header png.h
+  want nlohmann-json3-dev     header nlohmann/json.hpp
   want libpcre2-dev           header pcre2.h
   want ccache                 program ccache
 }

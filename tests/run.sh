@@ -34,6 +34,7 @@ started=$SECONDS
 say "what is missing"
 need_to_build
 need catch2       catch_header
+need nlohmann-json3-dev header nlohmann/json.hpp
 want libcli11-dev header CLI/CLI.hpp
 want clang        program clang++
 want clang-19     program clang++-19

@@ -1,4 +1,4 @@
-// What a consumer gets: the headers, and the libraries that the macros promise.
+// What a consumer gets: the headers, and the libraries that the macros promise. regimen.hpp reads no header of a component's library.
 #include <regimen/core/number.hpp>
 #if __has_include(<regimen/regimen.hpp>)
 #include <regimen/regimen.hpp>
@@ -12,9 +12,11 @@
 #if defined(REGIMEN_HAS_ONEDNN)
 #include <oneapi/dnnl/dnnl.h>
 #endif
-#if defined(REGIMEN_HAS_PCRE2)
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
+#if defined(JPEG_LIB_VERSION) || defined(PNG_LIBPNG_VER) || defined(PCRE2_MAJOR) || defined(NLOHMANN_JSON_VERSION_MAJOR)
+#error "regimen.hpp includes a header of a component's library"
+#endif
+#if defined(REGIMEN_HAS_JPEG) || defined(REGIMEN_HAS_PNG) || defined(REGIMEN_HAS_PCRE2)
+#error "regimen::regimen brings a component"
 #endif
 
 static_assert(__cplusplus >= 202002L);
@@ -29,9 +31,6 @@ int main() {
 #endif
 #if defined(REGIMEN_HAS_ONEDNN)
   right = right && dnnl_version()->major >= 2;
-#endif
-#if defined(REGIMEN_HAS_PCRE2)
-  right = right && pcre2_config_8(PCRE2_CONFIG_VERSION, nullptr) > 0;
 #endif
   return right ? 0 : 1;
 }

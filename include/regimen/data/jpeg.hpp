@@ -243,7 +243,7 @@ inline Image from_inks(const Image& inks) {
 
 inline Error no_jpeg(const std::string& where, std::size_t bytes) {
   return Error(where, "a build with libjpeg-turbo, which decodes JPEG", "one without",
-               "install libjpeg-dev and configure again; " + std::to_string(bytes) + " bytes are not read");
+               "install libjpeg-dev, and link regimen::images; " + std::to_string(bytes) + " bytes are not read");
 }
 
 #endif
@@ -307,7 +307,7 @@ inline std::array<std::size_t, 2> jpeg_extents(std::span<const std::uint8_t> byt
   bytes.resize(bytes.size() - writer.left());
   return bytes;
 #else
-  throw Error("encode_jpeg", "a build with libjpeg-turbo", "one without", "install libjpeg-dev and configure again");
+  throw Error("encode_jpeg", "a build with libjpeg-turbo", "one without", "install libjpeg-dev, and link regimen::images");
 #endif
 }
 

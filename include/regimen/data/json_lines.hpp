@@ -6,6 +6,9 @@
 #include <regimen/data/indexed_files.hpp>
 #include <regimen/data/rules.hpp>
 
+#if !__has_include(<nlohmann/json.hpp>)
+#error "regimen: lines of JSON need nlohmann-json; install nlohmann-json3-dev, and link regimen::json"
+#endif
 #include <nlohmann/json.hpp>  // 2 s of compile time
 
 #include <algorithm>

@@ -176,7 +176,7 @@ inline Image blended(const Image& image, const std::array<std::uint8_t, 3>& back
 
 inline Error no_png(const std::string& where, std::size_t bytes) {
   return Error(where, "a build with libpng, which decodes PNG", "one without",
-               "install libpng-dev and configure again; " + std::to_string(bytes) + " bytes are not read");
+               "install libpng-dev, and link regimen::images; " + std::to_string(bytes) + " bytes are not read");
 }
 
 #endif
@@ -241,7 +241,7 @@ inline std::array<std::size_t, 2> png_extents(std::span<const std::uint8_t> byte
     throw Error("encode_png", "an image that libpng can write", writer.words());
   return std::move(writer.bytes());
 #else
-  throw Error("encode_png", "a build with libpng", "one without", "install libpng-dev and configure again");
+  throw Error("encode_png", "a build with libpng", "one without", "install libpng-dev, and link regimen::images");
 #endif
 }
 

@@ -267,7 +267,7 @@ class Pattern final {
  public:
   Pattern(std::string_view, Dialect, const std::string& where) {
     throw Error(where, "PCRE2, which cuts text into words", "a program that was built without it",
-                "install libpcre2-dev, and configure again (REGIMEN_PCRE2=ON says why it is not found)");
+                "install libpcre2-dev, and link regimen::tokenizers (REGIMEN_PCRE2=ON says why it is not found)");
   }
 };
 class Matcher final {

@@ -7,6 +7,9 @@
 #include <regimen/data/tokenizer/parts.hpp>
 #include <regimen/data/tokenizer/pattern.hpp>
 
+#if !__has_include(<nlohmann/json.hpp>)
+#error "regimen: tokenizers need nlohmann-json; install nlohmann-json3-dev, and link regimen::tokenizers"
+#endif
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
