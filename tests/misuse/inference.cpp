@@ -61,6 +61,20 @@ int program() {
 }
 }  // namespace inference_is_not_const_generate
 
+// ---- inference_is_not_const_parameters ------------------------------------------------------------------------------
+// The weights of an Inference that a function may not change.
+// expect: a const Inference neither predicts nor loads; leave out const, or call its share\(\) for one
+// names: regimen::Inference<Net>
+namespace inference_is_not_const_parameters {
+struct Net : Model<Input<Vector<4>>, Linear<8>, Relu, Linear<3>> {};
+
+#ifndef REGIMEN_MISUSE
+std::size_t tensors(Inference<Net>& model) { return model.parameters().size(); }
+#else
+std::size_t tensors(const Inference<Net>& model) { return model.parameters().size(); }
+#endif
+}  // namespace inference_is_not_const_parameters
+
 // ---- inference_is_not_copied ----------------------------------------------------------------------------------------
 // A copy of an Inference, for another thread.
 // expect: an Inference is not copied; share its weights by model\.share\(\), or std::move it

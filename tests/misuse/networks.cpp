@@ -123,4 +123,34 @@ void load(Inference<Net, Batch<1>>& model) { names::load<timm::vit_names<Net>>(m
 void load(Inference<Net, Batch<1>>& model) { names::load<hugging_face::llama_names<Net>>(model, "model.safetensors"); }
 #endif
 }  // namespace names_fit_model_llama
+
+// ---- names_take_a_variable ------------------------------------------------------------------------------------------
+// A function that exports a Trainer that it may not change.
+// expect: names::load and names::save take a Trainer or an Inference that is a variable, not const; leave out const
+// names: regimen::Trainer<Net>
+namespace names_take_a_variable {
+struct Net : Model<Input<Vector<4>>, Linear<3>, Relu, Linear<2>> {};
+constexpr auto theirs = names::list(names::layer("a"), names::layer("b"));
+
+#ifndef REGIMEN_MISUSE
+void export_weights(Trainer<Net>& trainer) { names::save<theirs>(trainer, "model.safetensors"); }
+#else
+void export_weights(const Trainer<Net>& trainer) { names::save<theirs>(trainer, "model.safetensors"); }
+#endif
+}  // namespace names_take_a_variable
+
+// ---- names_take_a_variable_load -------------------------------------------------------------------------------------
+// Weights of another library for a const Inference.
+// expect: names::load and names::save take a Trainer or an Inference that is a variable, not const; leave out const
+// names: regimen::Inference<Net>
+namespace names_take_a_variable_load {
+struct Net : Model<Input<Vector<4>>, Linear<3>, Relu, Linear<2>> {};
+constexpr auto theirs = names::list(names::layer("a"), names::layer("b"));
+
+#ifndef REGIMEN_MISUSE
+void read(Inference<Net>& model) { names::load<theirs>(model, "model.safetensors"); }
+#else
+void read(const Inference<Net>& model) { names::load<theirs>(model, "model.safetensors"); }
+#endif
+}  // namespace names_take_a_variable_load
 // SPDX-License-Identifier: Apache-2.0

@@ -141,6 +141,30 @@ void program() {
 }
 }  // namespace rejected_functions
 
+// ---- borrows_no_temporary_trials ------------------------------------------------------------------------------------
+// The trials of a search that is gone at the end of the line.
+// expect: what is returned refers to a temporary; give that a name, so that it lives as long
+// names: regimen::tune::Search<
+namespace borrows_no_temporary_trials {
+struct Net : Model<Input<Vector<4>>, Linear<3>> {};
+using Search = tune::Search<tune::Recipes<Trainer<Net>>>;
+
+void set(auto& options, const tune::Values& values) { options.optimizer.learning_rate = values["learning_rate"]; }
+
+std::size_t axes() {
+  const tune::Random plan{.trials = 20};
+  const std::vector<tune::Axis> rates{tune::log_uniform("learning_rate", 1e-4, 1e-1)};
+  const auto change = [](auto& options, const tune::Values& values) { set(options, values); };
+#ifndef REGIMEN_MISUSE
+  const Search search("search", plan, rates, change, {.run = {.steps = 1000}});
+  const auto& trials = search.trials();
+#else
+  const auto& trials = Search("search", plan, rates, change, {.run = {.steps = 1000}}).trials();
+#endif
+  return trials.axes().size();
+}
+}  // namespace borrows_no_temporary_trials
+
 // ---- rejected_ranks -------------------------------------------------------------------------------------------------
 // A program of several ranks around a recipe that does not compose: one error, whatever each rank's Trainer is asked.
 // expect: this Shard<\.\.\.> would ignore an option; Prefetch<0\|1> and KeepSegments are for ZeRO3 and Hybrid, Bucket<1 or more> for Replicated

@@ -204,6 +204,24 @@ TEST_CASE("averages evaluate, predict, are saved as weights, and leave no trace"
     const std::vector<std::int32_t> targets(4);
     trainer.step(inputs, targets);
   }));
+  // An exception that f catches, and an abandoned step, do not open what with_average closes.
+  const auto too_wide = [&] { trainer.predict(std::vector<float>(3)); };
+  CHECK(refused([&] {
+    CHECK(!::test::error_of(too_wide).empty());
+    trainer.save(state);
+  }));
+  struct Broken final {
+    std::size_t size(const SampleShape&) const { return 8; }
+    void read(std::size_t, Sample<float, std::int32_t>) const { throw Error("Broken", "a sample", "none"); }
+  };
+  CHECK(refused([&] {
+    CHECK(!::test::error_of([&] { trainer.evaluate(Broken{}); }).empty());
+    trainer.save(state);
+  }));
+  CHECK(refused([&] {
+    trainer.abandon();
+    trainer.fit(samples(), {.steps = 6, .progress = false});
+  }));
   CHECK(trainer.evaluate(samples()).loss == plain);
 
   trainer.save(state);  // and training goes on as if nothing had been, here and from the file, with the same averages

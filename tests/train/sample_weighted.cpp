@@ -199,6 +199,12 @@ TEST_CASE("without any weight there is no step, and a sum of weighted losses is 
   CHECK(!none.applied);
   CHECK(std::isnan(none.loss));
   CHECK(support::weights_of<double>(mean) == before);
+  // Nor with weights that fp32 cannot divide by: the update would be infinite.
+  for (auto& label : data.y) label.get<1>().fill(1e-41f);
+  const StepResult tiny = mean.step(data.x, data.y);
+  CHECK(!tiny.applied);
+  CHECK(std::isfinite(tiny.loss));
+  CHECK(support::weights_of<double>(mean) == before);
 }
 
 TEST_CASE("classes have weights: the loss is PyTorch's weighted mean, and accuracy the share of the weights") {

@@ -13,7 +13,7 @@
 namespace regimen::step_decisions {
 
 inline constexpr double no_number = std::numeric_limits<double>::quiet_NaN(),
-                        largest_scale = (std::numeric_limits<float>::max)();
+                        largest_fp32 = (std::numeric_limits<float>::max)();
 
 /// op::Begin.
 REGIMEN_HD inline void begin(const op::Begin& o, Scalars& s) {
@@ -73,7 +73,8 @@ REGIMEN_HD void finish(const op::Finish<UpdateRule>& o, Scalars& s) {
   const double unscaled = 1 / (divisor * o.scale * s.loss_scale);
   s.gradient_norm = std::sqrt(s.square_sum) * unscaled;
   s.factor = o.clip > 0 && s.gradient_norm > o.clip ? unscaled * (o.clip / (s.gradient_norm + 1e-6)) : unscaled;
-  s.apply = is_finite(s.gradient_norm) ? 1 : 0;
+  // Kernels multiply gradients by the factor in fp32.
+  s.apply = is_finite(s.gradient_norm) && s.factor <= largest_fp32 ? 1 : 0;
   if (s.apply) {
     ++s.updates;
     s.correction_first = Rule::correction_first(o.options, s.updates);
@@ -86,7 +87,7 @@ REGIMEN_HD void finish(const op::Finish<UpdateRule>& o, Scalars& s) {
       s.loss_scale = s.loss_scale / 2 > 1 ? s.loss_scale / 2 : 1;
       s.finite_streak = 0;
     } else if (s.finite_streak + 1 >= o.loss_scaling.growth_interval) {
-      if (s.loss_scale * 2 <= largest_scale) s.loss_scale *= 2;
+      if (s.loss_scale * 2 <= largest_fp32) s.loss_scale *= 2;
       s.finite_streak = 0;
     } else {
       ++s.finite_streak;

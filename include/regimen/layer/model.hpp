@@ -106,8 +106,8 @@ struct Checkpointed final {
 struct KeepStatistics final {};
 
 /// Layers in sequence that keep their weights. It freezes this place alone; the policy Freeze<Layers...> freezes all
-/// layers of these types. Names and bits are those of the layers written out in place of the Frozen, so a saved model
-/// loads with and without it.
+/// layers of these types. Names and bits are those of the layers written out in place of the Frozen, so load_weights
+/// takes a file of either. (A saved state also has the optimizer state of what trains; load asks for all of it.)
 ///
 ///   Model<Input<Image<224, 224, 3>>, Frozen<KeepStatistics, EncoderOf<ResNet18<Image<224, 224, 3>>>>, Linear<5>>
 ///   Fork<Add, Frozen<Linear<64>>, Sequential<Linear<4, NoBias>, Linear<64, NoBias>>>                a low-rank adapter

@@ -40,6 +40,10 @@ namespace regimen {
 ///
 /// memory   a copy of a micro-batch's targets and weights
 /// refuses  a loss that takes no weights; a place in SumOf, which has Weighted, and divides by samples
+/// range    gradients are those of Σ w · loss until the update divides them by Σ |w|. So let Σ |w| of a micro-batch be near
+///          its number of targets where gradients are fp16: far below they vanish, far above they overflow, and the step
+///          does not count. In fp32 and bf16, whose numbers go down to 1e-38, any Σ |w| from 1e-20 to 1e20 will do; below
+///          3e-39 no step counts
 /// failure  a weight that is not finite is an Error when its batch is loaded
 template <class Function>
 struct SampleWeighted final {  // that takes none: rule sample_weighted_takes_loss

@@ -221,6 +221,11 @@ void load(Owner& owner, const std::string& path) {
 }
 template <const auto& map, regimen::detail::Refused Owner>
 void load(Owner&, const std::string&) {}
+template <const auto& map, class Owner>
+  requires(!regimen::detail::Refused<Owner>)
+void load(const Owner&, const std::string&) {
+  static_assert(sizeof(typename rule::names_take_a_variable<Owner>::must_hold));
+}
 
 /// How names::save writes.
 struct SaveOptions final {
@@ -246,6 +251,11 @@ void save(Owner& owner, const std::string& path, const SaveOptions& options = {}
 }
 template <const auto& map, regimen::detail::Refused Owner>
 void save(Owner&, const std::string&, const SaveOptions& = {}) {}
+template <const auto& map, class Owner>
+  requires(!regimen::detail::Refused<Owner>)
+void save(const Owner&, const std::string&, const SaveOptions& = {}) {
+  static_assert(sizeof(typename rule::names_take_a_variable<Owner>::must_hold));
+}
 
 }  // namespace regimen::names
 // SPDX-License-Identifier: Apache-2.0

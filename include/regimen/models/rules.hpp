@@ -39,6 +39,17 @@ struct layers_of_takes_model {
   };
 };
 
+/// Both write to their owner: load its weights, save the state of its thread.   docs/errors/networks.md#names_take_a_variable
+template <class Owner, bool Const = true>
+struct names_take_a_variable {
+  static constexpr bool holds = !Const;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: names::load and names::save take a Trainer or an Inference that is a variable, not const; leave out const");
+  };
+};
+
 /// Parameters of other models have no name in the Hugging Face format.   docs/errors/networks.md#model_is_gpt2
 template <class Network>
 struct model_is_gpt2 {

@@ -318,6 +318,15 @@ class Inference {
   void load(const std::string&) const {
     static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
   }
+  template <class Self = Inference>
+  std::vector<HeldParameter> parameters() const& {
+    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    return {};
+  }
+  template <class Self = Inference>
+  void parameters_changed() const {
+    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+  }
 
   /// The bytes used, and the number of operations that ran.
   struct Used {

@@ -247,7 +247,8 @@ struct Session final {
   }
   void abandon() {
     walk.abandon(resident.end);
-    waiting = Waiting::forward;
+    if (!is_in_average())
+      waiting = Waiting::forward;  // the averages stay in the weights' place until with_average ends
     by_hand = {.ticket = by_hand.ticket};
     feed.recount();
   }

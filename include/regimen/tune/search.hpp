@@ -5,6 +5,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/philox.hpp>  // mix
 #include <regimen/core/refused.hpp>
+#include <regimen/core/rules.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/saves/parts.hpp>
 #include <regimen/trainers/average.hpp>
@@ -240,7 +241,12 @@ class Search<Recipes<Trainers...>> final {
   std::string state_of(const Trained& trial) const {
     return detail::Recipe<First, typename First::Options>::state_in(trials_.folder_of(trial.number));
   }
-  const Trials& trials() const { return trials_; }
+  const Trials& trials() const& { return trials_; }
+  template <class Self = Search>
+  const Trials& trials() const&& {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Self>::must_hold));
+    return trials_;
+  }
 
  private:
   using First = std::tuple_element_t<0, std::tuple<Trainers...>>;
