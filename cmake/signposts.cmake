@@ -2,7 +2,7 @@
 # comment leads to the loop and the step, and each file named in docs/architecture.md and docs/policies.md exists.
 # rooms.cmake includes this file.
 #
-#   ///   effect    walk/repeat.hpp (segment, whole), walk/node.hpp (recomputes)
+#   ///   effect    walk/segments.hpp (segment), walk/repeat.hpp (whole), walk/node.hpp (recomputes)
 #
 # A file must exist, and its code, comments not counted, must have every name in parentheses. One of the files of a policy
 # must name the policy, or its axis as a member of a configuration. docs/policies.md must have the same files and names.

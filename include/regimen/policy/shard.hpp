@@ -129,7 +129,7 @@ using FullShard = ZeRO3;
 ///             Prefetch and KeepSegments under a stage that gathers no weights, KeepSegments without segments, Bucket
 ///             under a stage other than Replicated, since these slice each unit by itself
 ///   effect    programs/facts.hpp (sharding_of), walk/sharding.hpp (ShardingOf), walk/unit.hpp (prefetches, bucket),
-///             walk/grouping.hpp (wraps), walk/repeat.hpp (keeps)
+///             walk/grouping.hpp (wraps), walk/segments.hpp (keeps)
 ///
 /// Ranks exchange weights in Compute and gradients in Reduce, the element types of Precision.
 ///

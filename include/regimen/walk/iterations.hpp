@@ -36,10 +36,13 @@ constexpr void iterate(auto& walk, std::size_t count, std::size_t stride, std::s
   }
 }
 
-/// The weights of a Repeat of Count blocks.   Body   the walker of a block
-template <std::size_t Count, class Body, class Context>
+/// The weights of a Repeat.   Of   a Repeated
+template <class Of>
 struct Iterations {
+  using Body = typename Of::Body;
+  using Context = typename Of::Context;
   using UnitOfIteration = Unit<Body, Context>;
+  static constexpr std::size_t iterations = Of::count;
 
   static constexpr bool holds_units = Context::units && Body::layout.count > 0;
   static constexpr ParameterLayout body_layout = [] {  // one iteration, padded so that the next begins aligned
@@ -47,21 +50,21 @@ struct Iterations {
     if (!holds_units) one.value_bytes = ParameterLayout::align(one.value_bytes, one.value_alignment);
     return one;
   }();
-  static constexpr ParameterLayout layout{.value_bytes = body_layout.value_bytes * Count,
+  static constexpr ParameterLayout layout{.value_bytes = body_layout.value_bytes * iterations,
                                           .value_alignment = body_layout.value_alignment,
-                                          .count = body_layout.count * Count,
-                                          .trained = body_layout.trained * Count,
-                                          .tensors = body_layout.tensors * Count,
+                                          .count = body_layout.count * iterations,
+                                          .trained = body_layout.trained * iterations,
+                                          .tensors = body_layout.tensors * iterations,
                                           .all_master = body_layout.all_master,
-                                          .gaps = body_layout.gaps * Count,
-                                          .trained_gaps = body_layout.trained_gaps * Count,
-                                          .gap_bytes = body_layout.gap_bytes * Count,
-                                          .buffer_bytes = body_layout.buffer_bytes * Count};
+                                          .gaps = body_layout.gaps * iterations,
+                                          .trained_gaps = body_layout.trained_gaps * iterations,
+                                          .gap_bytes = body_layout.gap_bytes * iterations,
+                                          .buffer_bytes = body_layout.buffer_bytes * iterations};
 
   /// The unit of iteration i, for prefetching.
   static constexpr NextUnit unit(const auto& walk, WeightPlaces weights, std::size_t i, LayerPath path) {
     if constexpr (holds_units)
-      return unit_at<UnitOfIteration>(walk, resident_of(walk, weights, i).values, path.repeated(i, Count));
+      return unit_at<UnitOfIteration>(walk, resident_of(walk, weights, i).values, path.repeated(i, iterations));
     else return {};
   }
   /// Where the parameters and gradients of iteration i are kept.
@@ -79,12 +82,12 @@ struct Iterations {
   }
 
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
-    for (std::size_t i = 0; i < Count; ++i)
+    for (std::size_t i = 0; i < iterations; ++i)
       Body::place_tensors(out, {at.values + i * body_layout.value_bytes, at.master + i * body_layout.count,
                                 at.gradient + i * body_layout.trained});
   }
   [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
-    for (std::size_t i = 0; i < Count; ++i) Body::name_tensors(name_inside(prefix, i), false, visit);
+    for (std::size_t i = 0; i < iterations; ++i) Body::name_tensors(name_inside(prefix, i), false, visit);
   }
 
  protected:
