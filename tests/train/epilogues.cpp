@@ -39,6 +39,8 @@ struct GeluMlp final : Model<Input<Vector<8>>, Linear<24>, GeluTanh, Linear<16>,
                              GeluTanh, LayerNorm, Residual<Linear<8>, GeluTanh>, Linear<12>, GeluTanh, Linear<5>> {};
 /// Its last Linear rounds to the wider type of the output.
 struct GeluEnd final : Model<Input<Vector<8>>, Linear<16>, GeluTanh, Linear<5>> {};
+/// A Linear without a bias multiplies no gradient by a derivative, the last one included.
+struct GeluBare final : Model<Input<Vector<8>>, Linear<16>, GeluTanh, Linear<5, NoBias>> {};
 
 template <class Network, class... Policies>
 using There = Trainer<Network, Batch<4>, Policies..., Device<Emulated>>;
@@ -123,6 +125,7 @@ TEST_CASE("products that apply an activation round less than kernels behind them
   rounds_less<GeluGpt, Precision<bf16, fp32>>("a GPT in bf16");
   rounds_less<GeluMlp, Precision<bf16, fp32>>("an MLP in bf16");
   rounds_less<GeluEnd, Precision<bf16, fp32>>("bf16, an output in fp32 behind the activation");
+  rounds_less<GeluBare, Precision<bf16, fp32>>("the same, without a bias");
   rounds_less<GeluGpt, Precision<fp16, fp32>, LossScale<Static<64>>>("a GPT in fp16");
 }
 
@@ -147,6 +150,7 @@ TEST_CASE("each pair is one operation; what the library does not promise stays t
   CHECK(saved_operations<GeluMlp>() == 4 + 1);
   CHECK(saved_operations<GeluMlp, Precision<bf16, fp32>>() == 4);  // the output is fp32
   CHECK(saved_operations<GeluMlp, Precision<fp64>>() == 0);
+  CHECK(saved_operations<GeluBare, Precision<bf16, fp32>>() == 1);
   // Of a block: the pair, the biases of three other Linears, and two sums.
   CHECK(saved_operations<GeluGpt>() == 2 * (4 + 2));
   CHECK(saved_operations<NormedGpt>() == 2 * 4);

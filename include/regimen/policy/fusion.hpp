@@ -25,7 +25,7 @@ struct Separate final {
 ///   choices   Fusion<Fused>, Fusion<Unfused>; Epilogue<Separate>
 ///   default   Fusion<Fused>
 ///   cost      Unfused: writes and reads each intermediate tensor once more
-///   effect    programs/facts.hpp (fusing_of), walk/flatten.hpp (fuses)
+///   effect    programs/facts.hpp (fusing_of), walk/fusion.hpp (fuses)
 template <class Switch>
 struct Fusion final {
   using axis = regimen::axis::fusion;
@@ -47,7 +47,7 @@ struct Fusion final {
 ///
 ///   choices   Epilogue<Fused>, the same as Fusion<Fused>; Epilogue<Separate>
 ///   refuses   a device whose products have no epilogues: Device<Cpu>
-///   effect    programs/facts.hpp (fusing_of), walk/flatten.hpp (Applier, Deriver), walk/residual.hpp (Epilogues)
+///   effect    programs/facts.hpp (fusing_of), walk/fusion.hpp (fused_pair), walk/residual.hpp (Epilogues)
 ///   cost      Separate: writes and reads the output of a layer once more. In fp32 both have the same bits, if the
 ///             library's tanh is the kernel's, except in a product that adds a sum, and then the bias; in 16 bits
 ///             Separate rounds twice, Fused once. Fused: the input of GeluTanh is saved; Checkpoint<Selective<...>>

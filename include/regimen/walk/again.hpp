@@ -9,15 +9,12 @@
 namespace regimen::walk {
 
 /// The layers of a Checkpointed, bound to X.
-template <std::size_t begin, class X, class Context, bool flows, class... Entries>
-using InsideAgain =
-    Chain<typename fuse<typename Context::Fusing, mp::mp_list<Entries...>>::type, X, Context, flows, begin>;
+template <std::size_t begin, class Entries, class X, class Context, bool flows>
+using InsideAgain = Chain<typename fuse<typename Context::Fusing, Entries>::type, X, Context, flows, begin>;
 
-template <std::size_t begin, class... Entries, class X, class Context, bool flows>
-struct Node<Again<begin, Entries...>, X, Context, flows>
-    : WalkedAgain<InsideAgain<begin, X, context_again<Context>, flows, Entries...>> {
-  using Inside = InsideAgain<begin, X, context_again<Context>, flows, Entries...>;
-};
+template <std::size_t begin, class Entries, class X, class Context, bool flows>
+struct Node<Again<begin, Entries>, X, Context, flows>
+    : WalkedAgain<InsideAgain<begin, Entries, X, context_again<Context>, flows>> {};
 
 }  // namespace regimen::walk
 // SPDX-License-Identifier: Apache-2.0

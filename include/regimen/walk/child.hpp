@@ -26,8 +26,8 @@ struct Group final {
 };
 template <class Layer>
 inline constexpr std::size_t group_size = 0;  // no Group, nor what is walked as one
-template <std::size_t place, class... Entries>
-inline constexpr std::size_t group_size<Again<place, Entries...>> = sizeof...(Entries);
+template <std::size_t place, class Entries>
+inline constexpr std::size_t group_size<Again<place, Entries>> = mp::mp_size<Entries>::value;
 template <std::size_t place, bool computed_again, class... Entries>
 inline constexpr std::size_t group_size<Group<place, computed_again, Entries...>> = sizeof...(Entries);
 
