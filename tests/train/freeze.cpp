@@ -8,14 +8,14 @@ using namespace regimen::test;
 namespace {
 
 template <class... Layers>
-using Frozen = Trainer<Gpt<2>, Batch<4>, Optimizer<Sgd>, Freeze<Layers...>>;
+using Freezing = Trainer<Gpt<2>, Batch<4>, Optimizer<Sgd>, Freeze<Layers...>>;
 
 /// Against a run that trains everything, but whose gradients of frozen tensors are made zero: plain descent then leaves
 /// them.
 template <class Train>
 void check_frozen() {
   Train frozen;
-  Frozen<> reference;
+  Freezing<> reference;
   frozen.poison_dead_memory();
   const Work<Train> work(4);
   const auto names = frozen.parameters();
@@ -44,23 +44,23 @@ void check_frozen() {
   CHECK(Train::plan().trained == trained);
   CHECK(Train::plan().parameters == trained + kept);
   CHECK(frozen.gradients().size() < reference.gradients().size());
-  CHECK(Train::plan().bytes(MemoryKind::gradient) < Frozen<>::plan().bytes(MemoryKind::gradient));
-  CHECK(Train::plan().bytes(MemoryKind::optimizer) < Frozen<>::plan().bytes(MemoryKind::optimizer));
+  CHECK(Train::plan().bytes(MemoryKind::gradient) < Freezing<>::plan().bytes(MemoryKind::gradient));
+  CHECK(Train::plan().bytes(MemoryKind::optimizer) < Freezing<>::plan().bytes(MemoryKind::optimizer));
 }
 
 }  // namespace
 
 TEST_CASE("the first layers frozen: backward ends before them") {
-  check_frozen<Frozen<Table, PositionEmbedding>>();
+  check_frozen<Freezing<Table, PositionEmbedding>>();
   // What trains: two blocks, a norm, a Linear; a gradient and one state each, in units of whole lines.
   constexpr std::size_t block = 32 + 816 + 272 + 32 + 1088 + 1040, norm = 32, output = 187;
   constexpr std::size_t expected =
       2 * TensorArena::align(4 * block) + TensorArena::align(4 * norm) + TensorArena::align(4 * output);
-  static_assert(Frozen<Table, PositionEmbedding>::plan().bytes(MemoryKind::gradient) == expected);
-  static_assert(Frozen<Table, PositionEmbedding>::plan().bytes(MemoryKind::optimizer) ==
+  static_assert(Freezing<Table, PositionEmbedding>::plan().bytes(MemoryKind::gradient) == expected);
+  static_assert(Freezing<Table, PositionEmbedding>::plan().bytes(MemoryKind::optimizer) ==
                 expected + TensorArena::align(sizeof(Scalars)));
 }
-TEST_CASE("layers in the middle frozen, a fused bias among them") { check_frozen<Frozen<LayerNorm, Linear<64>>>(); }
+TEST_CASE("layers in the middle frozen, a fused bias among them") { check_frozen<Freezing<LayerNorm, Linear<64>>>(); }
 TEST_CASE("a tied table frozen in both uses") {
   using Train = Trainer<Tied<2>, Batch<4>, Freeze<Table>>;
   Train trainer;
