@@ -212,7 +212,7 @@ template <class Name>
 struct attention_option<Within<Name>> {
   static constexpr AttentionOption kind = AttentionOption::within;
   template <class HeadCount, class Named, std::size_t width>
-  using rules = mp::mp_list<within_names_length<Name, (regimen::detail::positions_of<Name> > 0)>>;
+  using rules = mp::mp_list<within_names_length<Name, (detail::positions_of<Name> > 0)>>;
 };
 template <std::size_t Count>
 struct attention_option<KeyHeads<Count>> {
@@ -255,8 +255,8 @@ struct head_width {
 /// The rule about the length that ends the keys of an attention; holds if that has none, or something else has its name.
 template <class Attention, std::size_t keys>
 using length_of_keys =
-    within_ends_its_keys<Attention, (regimen::detail::positions_of<typename Attention::Chosen::lengths> > 0 ? keys : 0),
-                         regimen::detail::positions_of<typename Attention::Chosen::lengths>>;
+    within_ends_its_keys<Attention, (detail::positions_of<typename Attention::Chosen::lengths> > 0 ? keys : 0),
+                         detail::positions_of<typename Attention::Chosen::lengths>>;
 template <class HeadCount, class... Options, class X>
 struct layer_rules<in_order::SelfAttention<HeadCount, Options...>, X> {
   using type =
@@ -272,14 +272,14 @@ struct layer_rules<in_order::SelfAttention<Heads<Count>, Options...>, X> {
  public:
   using type = mp::mp_append<
       typename position_rules<Attention, X>::type, typename Head::rules,
-      mp::mp_list<attention_takes_option<Options, attention_option<Options>::kind != AttentionOption::unknown>...,
-                  attention_options_differ<Attention, most_of_a_kind<Options...>()>,
-                  sliding_window_is_causal<Attention, (Attention::Chosen::window == 0 || Attention::Chosen::causal)>,
-                  within_looks_ahead<Attention, (std::is_void_v<typename Attention::Chosen::lengths> ||
-                                                 !Attention::Chosen::causal)>,
-                  length_of_keys<Attention, (X::Shape::rank == 2 ? X::rows
-                                                                 : regimen::detail::positions_of<
-                                                                       typename Attention::Chosen::lengths>)>>,
+      mp::mp_list<
+          attention_takes_option<Options, attention_option<Options>::kind != AttentionOption::unknown>...,
+          attention_options_differ<Attention, most_of_a_kind<Options...>()>,
+          sliding_window_is_causal<Attention, (Attention::Chosen::window == 0 || Attention::Chosen::causal)>,
+          within_looks_ahead<Attention,
+                             (std::is_void_v<typename Attention::Chosen::lengths> || !Attention::Chosen::causal)>,
+          length_of_keys<Attention,
+                         (X::Shape::rank == 2 ? X::rows : detail::positions_of<typename Attention::Chosen::lengths>)>>,
       typename attention_option<Options>::template rules<Heads<Count>, typename Head::Named, Head::width>...>;
 };
 /// Of CrossAttention: those that do not speak of positions.
@@ -304,13 +304,13 @@ struct layer_rules<in_order::CrossAttention<Name, Heads<Count>, Options...>, X> 
  private:
   using Attention = in_order::CrossAttention<Name, Heads<Count>, Options...>;
   using Head = head_width<Attention, Heads<Count>, X>;
-  using TextShape = typename regimen::detail::shape_of_name<Name>::type;
+  using TextShape = typename detail::shape_of_name<Name>::type;
   /// Of x and the text the one that has no positions; where name_declares_shape or input_matches refuses, none.
   using Positions = std::conditional_t<std::is_void_v<TextShape> || !Number<typename X::Element>, Shape<1, 1>,
                                        std::conditional_t<X::Shape::rank != 2, typename X::Shape, TextShape>>;
   static constexpr std::size_t keys = [] {
     if constexpr (Positions::rank == 2 && !std::is_void_v<TextShape>) return TextShape::rows;
-    else return regimen::detail::positions_of<typename Attention::Chosen::lengths>;
+    else return detail::positions_of<typename Attention::Chosen::lengths>;
   }();
 
  public:

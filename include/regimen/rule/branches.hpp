@@ -61,7 +61,7 @@ namespace regimen::rule {
 /// docs/errors/branches.md#branches_keep_extents
 template <std::size_t axis, class First, class Other>
 struct branches_keep_extents {
-  static constexpr bool holds = regimen::detail::differ_along<First, Other>(axis);
+  static constexpr bool holds = detail::differ_along<First, Other>(axis);
   struct must_hold {
     static_assert(
         holds,
@@ -250,7 +250,7 @@ struct padding_rules {
   template <class Counts>
   struct is_token {
     static constexpr std::size_t words = vocabulary_at<Network, Counts>();
-    static constexpr std::int64_t token = regimen::detail::padding_token<end<Counts>>;
+    static constexpr std::int64_t token = detail::padding_token<end<Counts>>;
     using type = padding_is_a_token<end<Counts>, words, (token >= 0 && (words == 0 || token < std::int64_t(words)))>;
   };
   template <class Counts>

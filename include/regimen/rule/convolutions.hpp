@@ -177,7 +177,7 @@ struct layer_rules<Patches<Size>, X> {
 /// A pool that cuts the image into squares, or, with options, has windows.
 template <class Layer, std::size_t Size, class X, auto... Options>
 struct pool_rules {
-  static constexpr auto o = regimen::detail::pool_options<Size, Options...>;
+  static constexpr auto o = detail::pool_options<Size, Options...>;
   using type =
       mp::mp_list<input_matches<X, Layer, Number<typename X::Element>>, layer_takes_images<Layer, typename X::Shape>,
                   pool_takes_options<Layer, o.are_sound()>, extents_at_least_one<Layer, Size, o.stride>,
@@ -222,7 +222,7 @@ struct conv_rules {
                     std::conditional_t<o.numbers, mp::mp_list<conv_takes_options<Layer, false, true>>, Extents>>;
 };
 /// Pixels that a window spans, in one direction.
-constexpr std::size_t span_of(const regimen::detail::ConvOptions& o, std::size_t window) {
+constexpr std::size_t span_of(const detail::ConvOptions& o, std::size_t window) {
   return o.dilation * (window > 0 ? window - 1 : 0) + 1;
 }
 template <class Layer, class X>

@@ -61,7 +61,7 @@ template <std::int32_t Token>
 inline constexpr bool is_padded_with<PaddedWith<Token>> = true;
 template <class Words, class Option>
 inline constexpr bool is_padding_of =
-    regimen::detail::padding_token<Option> >= 0 && regimen::detail::padding_token<Option> < std::int64_t(Words::size);
+    detail::padding_token<Option> >= 0 && detail::padding_token<Option> < std::int64_t(Words::size);
 template <class Words, std::size_t Channels, class... End, class X>
 struct layer_rules<Embedding<Words, Channels, End...>, X> {
   using Layer = Embedding<Words, Channels, End...>;
@@ -87,7 +87,7 @@ struct layer_rules<in_order::RmsNormWith<Epsilon<Value>>, X> {
                            epsilon_above_zero<Value>>;
 };
 template <class Layer, std::size_t extent, std::size_t Begin, std::size_t Count, class X>
-using part_rules = mp::mp_list<input_matches<X, Layer, !regimen::detail::is_bundle<typename X::Element>>,
+using part_rules = mp::mp_list<input_matches<X, Layer, !detail::is_bundle<typename X::Element>>,
                                slice_fits_extent<Layer, typename X::Shape, extent, Begin, Count>>;
 template <std::size_t axis, std::size_t Begin, std::size_t Count, class X>
 struct layer_rules<SliceAlong<axis, Begin, Count>, X> {
@@ -102,22 +102,22 @@ struct layer_rules<Part<I>, X> {
   using type = mp::mp_list<part_of_a_bundle<X, Part<I>>>;
 };
 template <std::size_t I, class X>
-  requires regimen::detail::is_bundle<typename X::Element>
+  requires detail::is_bundle<typename X::Element>
 struct layer_rules<Part<I>, X> {
   using type = mp::mp_list<bundle_has_part<Part<I>, X, I, X::Element::count>>;
 };
 template <class Layer, class Name, class Found, class X>
-using named_layer_rules = mp::mp_if<
-    std::is_void<typename regimen::detail::shape_of_name<Name>::type>, mp::mp_list<name_declares_shape<Name>>,
-    mp::mp_list<input_matches<X, Layer, Number<typename X::Element>>,
-                named_value_has_its_shape<Layer, Found, typename regimen::detail::shape_of_name<Name>::type>>>;
+using named_layer_rules =
+    mp::mp_if<std::is_void<typename detail::shape_of_name<Name>::type>, mp::mp_list<name_declares_shape<Name>>,
+              mp::mp_list<input_matches<X, Layer, Number<typename X::Element>>,
+                          named_value_has_its_shape<Layer, Found, typename detail::shape_of_name<Name>::type>>>;
 template <class Name, class X>
 struct layer_rules<Keep<Name>, X> {
   using type = named_layer_rules<Keep<Name>, Name, typename X::Shape, X>;
 };
 template <class Name, class End, class X>
 struct layer_rules<KeepLength<Name, End>, X> {
-  static constexpr std::size_t positions = regimen::detail::positions_of<Name>;
+  static constexpr std::size_t positions = detail::positions_of<Name>;
   static constexpr bool reads_tokens = std::is_integral_v<typename X::Element>;
   using type = mp::mp_list<
       within_names_length<Name, (positions > 0)>, input_matches<X, KeepLength<Name, End>, reads_tokens>,
@@ -125,7 +125,7 @@ struct layer_rules<KeepLength<Name, End>, X> {
 };
 template <class Name, class X>
 struct layer_rules<Read<Name>, X> {
-  using type = named_layer_rules<Read<Name>, Name, typename regimen::detail::shape_of_name<Name>::type, X>;
+  using type = named_layer_rules<Read<Name>, Name, typename detail::shape_of_name<Name>::type, X>;
 };
 /// An argument of BatchNorm: which option it is, and its rules.
 template <class Option>

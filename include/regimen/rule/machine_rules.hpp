@@ -43,7 +43,7 @@ template <class Network, class Configuration>
   requires(std::is_same_v<typename Configuration::checkpoint, Checkpoint<None>>)
 inline constexpr bool may_recompute_blocks<Network, Configuration> = [] {
   using With = with_policy<Configuration, Checkpoint<Every<1>>>;
-  using Broken = regimen::detail::broken_in<typename model_rules<Network, With>::type>;
+  using Broken = detail::broken_in<typename model_rules<Network, With>::type>;
   if constexpr (mp::mp_empty<Broken>::value) return true;
   else return is_about_memory<mp::mp_front<Broken>>;
 }();
@@ -100,7 +100,7 @@ constexpr auto memory_rules() {
 
 template <class UpdateRule>
 using computes_on_spans =
-    std::bool_constant<regimen::detail::sees_whole_tensors<UpdateRule> && !UpdatesByOperations<UpdateRule>>;
+    std::bool_constant<detail::sees_whole_tensors<UpdateRule> && !UpdatesByOperations<UpdateRule>>;
 
 /// The owner of an operation that lacks a part: a layer, the loss, or the update rule.
 template <class Recipe>

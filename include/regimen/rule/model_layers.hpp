@@ -52,21 +52,21 @@ template <class Layer>
   requires requires { Layer::looks_ahead; }
 inline constexpr bool looks_ahead<Layer> = Layer::looks_ahead;
 template <class Layout, class Rate>
-inline constexpr bool looks_ahead<regimen::detail::Attend<Layout, false, Rate>> = true;
+inline constexpr bool looks_ahead<detail::Attend<Layout, false, Rate>> = true;
 template <class Layout, class Rate, class Option>
-inline constexpr bool looks_ahead<regimen::detail::AttendByDistance<Layout, false, Rate, Option>> = true;
+inline constexpr bool looks_ahead<detail::AttendByDistance<Layout, false, Rate, Option>> = true;
 template <class Attend, class Name>
-inline constexpr bool looks_ahead<regimen::detail::AttendWithin<Attend, Name>> = looks_ahead<Attend>;
+inline constexpr bool looks_ahead<detail::AttendWithin<Attend, Name>> = looks_ahead<Attend>;
 template <class... Layers>
 inline constexpr bool looks_ahead<mp::mp_list<Layers...>> = (looks_ahead<Layers> || ...);
 
 /// Whether every position sees all of a named value.
 template <class Layer>
 inline constexpr bool attends_to_named = false;
-template <class Name, class Layout, regimen::detail::BiasIs bias, class Rate, class Norm>
-inline constexpr bool attends_to_named<regimen::detail::AttendTo<Name, Layout, bias, Rate, Norm>> = true;
+template <class Name, class Layout, detail::BiasIs bias, class Rate, class Norm>
+inline constexpr bool attends_to_named<detail::AttendTo<Name, Layout, bias, Rate, Norm>> = true;
 template <class Attend, class Name>
-inline constexpr bool attends_to_named<regimen::detail::AttendWithin<Attend, Name>> = attends_to_named<Attend>;
+inline constexpr bool attends_to_named<detail::AttendWithin<Attend, Name>> = attends_to_named<Attend>;
 template <class... Layers>
 inline constexpr bool attends_to_named<mp::mp_list<Layers...>> = (attends_to_named<Layers> || ...);
 
@@ -76,7 +76,7 @@ struct length_within {
   using type = void;
 };
 template <class Attend, class Name>
-struct length_within<regimen::detail::AttendWithin<Attend, Name>> {
+struct length_within<detail::AttendWithin<Attend, Name>> {
   using type = Name;
 };
 template <class Name, class Layers>
@@ -90,7 +90,7 @@ template <class Layer, class Readers>
 inline constexpr std::int32_t token_that_pads = -1;
 template <class Name, class End, class Readers>
 inline constexpr std::int32_t token_that_pads<KeepLength<Name, End>, Readers> =
-    is_read_within<Name, Readers> ? regimen::detail::padding_token<End> : -1;
+    is_read_within<Name, Readers> ? detail::padding_token<End> : -1;
 template <class Readers, class... Layers>
 constexpr std::int32_t padding_among(mp::mp_list<Layers...>) {
   return (std::max)({std::int32_t{-1}, token_that_pads<Layers, Readers>...});
@@ -113,16 +113,14 @@ struct two_texts<mp::mp_list<Fork<Last, Encoder, Decoder>, Others...>> {
   using Behind = detail::layers_in<mp::mp_list<Decoder, Others...>>;
   template <class Layer>
   struct attends_to_own : std::false_type {};
-  template <class Name, class Layout, regimen::detail::BiasIs bias, class Rate, class Norm>
-  struct attends_to_own<regimen::detail::AttendTo<Name, Layout, bias, Rate, Norm>>
-      : mp::mp_contains<Behind, Keep<Name>> {};
+  template <class Name, class Layout, detail::BiasIs bias, class Rate, class Norm>
+  struct attends_to_own<detail::AttendTo<Name, Layout, bias, Rate, Norm>> : mp::mp_contains<Behind, Keep<Name>> {};
   template <class Attend, class Name>
-  struct attends_to_own<regimen::detail::AttendWithin<Attend, Name>> : attends_to_own<Attend> {};
+  struct attends_to_own<detail::AttendWithin<Attend, Name>> : attends_to_own<Attend> {};
 
  public:
-  static constexpr bool are_apart = regimen::detail::reads_part<Encoder, 0> &&
-                                    regimen::detail::reads_part<Decoder, 1> &&
-                                    !mp::mp_any_of<Behind, attends_to_own>::value;
+  static constexpr bool are_apart =
+      detail::reads_part<Encoder, 0> && detail::reads_part<Decoder, 1> && !mp::mp_any_of<Behind, attends_to_own>::value;
   static constexpr bool is_causal = !looks_ahead<Behind>;
   static constexpr std::int32_t padding = padding_among<mp::mp_append<Before, Behind>>(Before{});
 };
@@ -168,7 +166,7 @@ template <class Network>
 constexpr auto vocabulary_of() {
   using In = typename parts_t<Network>::InputKind::template value<fp32>::Element;
   using Layers = mp::mp_transform<vocabulary, detail::layers_in<typename parts_t<Network>::Layers>>;
-  if constexpr (regimen::detail::is_bundle<In>) {
+  if constexpr (detail::is_bundle<In>) {
     std::array<std::size_t, In::count> sizes{};
     std::size_t part = 0;
     mp::mp_for_each<Layers>([&]<class Found>(Found) {
@@ -232,7 +230,7 @@ template <class Layer>
 struct last_of_list<void, mp::mp_list<Layer>> {
   using type = Layer;
 };
-template <regimen::detail::InSequence Layer>
+template <detail::InSequence Layer>
 struct last_of_list<void, mp::mp_list<Layer>> : last_of_list<typename children<Layer>::type> {};
 /// The same of a layer, or of the layers in a sequence: never a sequence itself.
 template <class Layer>
@@ -260,12 +258,12 @@ template <class Layer, class Around = fp32>
 struct explicit_element {
   using type = Around;
 };
-template <regimen::detail::InSequence Layer, class Around>
+template <detail::InSequence Layer, class Around>
   requires(children<Layer>::levels == 0)
-struct explicit_element<Layer, Around> : explicit_element<regimen::detail::last_child<Layer>, Around> {};
+struct explicit_element<Layer, Around> : explicit_element<detail::last_child<Layer>, Around> {};
 template <class T, class First, class... Others, class Around>
 struct explicit_element<As<T, First, Others...>, Around>
-    : explicit_element<regimen::detail::last_child<As<T, First, Others...>>, T> {};
+    : explicit_element<detail::last_child<As<T, First, Others...>>, T> {};
 
 }  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

@@ -37,12 +37,11 @@ struct coupling_rules {
   template <class Layer>
   using together = std::conditional_t<
       requires { Layer::takes_pieces; },
-      rule::pieces_of_a_batch_are_meant<Layer, regimen::detail::means_pieces<Layer, typename Configuration::accumulate>,
+      rule::pieces_of_a_batch_are_meant<Layer, detail::means_pieces<Layer, typename Configuration::accumulate>,
                                         typename Configuration::accumulate, typename Configuration::communicator,
                                         typename Configuration::world>,
-      rule::coupled_samples_stay_together<Layer, regimen::detail::couples_samples<Layer>,
-                                          typename Configuration::accumulate, typename Configuration::communicator,
-                                          typename Configuration::world>>;
+      rule::coupled_samples_stay_together<Layer, detail::couples_samples<Layer>, typename Configuration::accumulate,
+                                          typename Configuration::communicator, typename Configuration::world>>;
   template <class Layers>
   using of = mp::mp_append<mp::mp_transform<rule::coupling_is_declared, Layers>, mp::mp_transform<together, Layers>>;
 };
@@ -60,7 +59,7 @@ template <Combinator Layer>
 struct layers_that_couple<Layer> {
  private:
   template <class Inside>
-  using has_statistics = mp::mp_bool<regimen::detail::keeps_statistics<Layer>&& requires { Inside::takes_pieces; }>;
+  using has_statistics = mp::mp_bool<detail::keeps_statistics<Layer>&& requires { Inside::takes_pieces; }>;
 
  public:
   using type = mp::mp_remove_if<typename layers_that_couple<typename children<Layer>::type>::type, has_statistics>;
@@ -76,7 +75,7 @@ struct kind_rules {
 template <class... Kinds>
 struct kind_rules<Bundle<Kinds...>> {
   template <class Kind>
-  static constexpr bool is_bundle = regimen::detail::is_bundle<typename Kind::template value<fp32>::Element>;
+  static constexpr bool is_bundle = detail::is_bundle<typename Kind::template value<fp32>::Element>;
   using type =
       mp::mp_list<rule::bundle_holds_kinds<Bundle<Kinds...>, (sizeof...(Kinds) > 0 && !(is_bundle<Kinds> || ...))>>;
 };

@@ -103,8 +103,8 @@ inline constexpr bool ends_with_bias<in_order::Conv3d<Channels, Window, Options.
 template <std::size_t Channels, auto Window, auto... Options>
 inline constexpr bool ends_with_bias<in_order::ConvTranspose2d<Channels, Window, Options...>> =
     in_order::ConvTranspose2d<Channels, Window, Options...>::options.bias;
-template <regimen::detail::InSequence Layer>
-inline constexpr bool ends_with_bias<Layer> = ends_with_bias<regimen::detail::last_child<Layer>>;
+template <detail::InSequence Layer>
+inline constexpr bool ends_with_bias<Layer> = ends_with_bias<detail::last_child<Layer>>;
 // Where one branch alone has a bias, it stands beside something else, as in a Residual.
 template <class First, class... Others>
 inline constexpr bool ends_with_bias<Fork<Add, First, Others...>> =
@@ -121,8 +121,8 @@ struct begins_with_norm<in_order::BatchNorm<Options...>> {
       mp::mp_list<bias_is_felt<Before, in_order::BatchNorm<Options...>,
                                in_order::BatchNorm<Options...>::Chosen::after_bias || !ends_with_bias<Before>>>;
 };
-template <regimen::detail::InSequence Layer>
-struct begins_with_norm<Layer> : begins_with_norm<regimen::detail::first_child<Layer>> {};
+template <detail::InSequence Layer>
+struct begins_with_norm<Layer> : begins_with_norm<detail::first_child<Layer>> {};
 /// With the statistics of earlier steps nothing takes a bias off.
 template <class... Layers>
 struct begins_with_norm<Frozen<KeepStatistics, Layers...>> {

@@ -26,7 +26,7 @@ namespace regimen::rule {
 /// Whether a loss reads this output, one.
 template <class Loss, class Output>
 constexpr bool accepts_output() {
-  if constexpr (regimen::detail::is_joined<typename Output::Shape>) return false;
+  if constexpr (detail::is_joined<typename Output::Shape>) return false;
   else if constexpr (requires { Loss::template accepts<Output>; }) return Loss::template accepts<Output>;
   else return Number<typename Output::Element>;
 }
@@ -47,18 +47,18 @@ template <class... Branches>
 inline constexpr bool has_outputs<Fork<Outputs, Branches...>> = true;
 template <class Layer>
 inline constexpr bool ends_with_outputs = has_outputs<Layer>;
-template <regimen::detail::InSequence Layer>
+template <detail::InSequence Layer>
   requires(children<Layer>::levels == 0 && !is_as<Layer>)
-inline constexpr bool ends_with_outputs<Layer> = ends_with_outputs<regimen::detail::last_child<Layer>>;
+inline constexpr bool ends_with_outputs<Layer> = ends_with_outputs<detail::last_child<Layer>>;
 
 /// The rules about the last layer: its output is at least fp32, and what the loss reads.
 template <class Layer>
 struct last_layer_rules {
   using type = mp::mp_list<final_output_at_least_fp32<typename explicit_element<Layer>::type>>;
 };
-template <regimen::detail::InSequence Layer>
+template <detail::InSequence Layer>
   requires ends_with_outputs<Layer>
-struct last_layer_rules<Layer> : last_layer_rules<regimen::detail::last_child<Layer>> {};
+struct last_layer_rules<Layer> : last_layer_rules<detail::last_child<Layer>> {};
 template <class... Branches>
 struct last_layer_rules<Fork<Outputs, Branches...>> {
   using type = mp::mp_append<typename last_layer_rules<Branches>::type...>;
@@ -69,7 +69,7 @@ struct loss_and_output_rules {
                            loss_is_whole<Loss, Output, WholeLoss<Loss, Output>>>;
 };
 template <class Loss, class Output, class Found>
-  requires(regimen::detail::is_joined<typename Output::Shape>)
+  requires(detail::is_joined<typename Output::Shape>)
 struct loss_and_output_rules<Loss, Output, Found> {
   using type = mp::mp_list<losses_match_outputs<Loss, Output>>;
 };
@@ -81,8 +81,8 @@ template <class... Losses, class T, class... Shapes, class Found>
   requires(sizeof...(Losses) == sizeof...(Shapes))
 struct loss_and_output_rules<SumOf<Losses...>, Value<T, JoinedShapes<Shapes...>>, Found> {
   using type =
-      mp::mp_append<typename loss_and_output_rules<typename regimen::detail::weighed<Losses>::Function,
-                                                   Value<T, Shapes>, Value<typename Found::Element, Shapes>>::type...>;
+      mp::mp_append<typename loss_and_output_rules<typename detail::weighed<Losses>::Function, Value<T, Shapes>,
+                                                   Value<typename Found::Element, Shapes>>::type...>;
 };
 
 template <class Layers>
@@ -101,11 +101,11 @@ enum class Takes { numbers, logits_of_classes, logits_of_questions };
 template <class Smoothing>
 std::integral_constant<Takes, Takes::logits_of_classes> taken_by(const SmoothedCrossEntropy<Smoothing>*);
 template <bool masked>
-std::integral_constant<Takes, Takes::logits_of_classes> taken_by(const regimen::detail::SoftCrossEntropyOf<masked>*);
+std::integral_constant<Takes, Takes::logits_of_classes> taken_by(const detail::SoftCrossEntropyOf<masked>*);
 std::integral_constant<Takes, Takes::logits_of_questions> taken_by(
-    const regimen::detail::PointwiseLoss<pointwise::BinaryCrossEntropy>*);
+    const detail::PointwiseLoss<pointwise::BinaryCrossEntropy>*);
 std::integral_constant<Takes, Takes::logits_of_questions> taken_by(
-    const regimen::detail::PointwiseLoss<pointwise::Masked<pointwise::BinaryCrossEntropy>>*);
+    const detail::PointwiseLoss<pointwise::Masked<pointwise::BinaryCrossEntropy>>*);
 std::integral_constant<Takes, Takes::numbers> taken_by(const void*);
 template <class Loss>
 inline constexpr Takes takes = decltype(taken_by(static_cast<const Loss*>(nullptr)))::value;

@@ -125,7 +125,7 @@ namespace rule {
 /// docs/errors/ranks.md#groups_divide_world
 template <class Shard, class World>
 struct groups_divide_world {
-  static constexpr bool holds = regimen::detail::groups_divide<World::ranks, typename Shard::stage>;
+  static constexpr bool holds = detail::groups_divide<World::ranks, typename Shard::stage>;
   struct must_hold {
     static_assert(holds, "regimen: Hybrid<N> makes groups of N ranks; write an N of at least 2 that divides the World");
   };

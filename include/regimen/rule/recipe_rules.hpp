@@ -47,7 +47,7 @@ template <class... Groups, class Bound>
 struct group_rules<Split<Groups...>, Bound> {
   template <std::size_t... group>
   static auto of(std::index_sequence<group...>) -> mp::mp_list<
-      group_takes_a_parameter<Groups, regimen::detail::is_rest<Groups> || programs::takes_tensors<Bound, group>()>...>;
+      group_takes_a_parameter<Groups, detail::is_rest<Groups> || programs::takes_tensors<Bound, group>()>...>;
   using type = decltype(of(std::index_sequence_for<Groups...>{}));
 };
 
@@ -97,9 +97,9 @@ struct budget_rule_of {
   using type = budget_reaches_least<0, 0>;
 };
 template <class Network, class Configuration>
-  requires(regimen::detail::has_budget<typename Configuration::checkpoint>)
+  requires(detail::has_budget<typename Configuration::checkpoint>)
 struct budget_rule_of<Network, Configuration> {
-  using type = budget_reaches_least<regimen::detail::budget_of<typename Configuration::checkpoint>,
+  using type = budget_reaches_least<detail::budget_of<typename Configuration::checkpoint>,
                                     programs::Recipe<Network, Configuration>::Choice::peak>;
 };
 template <class Network, class Configuration>
@@ -141,7 +141,7 @@ struct before_search {
   using type = Configuration;
 };
 template <class Configuration>
-  requires(regimen::detail::has_budget<typename Configuration::checkpoint>)
+  requires(detail::has_budget<typename Configuration::checkpoint>)
 struct before_search<Configuration> : programs::with_checkpoint<Configuration, Checkpoint<None>> {};
 
 template <class Network, class Configuration, bool trains>
@@ -154,7 +154,7 @@ constexpr auto rules_of_bound_model() {
     return Sets{};
   } else if constexpr (!trains) {
     return machine_rules<Network, programs::InferenceRecipe<Network, Configuration>, Configuration>();
-  } else if constexpr (regimen::detail::has_budget<typename Configuration::checkpoint> &&
+  } else if constexpr (detail::has_budget<typename Configuration::checkpoint> &&
                        !mp::mp_empty<decltype(rules_of_units<Network, Plain>())>::value) {
     return rules_of_units<Network, Plain>();
   } else if constexpr (!budget_rule<Network, Configuration>::holds) {

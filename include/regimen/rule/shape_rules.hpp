@@ -188,10 +188,9 @@ struct check_layer<Frozen<Layers...>, X, Roles> : check_sequence<Frozen<Layers..
  private:
   using Inside = typename check_sequence<Frozen<Layers...>, X, Roles>::broken;
   static constexpr Contents found = check_sequence<Frozen<Layers...>, X, Roles>::contents;
-  using Own = broken_of<
-      mp::mp_list<frozen_layer_has_weights<Frozen<Layers...>, found.weights>,
-                  kept_statistics_exist<Frozen<Layers...>,
-                                        found.statistics || !regimen::detail::keeps_statistics<Frozen<Layers...>>>>>;
+  using Own = broken_of<mp::mp_list<
+      frozen_layer_has_weights<Frozen<Layers...>, found.weights>,
+      kept_statistics_exist<Frozen<Layers...>, found.statistics || !detail::keeps_statistics<Frozen<Layers...>>>>>;
 
  public:
   using broken = mp::mp_if<mp::mp_empty<Inside>, Own, Inside>;
@@ -199,7 +198,7 @@ struct check_layer<Frozen<Layers...>, X, Roles> : check_sequence<Frozen<Layers..
 template <class T, class... Layers, class X, class Roles>
 struct check_layer<As<T, Layers...>, X, Roles> {
   using broken = broken_of<mp::mp_list<
-      std::conditional_t<regimen::detail::is_unbuilt_number<T>, element_type_is_built<T>, as_takes_element_type<T>>>>;
+      std::conditional_t<detail::is_unbuilt_number<T>, element_type_is_built<T>, as_takes_element_type<T>>>>;
   using Output = X;
   static constexpr Contents contents{};
 };
@@ -256,7 +255,7 @@ inline constexpr std::size_t layers_of_branches =
 template <class Join, class... Branches, class X, class Roles>
 struct check_layer<Fork<Join, Branches...>, X, Roles> {
  private:
-  static constexpr bool is_whole = regimen::detail::is_join<Join> && sizeof...(Branches) >= 2;
+  static constexpr bool is_whole = detail::is_join<Join> && sizeof...(Branches) >= 2;
   using own = broken_of<mp::mp_list<fork_joins_branches<Fork<Join, Branches...>, is_whole>,
                                     layers_one_to_255<Fork<Join, Branches...>, layers_of_branches<Branches...>>>>;
   using sound = mp::mp_append<own, typename check_chain<X, Roles, Branches>::broken...>;
