@@ -209,14 +209,14 @@ template <class Policies, class... Given>
 using changed = mp::mp_append<without<Policies, typename Given::axis...>, mp::mp_list<Given...>>;
 
 template <class Layer>
-using couples = mp::mp_bool<regimen::detail::couples_samples<Layer>>;
+using couples = mp::mp_bool<rule::couples_samples<Layer>>;
 /// Whether a layer of the model couples samples: then other micro-batches are another network.
 template <class Model>
 inline constexpr bool is_coupled = mp::mp_any_of<typename Model::leaves, couples>::value;
 /// Whether the loss does.
 template <class Policies>
 inline constexpr bool loss_is_coupled =
-    regimen::detail::couples_samples<typename policy_in<Policies, axis::loss>::function>;
+    rule::couples_samples<typename policy_in<Policies, axis::loss>::function>;
 
 /// A budget between what the program takes without recomputation, and with that of every block.
 template <class Network, class Policies>

@@ -50,7 +50,7 @@ struct Mine {  // a layer of a user
 };
 struct OneWay {
   static constexpr const char* name = "one_way";
-  static constexpr bool couples_samples = false;
+  [[maybe_unused]] static constexpr bool couples_samples = false;
   template <class X, class Roles>
   struct Bound : LayerDefaults {
     using Output = X;
@@ -59,7 +59,7 @@ struct OneWay {
 };
 struct Rootless {
   static constexpr const char* name = "rootless";
-  static constexpr bool couples_samples = false;
+  [[maybe_unused]] static constexpr bool couples_samples = false;
   template <class X, class Roles>
   struct Bound {};
 };
@@ -86,7 +86,7 @@ static_assert(Composable<Numbers<Mine, Linear<4>>> &&
               Composable<Numbers<Repeat<2, Residual<Mine>>, As<fp64, Mine>, Linear<4>>, Precision<fp64>>);
 static_assert(breaks<Numbers<Residual<Undecided>, Linear<4>>, rule::coupling_is_declared<Undecided>>);
 template <class... Policies>
-using CutBy = rule::coupled_samples_stay_together<Coupled, true, typename ConfigurationOf<Policies...>::accumulate,
+using CutBy = rule::coupled_samples_stay_together<Coupled, typename ConfigurationOf<Policies...>::accumulate,
                                                   typename ConfigurationOf<Policies...>::communicator,
                                                   typename ConfigurationOf<Policies...>::world>;
 template <class... Policies>

@@ -87,9 +87,9 @@ using Told = boost::mp11::mp_list<Each...>;
 
 using own::Part;
 template <class Owner>
-using SaysCost = Told<rule::operation_says_cost<Owner, false>>;
+using SaysCost = Told<rule::operation_says_cost<Owner>>;
 template <class Owner>
-using HasCompute = Told<rule::operation_has_compute<Owner, Device<Cpu>, false>>;
+using HasCompute = Told<rule::operation_has_compute<Owner, Device<Cpu>>>;
 
 static_assert(Composable<Net<Part::none>> && Inferable<Net<Part::none>>);
 static_assert(std::is_same_v<Broken<Net<Part::name>>, SaysCost<own::Layer<Part::name>>>);
@@ -100,7 +100,7 @@ static_assert(!Inferable<Net<Part::cost>> && !Inferable<Net<Part::compute>>);
 // On a device that has kernels, what an operation says is asked before what the device has.
 static_assert(std::is_same_v<Broken<Net<Part::cost>, Device<Emulated>>, SaysCost<own::Layer<Part::cost>>>);
 static_assert(std::is_same_v<Broken<Net<Part::compute>, Device<Emulated>>,
-                             Told<rule::operation_has_kernel<own::Layer<Part::compute>, Device<Emulated>, false>>>);
+                             Told<rule::operation_has_kernel<own::Layer<Part::compute>, Device<Emulated>>>>);
 
 // A loss is named itself, also where it runs the operation in an evaluation alone.
 template <Part without, bool evaluates>

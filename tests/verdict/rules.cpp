@@ -70,13 +70,13 @@ static_assert(key_heads_divide_heads<Heads<6>, KeyHeads<2>>::holds &&
 static_assert(!key_heads_divide_heads<Heads<6>, KeyHeads<4>>::holds &&
               !key_heads_divide_heads<Heads<6>, KeyHeads<0>>::holds);
 static_assert(heads_at_most_2048<Heads<1>, 2048>::holds && !heads_at_most_2048<Heads<1>, 2049>::holds);
-static_assert(form_attends_across<Thing, Thing, true>::holds && !form_attends_across<Thing, Thing, false>::holds);
-static_assert(form_adds_distances<Thing, Thing, true>::holds && !form_adds_distances<Thing, Thing, false>::holds);
+static_assert(!form_attends_across<Thing, Thing>::holds);
+static_assert(!form_adds_distances<Thing, Thing>::holds);
 static_assert(relative_bias_has_buckets<Thing, true>::holds && !relative_bias_has_buckets<Thing, false>::holds);
-static_assert(form_ends_keys<Thing, Thing, true>::holds && !form_ends_keys<Thing, Thing, false>::holds);
-static_assert(form_slides<Thing, Thing, true>::holds && !form_slides<Thing, Thing, false>::holds);
+static_assert(!form_ends_keys<Thing, Thing>::holds);
+static_assert(!form_slides<Thing, Thing>::holds);
 static_assert(sliding_window_is_causal<Thing, true>::holds && !sliding_window_is_causal<Thing, false>::holds);
-static_assert(form_shares_keys<Thing, Thing, true>::holds && !form_shares_keys<Thing, Thing, false>::holds);
+static_assert(!form_shares_keys<Thing, Thing>::holds);
 static_assert(rotary_scales_frequencies<Unscaled>::holds && rotary_scales_frequencies<Llama3Scaling<>>::holds &&
               !rotary_scales_frequencies<Thing>::holds && !rotary_scales_frequencies<Llama3Scaling<int>>::holds);
 static_assert(!rotary_scales_frequencies<Llama3Scaling<Ratio<0>>>::holds &&

@@ -160,11 +160,11 @@ using Norms = Sequential<Residual<As<fp32, LayerNorm>, Linear<16>>>;
 struct Uneven : Model<Input<Tokens<8>>, Embedding<Vocabulary<32>, 16>, Repeat<6, Norms>, Linear<32>> {};
 static_assert(Composable<Uneven, Precision<bf16, fp32>, Communicator<Threads>>);
 static_assert(std::is_same_v<detail::broken_rules<Uneven, Precision<bf16, fp32>, Communicator<Threads>, Shard<ZeRO1>>,
-                             boost::mp11::mp_list<rule::shard_cuts_even_units<Shard<ZeRO1>, Repeat<6, Norms>, false>>>);
+                             boost::mp11::mp_list<rule::shard_cuts_even_units<Shard<ZeRO1>, Repeat<6, Norms>>>>);
 // Also before the search of a budget, whose plans cut units.
 static_assert(std::is_same_v<detail::broken_rules<Uneven, Precision<bf16, fp32>, Communicator<Threads>, Shard<ZeRO1>,
                                                   Batch<1>, Checkpoint<Budget<1 << 20>>>,
-                             boost::mp11::mp_list<rule::shard_cuts_even_units<Shard<ZeRO1>, Repeat<6, Norms>, false>>>);
+                             boost::mp11::mp_list<rule::shard_cuts_even_units<Shard<ZeRO1>, Repeat<6, Norms>>>>);
 // An error finds its owner at a Repeat, and in a branch of its block, moved to the host or not.
 template <std::uint64_t digits, class... Policies>
 using owner_in_uneven =

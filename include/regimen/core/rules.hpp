@@ -5,6 +5,10 @@
 
 namespace regimen::rule {
 
+/// Of a rule that is named only where it is broken.
+template <class... Named>
+inline constexpr bool never = false;
+
 /// The reference would lead to memory that is gone at the end of the line.   docs/errors/fit.md#borrows_no_temporary
 template <class Temporary, bool Borrows = true>
 struct borrows_no_temporary {

@@ -1,6 +1,7 @@
 // regimen/rule/checkpointing.hpp — rules about checkpointing: which layers and blocks are computed twice, or moved.
 #pragma once
 
+#include <regimen/engine/plan/devices.hpp>
 #include <regimen/layer/children.hpp>
 #include <regimen/policy/checkpoint.hpp>
 
@@ -224,11 +225,10 @@ struct offload_moves_blocks {
   };
 };
 
-/// On the CPU there is one memory.   HasTwo: whether the engine copies to another
-///   docs/errors/checkpointing.md#offload_needs_two_memories
-template <class Checkpoint, class Device, bool HasTwo>
+/// On the CPU there is one memory.   docs/errors/checkpointing.md#offload_needs_two_memories
+template <class Checkpoint, class Device>
 struct offload_needs_two_memories {
-  static constexpr bool holds = !Checkpoint::offloads || HasTwo;
+  static constexpr bool holds = !Checkpoint::offloads || engines::TraitsOf<typename Device::where>::offloads;
   struct must_hold {
     static_assert(
         holds, "regimen: Checkpoint<Offload> moves tensors to the host, whose memory is this Device's; write Every<N>");

@@ -1,21 +1,39 @@
 // regimen/rule/devices.hpp — rules about devices: what an engine computes, and in which form.
 #pragma once
 
+#include <regimen/core/rules.hpp>
+#include <regimen/engine/plan/devices.hpp>
+#include <regimen/policy/attention.hpp>
+#include <regimen/policy/convolution.hpp>
+
+#include <type_traits>
+
 namespace regimen::rule {
+
+/// The Traits of a configuration's engine, which reads the forms of attention and convolution, too.
+template <class Configuration>
+using EngineTraits = typename engines::OfConfiguration<Configuration>::Traits;
 
 /// Tensor cores before sm_80 have neither bf16 nor tf32; the library would compute something else, or nothing.
 /// docs/errors/devices.md#device_computes_in
-template <class Device, class Compute, bool computes>
+template <class Device, class Compute>
 struct device_computes_in {
-  static constexpr bool holds = computes;
+  static constexpr bool holds = engines::TraitsOf<typename Device::where>::template computes<Compute>;
   struct must_hold {
     static_assert(holds,
                   "regimen: bf16 and tf32 need a GPU from sm_80 on; compile for sm_80, or write Precision<fp32>");
   };
 };
 
-/// Scores that are stored are a form of GPUs: the CPU engine stores none.
-/// Has: whether the engine of Device computes attention in the form of Attention.
+/// Whether the engine of a configuration computes attention in the form that it decides.
+template <class Configuration, class Form = typename Configuration::attention::form>
+constexpr bool attends_in_form() {
+  if constexpr (std::is_same_v<Form, OfDevice>) return true;
+  else if constexpr (requires { typename EngineTraits<Configuration>::attention; })
+    return std::is_same_v<typename EngineTraits<Configuration>::attention, Form>;
+  else return false;
+}
+/// Scores that are stored are a form of GPUs: the CPU engine stores none.   Has: attends_in_form
 /// docs/errors/devices.md#device_attends_in_form
 template <class Attention, class Device, bool Has>
 struct device_attends_in_form {
@@ -27,8 +45,15 @@ struct device_attends_in_form {
   };
 };
 
-/// Direct and Cudnn are forms of GPUs.
-/// Has: whether the engine of Device computes convolutions in the form of Convolution.
+/// Whether the engine of a configuration computes convolutions in the form that it decides.
+template <class Configuration, class Form = typename Configuration::convolution::form>
+constexpr bool convolves_in_form() {
+  if constexpr (std::is_same_v<Form, OfDevice>) return true;
+  else if constexpr (requires { typename EngineTraits<Configuration>::convolution; })
+    return std::is_same_v<typename EngineTraits<Configuration>::convolution, Form>;
+  else return false;
+}
+/// Direct and Cudnn are forms of GPUs.   Has: convolves_in_form
 /// docs/errors/devices.md#device_convolves_in_form
 template <class Convolution, class Device, bool Has>
 struct device_convolves_in_form {
@@ -41,18 +66,18 @@ struct device_convolves_in_form {
 };
 
 /// A device without graphs would ignore the policy.   docs/errors/devices.md#graph_needs_graphs
-template <class Graph, class Device, bool has_graphs>
+template <class Graph, class Device>
 struct graph_needs_graphs {
-  static constexpr bool holds = Graph::captures || has_graphs;
+  static constexpr bool holds = Graph::captures || engines::TraitsOf<typename Device::where>::has_graphs;
   struct must_hold {
     static_assert(holds, "regimen: this Device<...> has no graphs, so Graph<Off> changes nothing; leave it out");
   };
 };
 
 /// On the CPU a kernel adds the bias; the choice would change nothing.   docs/errors/devices.md#product_has_epilogue
-template <class Device, class Fusing, bool has>
+template <class Device, class Fusing>
 struct product_has_epilogue {
-  static constexpr bool holds = has || !Fusing::names_epilogues;
+  static constexpr bool holds = !Fusing::names_epilogues || engines::TraitsOf<typename Device::where>::Epilogues::any;
   struct must_hold {
     static_assert(holds,
                   "regimen: products of this Device have no epilogues; take Epilogue<...> out, or write Fusion<...>");
@@ -61,9 +86,9 @@ struct product_has_epilogue {
 
 /// Its update_tensor is code of the host, and no GPU has it. Written by operations, it runs on every device
 /// (policy/optimizer.hpp).   docs/errors/devices.md#spans_stay_on_the_host
-template <class UpdateRule, class Device, bool ByOperations>
+template <class UpdateRule, class Device>
 struct spans_stay_on_the_host {
-  static constexpr bool holds = ByOperations;
+  static constexpr bool holds = never<UpdateRule>;
   struct must_hold {
     static_assert(
         holds,
@@ -71,7 +96,19 @@ struct spans_stay_on_the_host {
   };
 };
 
-/// Policy: Attention<Cudnn> or Convolution<Cudnn>. Found: whether it is; CMake's target regimen::cuda says so where it finds the library.
+/// The policy that calls cuDNN, and whether the engine has that library; CMake's target regimen::cuda says so where it finds
+/// it. An engine that does not say so is refused by device_attends_in_form or device_convolves_in_form.
+template <class Configuration>
+using calls_cudnn = std::conditional_t<std::is_same_v<typename Configuration::attention::form, Cudnn>,
+                                       typename Configuration::attention, typename Configuration::convolution>;
+template <class Configuration>
+constexpr bool finds_cudnn() {
+  if constexpr (!std::is_same_v<typename calls_cudnn<Configuration>::form, Cudnn>) return true;
+  else if constexpr (requires { EngineTraits<Configuration>::has_cudnn; })
+    return EngineTraits<Configuration>::has_cudnn;
+  else return true;
+}
+/// Policy: Attention<Cudnn> or Convolution<Cudnn>.   Found: finds_cudnn
 /// docs/errors/devices.md#cudnn_is_found
 template <class Policy, class Device, bool Found>
 struct cudnn_is_found {
@@ -83,9 +120,9 @@ struct cudnn_is_found {
 };
 
 /// Layer attends in another type. A wider one has no fused kernel.   docs/errors/devices.md#cudnn_computes_in_half
-template <class Layer, class Attention, bool Half>
+template <class Layer, class Attention>
 struct cudnn_computes_in_half {
-  static constexpr bool holds = Half;
+  static constexpr bool holds = never<Layer>;
   struct must_hold {
     static_assert(
         holds,
@@ -94,9 +131,9 @@ struct cudnn_computes_in_half {
 };
 
 /// Layer has heads that no kernel of cuDNN takes.   docs/errors/devices.md#cudnn_takes_heads
-template <class Layer, class Attention, bool Fits>
+template <class Layer, class Attention>
 struct cudnn_takes_heads {
-  static constexpr bool holds = Fits;
+  static constexpr bool holds = never<Layer>;
   struct must_hold {
     static_assert(
         holds,
@@ -106,9 +143,9 @@ struct cudnn_takes_heads {
 
 /// Layer has Alibi or RelativeBias, which Attention, the form, does not take.
 /// docs/errors/devices.md#form_adds_distances
-template <class Layer, class Attention, bool Takes>
+template <class Layer, class Attention>
 struct form_adds_distances {
-  static constexpr bool holds = Takes;
+  static constexpr bool holds = never<Layer>;
   struct must_hold {
     static_assert(
         holds,
@@ -117,9 +154,9 @@ struct form_adds_distances {
 };
 
 /// Layer is of a CrossAttention, which Attention, the form, does not take.   docs/errors/devices.md#form_attends_across
-template <class Layer, class Attention, bool Takes>
+template <class Layer, class Attention>
 struct form_attends_across {
-  static constexpr bool holds = Takes;
+  static constexpr bool holds = never<Layer>;
   struct must_hold {
     static_assert(
         holds, "regimen: Attention<Cudnn> has no keys of another text; write Attention<Composed> or Attention<Tiled>");
@@ -127,9 +164,9 @@ struct form_attends_across {
 };
 
 /// Layer has a Within, which Attention, the form, does not take.   docs/errors/devices.md#form_ends_keys
-template <class Layer, class Attention, bool Takes>
+template <class Layer, class Attention>
 struct form_ends_keys {
-  static constexpr bool holds = Takes;
+  static constexpr bool holds = never<Layer>;
   struct must_hold {
     static_assert(holds, "regimen: Attention<Cudnn> has no Within<...>; write Attention<Composed> or Attention<Tiled>");
   };
@@ -137,9 +174,9 @@ struct form_ends_keys {
 
 /// Layer has fewer key heads than heads, which Attention, the form, does not take.
 /// docs/errors/devices.md#form_shares_keys
-template <class Layer, class Attention, bool Takes>
+template <class Layer, class Attention>
 struct form_shares_keys {
-  static constexpr bool holds = Takes;
+  static constexpr bool holds = never<Layer>;
   struct must_hold {
     static_assert(holds,
                   "regimen: on a GPU attention shares keys in Attention<Tiled> alone; write that, or no KeyHeads<K>");
@@ -147,9 +184,9 @@ struct form_shares_keys {
 };
 
 /// Layer has a SlidingWindow, which Attention, the form, does not take.   docs/errors/devices.md#form_slides
-template <class Layer, class Attention, bool Takes>
+template <class Layer, class Attention>
 struct form_slides {
-  static constexpr bool holds = Takes;
+  static constexpr bool holds = never<Layer>;
   struct must_hold {
     static_assert(holds,
                   "regimen: Attention<Cudnn> has no SlidingWindow; write Attention<Composed> or Attention<Tiled>");

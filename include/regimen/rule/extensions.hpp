@@ -1,6 +1,8 @@
 // regimen/rule/extensions.hpp — rules about extensions: layers, joins, losses, operations and update rules of a program's own.
 #pragma once
 
+#include <regimen/core/rules.hpp>
+
 #include <concepts>
 #include <cstddef>
 
@@ -16,10 +18,6 @@ struct layer_goes_both_ways {
         "regimen: a layer's Bound<X, Roles> has Output, forward(engine, call) and backward(engine, call); give it all three");
   };
 };
-
-}  // namespace regimen::rule
-
-namespace regimen::detail {
 
 /// Whether T declares if its result for a sample depends on the other samples of the batch.
 template <class T>
@@ -47,16 +45,12 @@ template <class T>
   requires requires { T::joins_ranks; }
 inline constexpr bool joins_ranks<T> = T::joins_ranks;
 
-}  // namespace regimen::detail
-
-namespace regimen::rule {
-
 /// There is no default: Accumulate and ranks cut batches of independent samples, and a wrong
 /// guess would change the result.
 /// docs/errors/extensions.md#coupling_is_declared
 template <class Layer>
 struct coupling_is_declared {
-  static constexpr bool holds = detail::SaysWhetherItCouples<Layer>;
+  static constexpr bool holds = SaysWhetherItCouples<Layer>;
   struct must_hold {
     static_assert(
         holds,
@@ -67,7 +61,7 @@ struct coupling_is_declared {
 /// The same for a loss.   docs/errors/extensions.md#coupling_is_declared_loss
 template <class Loss>
 struct coupling_is_declared_by_loss {
-  static constexpr bool holds = detail::SaysWhetherItCouples<Loss>;
+  static constexpr bool holds = SaysWhetherItCouples<Loss>;
   struct must_hold {
     static_assert(
         holds,
@@ -109,9 +103,9 @@ struct loss_is_whole {
 };
 
 /// A plan adds costs up, a profile shows names.   docs/errors/extensions.md#operation_says_cost
-template <class Owner, bool all_say>
+template <class Owner>
 struct operation_says_cost {
-  static constexpr bool holds = all_say;
+  static constexpr bool holds = never<Owner>;
   struct must_hold {
     static_assert(holds, "regimen: an operation of this has no name, or no constexpr Cost cost() const; give it both");
   };
@@ -119,9 +113,9 @@ struct operation_says_cost {
 
 /// An operation of a program's own is computed by a function of its own namespace, which is declared before the first
 /// Trainer that needs it.   docs/errors/extensions.md#operation_has_compute
-template <class Owner, class Device, bool has_all>
+template <class Owner, class Device>
 struct operation_has_compute {
-  static constexpr bool holds = has_all;
+  static constexpr bool holds = never<Owner>;
   struct must_hold {
     static_assert(
         holds,
@@ -131,9 +125,9 @@ struct operation_has_compute {
 
 /// An operation of a program's own needs a form for each device: compute() for the CPU, a Kernel for a GPU.
 /// docs/errors/extensions.md#operation_has_kernel
-template <class Owner, class Device, bool has_all>
+template <class Owner, class Device>
 struct operation_has_kernel {
-  static constexpr bool holds = has_all;
+  static constexpr bool holds = never<Owner>;
   struct must_hold {
     static_assert(
         holds,

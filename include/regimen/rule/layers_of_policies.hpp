@@ -154,7 +154,7 @@ struct as_rules {
   template <class T>
   using scaled = as_fp16_needs_loss_scale<T, typename Configuration::loss_scale>;
   template <class T>
-  using computed = detail::computed_on<typename Configuration::device, T>;
+  using computed = device_computes_in<typename Configuration::device, T>;
 };
 
 }  // namespace regimen::rule

@@ -116,30 +116,28 @@ constexpr auto owner_of_lacking() {
 template <class Recipe>
 using spans_of = mp::mp_copy_if<typename programs::GroupsOf<typename Recipe::UpdateRule>::Rules, computes_on_spans>;
 
+/// What of an operation of Layer no form takes, by the number that Traits::refused_part gives.
+template <class Layer, class Device, class Attention>
+using refused_parts = mp::mp_list<operation_has_kernel<Layer, Device>, cudnn_computes_in_half<Layer, Attention>,
+                                  cudnn_takes_heads<Layer, Attention>, form_shares_keys<Layer, Attention>,
+                                  form_attends_across<Layer, Attention>, form_slides<Layer, Attention>,
+                                  form_adds_distances<Layer, Attention>, form_ends_keys<Layer, Attention>>;
+
 template <class Recipe, class Configuration>
 constexpr auto operation_rules() {
   using Device = typename Configuration::device;
-  using Attention = typename Configuration::attention;
   if constexpr (!Recipe::lacking.any) {
     return mp::mp_list<>{};
   } else {
     using Owner = typename decltype(owner_of_lacking<Recipe>())::type;
     constexpr unsigned part = Recipe::lacking.refused_part;
-    if constexpr (!Recipe::lacking.is_said) return mp::mp_list<operation_says_cost<Owner, false>>{};
+    if constexpr (!Recipe::lacking.is_said) return mp::mp_list<operation_says_cost<Owner>>{};
     else if constexpr (std::is_same_v<typename Device::where, Cpu>)
-      return mp::mp_list<operation_has_compute<Owner, Device, false>>{};
+      return mp::mp_list<operation_has_compute<Owner, Device>>{};
     else if constexpr (Recipe::lacking.phase == op::Phase::update) {
-      if constexpr (mp::mp_empty<spans_of<Recipe>>::value)
-        return mp::mp_list<operation_has_kernel<Owner, Device, false>>{};
-      else return mp::mp_list<spans_stay_on_the_host<mp::mp_front<spans_of<Recipe>>, Device, false>>{};
-    } else if constexpr (part == 0) return mp::mp_list<operation_has_kernel<Owner, Device, false>>{};
-    else if constexpr (part == 1) return mp::mp_list<cudnn_computes_in_half<Owner, Attention, false>>{};
-    else if constexpr (part == 2) return mp::mp_list<cudnn_takes_heads<Owner, Attention, false>>{};
-    else if constexpr (part == 3) return mp::mp_list<form_shares_keys<Owner, Attention, false>>{};
-    else if constexpr (part == 4) return mp::mp_list<form_attends_across<Owner, Attention, false>>{};
-    else if constexpr (part == 5) return mp::mp_list<form_slides<Owner, Attention, false>>{};
-    else if constexpr (part == 7) return mp::mp_list<form_ends_keys<Owner, Attention, false>>{};
-    else return mp::mp_list<form_adds_distances<Owner, Attention, false>>{};
+      if constexpr (mp::mp_empty<spans_of<Recipe>>::value) return mp::mp_list<operation_has_kernel<Owner, Device>>{};
+      else return mp::mp_list<spans_stay_on_the_host<mp::mp_front<spans_of<Recipe>>, Device>>{};
+    } else return mp::mp_list<mp::mp_at_c<refused_parts<Owner, Device, typename Configuration::attention>, part>>{};
   }
 }
 /// The first layer whose rows are not aligned, if there is more of them than Target allows.
@@ -150,7 +148,7 @@ constexpr auto row_rules() {
   else
     return mp::mp_list<rows_are_aligned<
         typename decltype(owner_at<typename Recipe::Bound, Recipe::plan.unaligned[0].path.digits>())::type,
-        Recipe::plan.unaligned[0].columns, Recipe::plan.unaligned[0].element, false>>{};
+        Recipe::plan.unaligned[0].columns, Recipe::plan.unaligned[0].element>>{};
 }
 template <class Network, class Recipe, class Configuration>
 constexpr auto machine_rules() {

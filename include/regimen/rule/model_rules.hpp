@@ -37,10 +37,9 @@ struct coupling_rules {
   template <class Layer>
   using together = std::conditional_t<
       requires { Layer::takes_pieces; },
-      rule::pieces_of_a_batch_are_meant<Layer, detail::means_pieces<Layer, typename Configuration::accumulate>,
-                                        typename Configuration::accumulate, typename Configuration::communicator,
+      rule::pieces_of_a_batch_are_meant<Layer, typename Configuration::accumulate, typename Configuration::communicator,
                                         typename Configuration::world>,
-      rule::coupled_samples_stay_together<Layer, detail::couples_samples<Layer>, typename Configuration::accumulate,
+      rule::coupled_samples_stay_together<Layer, typename Configuration::accumulate,
                                           typename Configuration::communicator, typename Configuration::world>>;
   template <class Layers>
   using of = mp::mp_append<mp::mp_transform<rule::coupling_is_declared, Layers>, mp::mp_transform<together, Layers>>;

@@ -101,7 +101,7 @@ struct options<Accumulate<N, When...>> {
 };
 template <class Bound>
 struct bound_rules {
-  using type = mp::mp_list<rule::target_takes_bound<Bound, false>>;
+  using type = mp::mp_list<rule::target_takes_bound<Bound>>;
 };
 template <class Share>
 struct bound_rules<Unaligned<Share>> {
@@ -113,7 +113,7 @@ struct options<Target<T, Bounds...>> {
   using rules = std::conditional_t<
       sizeof...(Bounds) == 0, mp::mp_list<rule::policy_takes_option<axis::target, T>>,
       std::conditional_t<in_order, mp::mp_append<mp::mp_list<>, typename bound_rules<Bounds>::type...>,
-                         mp::mp_list<rule::target_takes_bound<T, false>>>>;
+                         mp::mp_list<rule::target_takes_bound<T>>>>;
 };
 template <class Switch>
 struct options<Epilogue<Switch>> {

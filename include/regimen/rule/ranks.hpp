@@ -1,6 +1,8 @@
 // regimen/rule/ranks.hpp — rules about ranks: communicators, the world, sharding.
 #pragma once
 
+#include <regimen/core/rules.hpp>
+#include <regimen/engine/plan/devices.hpp>
 #include <regimen/policy/accumulate.hpp>
 #include <regimen/policy/checkpoint.hpp>
 #include <regimen/policy/communicator.hpp>
@@ -48,9 +50,9 @@ struct communicator_is_built {
 /// If a child of the model, or the block of a Repeat, has weights of several element types,
 /// or freezes some, no slice fits
 /// all its buffers.   docs/errors/ranks.md#shard_cuts_even_units
-template <class Shard, class Unit, bool Even>
+template <class Shard, class Unit>
 struct shard_cuts_even_units {
-  static constexpr bool holds = Even;
+  static constexpr bool holds = never<Unit>;
   struct must_hold {
     static_assert(
         holds,
@@ -108,33 +110,20 @@ struct bucket_reduces_once {
   };
 };
 
-}  // namespace regimen::rule
-
-namespace regimen {
-
-namespace detail {
 template <std::size_t ranks, class Stage>
 inline constexpr bool groups_divide = true;
 template <std::size_t ranks, std::size_t N>
 inline constexpr bool groups_divide<ranks, Hybrid<N>> = N >= 2 && ranks % (N > 0 ? N : 1) == 0;
-}  // namespace detail
-
-namespace rule {
 
 /// Hybrid<N> cuts the ranks into groups of N ≥ 2. Under World<> the Trainer's constructor checks this.
 /// docs/errors/ranks.md#groups_divide_world
 template <class Shard, class World>
 struct groups_divide_world {
-  static constexpr bool holds = detail::groups_divide<World::ranks, typename Shard::stage>;
+  static constexpr bool holds = groups_divide<World::ranks, typename Shard::stage>;
   struct must_hold {
     static_assert(holds, "regimen: Hybrid<N> makes groups of N ranks; write an N of at least 2 that divides the World");
   };
 };
-
-}  // namespace rule
-}  // namespace regimen
-
-namespace regimen::rule {
 
 /// Whether some blocks are computed again in segments of several: all but the last, or these by a KeepLast of their own.
 template <class Checkpoint>
@@ -190,10 +179,15 @@ struct reduction_needs_communicator {
   };
 };
 
-/// takes_ranks: whether the device's memory is a GPU's.   docs/errors/ranks.md#nccl_connects_gpus
-template <class Communicator, class Device, bool takes_ranks>
+/// Whether the ranks of a communicator may use a device.
+template <class Communicator, class Device>
+inline constexpr bool takes_ranks =
+    engines::TraitsOf<typename Device::where>::template takes_ranks<typename Communicator::ranks>;
+
+/// A GPU's ranks are connected by NCCL alone, and nothing else is.   docs/errors/ranks.md#nccl_connects_gpus
+template <class Communicator, class Device>
 struct nccl_connects_gpus {
-  static constexpr bool holds = takes_ranks || !connects_gpus<typename Communicator::ranks>;
+  static constexpr bool holds = takes_ranks<Communicator, Device> || !connects_gpus<typename Communicator::ranks>;
   struct must_hold {
     static_assert(
         holds,
@@ -201,7 +195,16 @@ struct nccl_connects_gpus {
   };
 };
 
-/// Found: whether it is; CMake's target regimen::nccl says so, which exists where the library was found.
+/// Whether the engine of a configuration has the library that connects GPUs, if it needs it; CMake's target regimen::nccl
+/// says so, which exists where the library was found. An engine that does not say so is refused by nccl_connects_gpus.
+template <class Configuration>
+constexpr bool finds_nccl() {
+  using Engine = engines::OfConfiguration<Configuration>;
+  if constexpr (!connects_gpus<typename Configuration::communicator::ranks>) return true;
+  else if constexpr (requires { Engine::Traits::has_nccl; }) return Engine::Traits::has_nccl;
+  else return true;
+}
+/// Found: finds_nccl
 /// docs/errors/ranks.md#nccl_is_found
 template <class Communicator, class Device, bool Found>
 struct nccl_is_found {
@@ -213,10 +216,11 @@ struct nccl_is_found {
 };
 
 /// A communicator of hosts does not read a GPU's memory.   docs/errors/ranks.md#device_takes_ranks
-template <class Device, class Communicator, bool takes_ranks>
+template <class Device, class Communicator>
 struct device_takes_ranks {
-  static constexpr bool holds =
-      takes_ranks || std::is_same_v<typename Communicator::ranks, Solo> || connects_gpus<typename Communicator::ranks>;
+  static constexpr bool holds = takes_ranks<Communicator, Device> ||
+                                std::is_same_v<typename Communicator::ranks, Solo> ||
+                                connects_gpus<typename Communicator::ranks>;
   struct must_hold {
     static_assert(holds,
                   "regimen: this communicator does not reach the memory of this device; write Communicator<Nccl>");

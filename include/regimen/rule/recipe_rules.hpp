@@ -74,8 +74,7 @@ template <class Shard, class Bound>
 constexpr auto slice_rules() {
   if constexpr (Shard::stage::level <= 0 || uneven_unit<Bound> == 0) return mp::mp_list<>{};
   else
-    return mp::mp_list<
-        shard_cuts_even_units<Shard, typename decltype(owner_at<Bound, uneven_unit<Bound>>())::type, false>>{};
+    return mp::mp_list<shard_cuts_even_units<Shard, typename decltype(owner_at<Bound, uneven_unit<Bound>>())::type>>{};
 }
 
 // ---- which layers are units

@@ -1,6 +1,7 @@
 // regimen/rule/steps.hpp — rules about steps: batch, accumulation, launches, and checks of what is computed.
 #pragma once
 
+#include <regimen/engine/plan/devices.hpp>
 #include <regimen/policy/accumulate.hpp>
 #include <regimen/policy/batch.hpp>
 #include <regimen/policy/communicator.hpp>
@@ -61,10 +62,6 @@ struct global_batch_divides {
   };
 };
 
-}  // namespace regimen::rule
-
-namespace regimen::detail {
-
 /// Whether the batch of a step is computed in several pieces.
 template <class Accumulate, class Communicator, class World>
 inline constexpr bool cuts_the_batch = Accumulate::count > 1 ||
@@ -77,18 +74,14 @@ template <class LossOrLayer>
   requires requires { LossOrLayer::gathers_samples; }
 inline constexpr bool gathers_samples<LossOrLayer> = LossOrLayer::gathers_samples;
 
-}  // namespace regimen::detail
-
-namespace regimen::rule {
-
 /// A loss that compares the samples of a batch, or a layer that normalises over them, gives
 /// another result on a piece of it.
 /// docs/errors/steps.md#coupled_samples_stay_together
-template <class LossOrLayer, bool Couples, class Accumulate, class Communicator, class World>
+template <class LossOrLayer, class Accumulate, class Communicator, class World>
 struct coupled_samples_stay_together {
   static constexpr bool holds =
-      !Couples || (detail::gathers_samples<LossOrLayer> ? Accumulate::count == 1
-                                                        : !detail::cuts_the_batch<Accumulate, Communicator, World>);
+      !couples_samples<LossOrLayer> ||
+      (gathers_samples<LossOrLayer> ? Accumulate::count == 1 : !cuts_the_batch<Accumulate, Communicator, World>);
   struct must_hold {
     static_assert(
         holds,
@@ -96,11 +89,8 @@ struct coupled_samples_stay_together {
   };
 };
 
-}  // namespace regimen::rule
-
-namespace regimen::detail {
-
-/// Whether the layer means the pieces into which Accumulate and ranks cut the batch. One that joins ranks does not mean
+/// Whether the layer means the pieces into which Accumulate and ranks cut the batch: it says PerMicroBatch, or, where only ranks
+/// cut, OverRanks. One that joins ranks does not mean
 /// those of SimulateWorld<N>, which are computed one after the other.
 template <class Layer, class Accumulate>
 inline constexpr bool means_pieces =
@@ -108,16 +98,11 @@ inline constexpr bool means_pieces =
                              (takes_pieces<Layer> && !std::is_same_v<Accumulate, SimulateWorld<Accumulate::count>>)
                        : takes_pieces<Layer>;
 
-}  // namespace regimen::detail
-
-namespace regimen::rule {
-
 /// Each piece has statistics of its own: what trains is another network than the one of the whole batch.
-/// Meant: whether the layer says PerMicroBatch, or, where only ranks cut, OverRanks.
 /// docs/errors/steps.md#pieces_of_a_batch_are_meant
-template <class Layer, bool Meant, class Accumulate, class Communicator, class World>
+template <class Layer, class Accumulate, class Communicator, class World>
 struct pieces_of_a_batch_are_meant {
-  static constexpr bool holds = Meant || !detail::cuts_the_batch<Accumulate, Communicator, World>;
+  static constexpr bool holds = means_pieces<Layer, Accumulate> || !cuts_the_batch<Accumulate, Communicator, World>;
   struct must_hold {
     static_assert(
         holds,
@@ -167,9 +152,10 @@ struct debug_none_stands_alone<Debug<Checks...>> {
 };
 
 /// On the CPU every operation ends before the next begins.   docs/errors/steps.md#synchronous_needs_queue
-template <class Debug, class Device, bool works_late>
+template <class Debug, class Device>
 struct synchronous_needs_queue {
-  static constexpr bool holds = works_late || !Debug::template uses<Synchronous>;
+  static constexpr bool holds =
+      !Debug::template uses<Synchronous> || engines::TraitsOf<typename Device::where>::has_graphs;
   struct must_hold {
     static_assert(holds,
                   "regimen: this Device<...> ends every operation before the next; leave Debug<Synchronous> out");

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <regimen/core/number.hpp>
+#include <regimen/core/rules.hpp>
+#include <regimen/engine/plan/devices.hpp>
 #include <regimen/policy/target.hpp>
 
 #include <cstddef>
@@ -151,9 +153,9 @@ struct target_computes_in<Target, Compute, void> {
 
 /// Target<Unaligned<...>, targets::h100> has its arguments in the wrong order.
 /// docs/errors/targets.md#target_takes_bound
-template <class Bound, bool is_bound>
+template <class Bound>
 struct target_takes_bound {
-  static constexpr bool holds = is_bound;
+  static constexpr bool holds = never<Bound>;
   struct must_hold {
     static_assert(
         holds, "regimen: Target<T, ...> takes the target first, then a bound; name Unaligned<Ratio<1, 100>>, or none");
@@ -161,9 +163,9 @@ struct target_takes_bound {
 };
 
 /// Tensor cores read rows that begin at multiples of 16 bytes in one piece.   docs/errors/targets.md#rows_are_aligned
-template <class Layer, std::size_t Columns, std::size_t ElementBytes, bool within>
+template <class Layer, std::size_t Columns, std::size_t ElementBytes>
 struct rows_are_aligned {
-  static constexpr bool holds = within;
+  static constexpr bool holds = never<Layer>;
   struct must_hold {
     static_assert(
         holds,
@@ -173,9 +175,9 @@ struct rows_are_aligned {
 
 /// On the CPU no plan counts rows, so the bound would hold whatever they are.
 /// docs/errors/targets.md#unaligned_is_counted
-template <class Target, class Device, bool counts>
+template <class Target, class Device>
 struct unaligned_is_counted {
-  static constexpr bool holds = counts;
+  static constexpr bool holds = !Target::bounds_rows || engines::TraitsOf<typename Device::where>::is_checked;
   struct must_hold {
     static_assert(holds,
                   "regimen: rows are counted in plans for a GPU alone; take Unaligned<...> out, or write Device<Cuda>");

@@ -46,18 +46,16 @@ struct inference_single<Precision<T>> {
 template <class P>
 using inference_single_rules = typename inference_single<P>::rules;
 
-template <class Configuration>
+template <class C>
 using inference_cross_rules = mp::mp_list<
-    rule::largest_batch_needs_target<typename Configuration::batch, typename Configuration::target>,
-    rule::target_computes_in<typename Configuration::target, typename Configuration::precision::compute>,
-    computed_on<typename Configuration::device, typename Configuration::precision::compute>,
-    fused_on<typename Configuration::device, typename Configuration::fusion>,
-    rule::cudnn_is_found<calls_cudnn<Configuration>, typename Configuration::device, finds_cudnn<Configuration>()>,
-    rule::device_attends_in_form<typename Configuration::attention, typename Configuration::device,
-                                 attends_in_form<Configuration>()>,
-    rule::device_convolves_in_form<typename Configuration::convolution, typename Configuration::device,
-                                   convolves_in_form<Configuration>()>,
-    rows_counted_on<typename Configuration::target, typename Configuration::device>>;
+    rule::largest_batch_needs_target<typename C::batch, typename C::target>,
+    rule::target_computes_in<typename C::target, typename C::precision::compute>,
+    rule::device_computes_in<typename C::device, typename C::precision::compute>,
+    rule::product_has_epilogue<typename C::device, typename C::fusion>,
+    rule::cudnn_is_found<rule::calls_cudnn<C>, typename C::device, rule::finds_cudnn<C>()>,
+    rule::device_attends_in_form<typename C::attention, typename C::device, rule::attends_in_form<C>()>,
+    rule::device_convolves_in_form<typename C::convolution, typename C::device, rule::convolves_in_form<C>()>,
+    rule::unaligned_is_counted<typename C::target, typename C::device>>;
 
 template <class Network, class... Policies>
 constexpr auto all_broken_inference_rules() {
