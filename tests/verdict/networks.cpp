@@ -108,7 +108,7 @@ struct Places;
 using Norm = BatchNorm<>;
 using Unbiased = Linear<8, NoBias>;
 template <class Before, class Next = Norm>
-inline constexpr bool unfelt = breaks<Numbers<Before, Next, Linear<4>>, rule::bias_is_felt<Before, Norm, false>>;
+inline constexpr bool unfelt = breaks<Numbers<Before, Next, Linear<4>>, rule::bias_is_felt<Before, Norm>>;
 static_assert(unfelt<Linear<8>> && unfelt<Sequential<Unbiased, Linear<8>>> && unfelt<Checkpointed<Linear<8>>> &&
               unfelt<As<fp32, Relu, Linear<8>>> && unfelt<Shared<Places, Linear<8>>> &&
               unfelt<Repeat<3, Sequential<Relu, Linear<8>>>> &&
@@ -117,9 +117,9 @@ static_assert(unfelt<Linear<8>, As<fp32, Norm, Relu>> && unfelt<Linear<8>, Share
               unfelt<Linear<8>, Repeat<3, Sequential<Norm, Relu>>> && unfelt<As<fp32, Linear<8>>, As<fp32, Norm>>);
 template <std::size_t count, class Norm_, class... Layers>
 using Iterates = Numbers<Repeat<count, Sequential<Norm_, Layers...>>, Linear<4>>;
-static_assert(breaks<Iterates<2, Norm, Linear<8>>, rule::bias_is_felt<Sequential<Norm, Linear<8>>, Norm, false>> &&
+static_assert(breaks<Iterates<2, Norm, Linear<8>>, rule::bias_is_felt<Sequential<Norm, Linear<8>>, Norm>> &&
               breaks<Numbers<Repeat<2, Sequential<Norm, Linear<8>>>, Norm, Linear<4>>,
-                     rule::bias_is_felt<Sequential<Norm, Linear<8>>, Norm, false>>);
+                     rule::bias_is_felt<Sequential<Norm, Linear<8>>, Norm>>);
 static_assert(Composable<Iterates<1, Norm, Linear<8>>> && Composable<Iterates<2, Norm, Unbiased>> &&
               Composable<Iterates<2, BatchNorm<AfterBias>, Linear<8>>> &&
               Composable<Iterates<2, Norm, Linear<8>, Relu>>);
@@ -200,7 +200,7 @@ static_assert(Composable<Ids<SelfAttention<Heads<2>, SlidingWindow<2>, Causal>, 
 static_assert(breaks<Ids<SelfAttention<Heads<2>, SlidingWindow<0>, Causal>, Linear<16>>,
                      rule::extents_at_least_one<SlidingWindow<0>, 0>>);
 using Slides = SelfAttention<Heads<2>, SlidingWindow<2>>;
-static_assert(breaks<Ids<Slides, Linear<16>>, rule::sliding_window_is_causal<Slides, false>>);
+static_assert(breaks<Ids<Slides, Linear<16>>, rule::sliding_window_is_causal<Slides>>);
 using SlidesTwice = SelfAttention<Heads<2>, Causal, SlidingWindow<2>, SlidingWindow<3>>;
 static_assert(breaks<Ids<SlidesTwice, Linear<16>>, rule::attention_options_differ<SlidesTwice, 2>>);
 using Falls = SelfAttention<Heads<3>, HeadWidth<4>, Alibi, WithoutScale, SlidingWindow<2>, Causal>;
@@ -209,9 +209,9 @@ static_assert(Composable<Ids<SelfAttention<Heads<2>, RelativeBias<>>, Linear<16>
 using FallsTwice = SelfAttention<Heads<2>, Alibi, RelativeBias<>>;
 static_assert(breaks<Ids<FallsTwice, Linear<16>>, rule::attention_options_differ<FallsTwice, 2>>);
 static_assert(breaks<Ids<SelfAttention<Heads<2>, RelativeBias<5>>, Linear<16>>,
-                     rule::relative_bias_has_buckets<RelativeBias<5>, false>>);
+                     rule::relative_bias_has_buckets<RelativeBias<5>>>);
 static_assert(breaks<Ids<SelfAttention<Heads<2>, RelativeBias<2>>, Linear<16>>,
-                     rule::relative_bias_has_buckets<RelativeBias<2>, false>>);
+                     rule::relative_bias_has_buckets<RelativeBias<2>>>);
 static_assert(Composable<Ids<SelfAttention<Heads<2>, WithoutProjectionBias, Causal>, Linear<16>>>);
 using NoBiasTwice = SelfAttention<Heads<2>, WithoutBias, WithoutProjectionBias>;
 static_assert(breaks<Ids<NoBiasTwice, Linear<16>>, rule::attention_options_differ<NoBiasTwice, 2>>);
@@ -226,9 +226,9 @@ using Limited = Model<Input<Tokens<4>>, KeepLength<Length, PaddedWith<0>>, Embed
                       SelfAttention<Heads<2>, Options...>, Linear<16>>;
 static_assert(Composable<Limited<Ended, Within<Ended>>> && sees_later<Within<Ended>>);
 static_assert(breaks<Ids<SelfAttention<Heads<2>, Within<Ended>>, Linear<16>>, rule::named_value_is_kept<Ended, false>>);
-static_assert(breaks<Limited<int, Within<int>>, rule::within_names_length<int, false>>);
+static_assert(breaks<Limited<int, Within<int>>, rule::within_names_length<int>>);
 static_assert(breaks<Limited<Ended, Causal, Within<Ended>>,
-                     rule::within_looks_ahead<SelfAttention<Heads<2>, Causal, Within<Ended>>, false>>);
+                     rule::within_looks_ahead<SelfAttention<Heads<2>, Causal, Within<Ended>>>>);
 struct Ended5 : NamedLength<5> {};
 static_assert(
     breaks<Limited<Ended5, Within<Ended5>>, rule::length_counts_its_text<KeepLength<Ended5, PaddedWith<0>>, 4, 5>>);
@@ -243,9 +243,9 @@ template <class End>
 using PaddedBy = Model<Input<Tokens<4>>, KeepLength<Ended, End>, Embedding<Vocabulary<16>, 12>,
                        SelfAttention<Heads<2>, Within<Ended>>, Linear<16>>;
 static_assert(Composable<PaddedBy<PaddedWith<15>>>);
-static_assert(breaks<PaddedBy<PaddedWith<16>>, rule::padding_is_a_token<PaddedWith<16>, 16, false>>);
-static_assert(breaks<PaddedBy<PaddedWith<-1>>, rule::padding_is_a_token<PaddedWith<-1>, 16, false>>);
-static_assert(breaks<PaddedBy<int>, rule::padding_is_a_token<int, 16, false>>);
+static_assert(breaks<PaddedBy<PaddedWith<16>>, rule::padding_is_a_token<PaddedWith<16>, 16>>);
+static_assert(breaks<PaddedBy<PaddedWith<-1>>, rule::padding_is_a_token<PaddedWith<-1>, 16>>);
+static_assert(breaks<PaddedBy<int>, rule::padding_is_a_token<int, 16>>);
 /// A source of 4 tokens of 16 and a target of 6 of 9: a length of each, for the attention to each.
 struct EndedTarget : NamedLength<6> {};
 struct EndedSource : NamedValue<Shape<4, 12>> {};
@@ -264,9 +264,9 @@ static_assert(breaks<TwoEnds<Within<Ended>, Within<Ended>, Within<Ended>>,
 static_assert(breaks<TwoEnds<Within<Ended>, Within<EndedTarget>, Within<EndedTarget>>,
                      rule::within_ends_its_keys<CrossAttention<EndedSource, Heads<2>, Within<EndedTarget>>, 4, 6>>);
 static_assert(breaks<TwoEnds<Within<Ended>, Within<EndedTarget>, Within<Ended>, 15, 9>,
-                     rule::padding_is_a_token<PaddedWith<9>, 9, false>>);
+                     rule::padding_is_a_token<PaddedWith<9>, 9>>);
 static_assert(breaks<TwoEnds<Within<Ended>, Within<EndedTarget>, Within<Ended>, 16, 8>,
-                     rule::padding_is_a_token<PaddedWith<16>, 16, false>>);
+                     rule::padding_is_a_token<PaddedWith<16>, 16>>);
 /// Two lengths of one text end at one token.
 struct EndedToo : NamedLength<4> {};
 template <std::int32_t first, std::int32_t second>
@@ -343,7 +343,7 @@ inline constexpr bool pools =
 static_assert(pools<MeanPool> && pools<GlobalMaxPool>);
 template <class Layer>
 inline constexpr bool takes_numbers = breaks<Model<Input<Tokens<4>>, Layer, Embedding<Vocabulary<9>, 8>, Linear<9>>,
-                                             rule::input_matches<Value<std::int32_t, Shape<4>>, Layer, false>>;
+                                             rule::input_matches<Value<std::int32_t, Shape<4>>, Layer>>;
 static_assert(takes_numbers<MeanPool> && takes_numbers<PositionEmbedding> && takes_numbers<Lstm<4>>);
 struct Flat : NamedValue<Shape<8>> {};
 template <class Layer>

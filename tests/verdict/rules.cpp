@@ -72,10 +72,15 @@ static_assert(!key_heads_divide_heads<Heads<6>, KeyHeads<4>>::holds &&
 static_assert(heads_at_most_2048<Heads<1>, 2048>::holds && !heads_at_most_2048<Heads<1>, 2049>::holds);
 static_assert(!form_attends_across<Thing, Thing>::holds);
 static_assert(!form_adds_distances<Thing, Thing>::holds);
-static_assert(relative_bias_has_buckets<Thing, true>::holds && !relative_bias_has_buckets<Thing, false>::holds);
+static_assert(relative_bias_has_buckets<RelativeBias<4, 3>>::holds &&
+              !relative_bias_has_buckets<RelativeBias<2, 9>>::holds &&
+              !relative_bias_has_buckets<RelativeBias<5, 9>>::holds &&
+              !relative_bias_has_buckets<RelativeBias<4, 2>>::holds);
 static_assert(!form_ends_keys<Thing, Thing>::holds);
 static_assert(!form_slides<Thing, Thing>::holds);
-static_assert(sliding_window_is_causal<Thing, true>::holds && !sliding_window_is_causal<Thing, false>::holds);
+static_assert(sliding_window_is_causal<SelfAttention<Heads<2>, SlidingWindow<2>, Causal>>::holds &&
+              sliding_window_is_causal<SelfAttention<Heads<2>>>::holds &&
+              !sliding_window_is_causal<SelfAttention<Heads<2>, SlidingWindow<2>>>::holds);
 static_assert(!form_shares_keys<Thing, Thing>::holds);
 static_assert(rotary_scales_frequencies<Unscaled>::holds && rotary_scales_frequencies<Llama3Scaling<>>::holds &&
               !rotary_scales_frequencies<Thing>::holds && !rotary_scales_frequencies<Llama3Scaling<int>>::holds);
@@ -97,7 +102,8 @@ static_assert(branches_keep_element<Thing, true>::holds && !branches_keep_elemen
 static_assert(outputs_come_last<Thing, true>::holds && !outputs_come_last<Thing>::holds);
 static_assert(losses_match_outputs<Thing, Numbers, true>::holds && !losses_match_outputs<Thing, Numbers>::holds);
 static_assert(bundle_holds_kinds<Thing, true>::holds && !bundle_holds_kinds<Thing>::holds);
-static_assert(part_of_a_bundle<Numbers, Thing, true>::holds && !part_of_a_bundle<Numbers, Thing>::holds);
+static_assert(part_of_a_bundle<Bundle<Tokens<4>, Vector<8>>::value<fp32>, Thing>::holds &&
+              !part_of_a_bundle<Numbers, Thing>::holds);
 static_assert(bundle_has_part<Thing, Numbers, 1, 2>::holds && !bundle_has_part<Thing, Numbers, 2, 2>::holds);
 static_assert(weight_above_zero<Ratio<1, 10>>::holds && !weight_above_zero<Ratio<0>>::holds &&
               !weight_above_zero<Ratio<-1>>::holds && weight_above_zero<Thing>::holds);
@@ -142,7 +148,7 @@ static_assert(repeat_keeps_shape<Shape<8>, Shape<8>>::holds && !repeat_keeps_sha
 static_assert(inner_extent_matches<Shape<3, 8>, Shape<3, 8>>::holds &&
               !inner_extent_matches<Shape<3, 8>, Shape<3, 9>>::holds);
 static_assert(input_matches<Ids, Thing, true>::holds && !input_matches<Ids, Thing>::holds);
-static_assert(input_matches<Numbers, Thing, true>::holds && !input_matches<Numbers, Thing>::holds);
+static_assert(input_matches<Numbers, Thing>::holds && !input_matches<Numbers, Thing, false>::holds);
 static_assert(loss_accepts_output<Thing, Numbers, true>::holds && !loss_accepts_output<Thing, Numbers>::holds);
 static_assert(fits_target<100, 100>::holds && !fits_target<101, 100, Exceeds<1>, SampleAlone, Thing>::holds);
 static_assert(narrowing_data<fp32, fp32>::holds && narrowing_data<fp32, fp64>::holds &&

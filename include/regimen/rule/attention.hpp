@@ -129,11 +129,10 @@ struct theta_above_zero {
   };
 };
 
-/// Fits: 4 buckets or more, an even number, and MaxDistance above half of them.
-/// docs/errors/attention.md#relative_bias_has_buckets
-template <class Bias, bool Fits>
+/// Near positions have a bucket for each distance, in each direction.   docs/errors/attention.md#relative_bias_has_buckets
+template <class Bias>
 struct relative_bias_has_buckets {
-  static constexpr bool holds = Fits;
+  static constexpr bool holds = Bias::buckets >= 4 && Bias::buckets % 2 == 0 && Bias::most > Bias::buckets / 2;
   struct must_hold {
     static_assert(
         holds,
@@ -141,10 +140,10 @@ struct relative_bias_has_buckets {
   };
 };
 
-/// Attention has a SlidingWindow. IsCausal: and Causal.   docs/errors/attention.md#sliding_window_is_causal
-template <class Attention, bool IsCausal>
+/// Attention has a SlidingWindow without Causal.   docs/errors/attention.md#sliding_window_is_causal
+template <class Attention>
 struct sliding_window_is_causal {
-  static constexpr bool holds = IsCausal;
+  static constexpr bool holds = Attention::Chosen::window == 0 || Attention::Chosen::causal;
   struct must_hold {
     static_assert(holds, "regimen: SlidingWindow<N> is the N positions up to a position itself; add Causal");
   };
@@ -205,14 +204,13 @@ template <std::size_t Buckets, std::size_t MaxDistance, class Table>
 struct attention_option<RelativeBias<Buckets, MaxDistance, Table>> {
   static constexpr AttentionOption kind = AttentionOption::distances;
   template <class HeadCount, class Named, std::size_t width>
-  using rules = mp::mp_list<relative_bias_has_buckets<RelativeBias<Buckets, MaxDistance, Table>,
-                                                      (Buckets >= 4 && Buckets % 2 == 0 && MaxDistance > Buckets / 2)>>;
+  using rules = mp::mp_list<relative_bias_has_buckets<RelativeBias<Buckets, MaxDistance, Table>>>;
 };
 template <class Name>
 struct attention_option<Within<Name>> {
   static constexpr AttentionOption kind = AttentionOption::within;
   template <class HeadCount, class Named, std::size_t width>
-  using rules = mp::mp_list<within_names_length<Name, (detail::positions_of<Name> > 0)>>;
+  using rules = mp::mp_list<within_names_length<Name>>;
 };
 template <std::size_t Count>
 struct attention_option<KeyHeads<Count>> {
@@ -259,9 +257,8 @@ using length_of_keys =
                          detail::positions_of<typename Attention::Chosen::lengths>>;
 template <class HeadCount, class... Options, class X>
 struct layer_rules<in_order::SelfAttention<HeadCount, Options...>, X> {
-  using type =
-      mp::mp_list<input_matches<X, in_order::SelfAttention<HeadCount, Options...>, Number<typename X::Element>>,
-                  attention_takes_option<HeadCount, false>>;
+  using type = mp::mp_list<input_matches<X, in_order::SelfAttention<HeadCount, Options...>>,
+                           attention_takes_option<HeadCount, false>>;
 };
 template <std::size_t Count, class... Options, class X>
 struct layer_rules<in_order::SelfAttention<Heads<Count>, Options...>, X> {
@@ -274,10 +271,8 @@ struct layer_rules<in_order::SelfAttention<Heads<Count>, Options...>, X> {
       typename position_rules<Attention, X>::type, typename Head::rules,
       mp::mp_list<
           attention_takes_option<Options, attention_option<Options>::kind != AttentionOption::unknown>...,
-          attention_options_differ<Attention, most_of_a_kind<Options...>()>,
-          sliding_window_is_causal<Attention, (Attention::Chosen::window == 0 || Attention::Chosen::causal)>,
-          within_looks_ahead<Attention,
-                             (std::is_void_v<typename Attention::Chosen::lengths> || !Attention::Chosen::causal)>,
+          attention_options_differ<Attention, most_of_a_kind<Options...>()>, sliding_window_is_causal<Attention>,
+          within_looks_ahead<Attention>,
           length_of_keys<Attention,
                          (X::Shape::rank == 2 ? X::rows : detail::positions_of<typename Attention::Chosen::lengths>)>>,
       typename attention_option<Options>::template rules<Heads<Count>, typename Head::Named, Head::width>...>;
@@ -295,9 +290,8 @@ template <>
 inline constexpr bool crosses_with<WithoutProjectionBias> = false;
 template <class Name, class HeadCount, class... Options, class X>
 struct layer_rules<in_order::CrossAttention<Name, HeadCount, Options...>, X> {
-  using type =
-      mp::mp_list<input_matches<X, in_order::CrossAttention<Name, HeadCount, Options...>, Number<typename X::Element>>,
-                  cross_attention_takes_option<HeadCount, false>>;
+  using type = mp::mp_list<input_matches<X, in_order::CrossAttention<Name, HeadCount, Options...>>,
+                           cross_attention_takes_option<HeadCount, false>>;
 };
 template <class Name, std::size_t Count, class... Options, class X>
 struct layer_rules<in_order::CrossAttention<Name, Heads<Count>, Options...>, X> {

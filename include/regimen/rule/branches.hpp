@@ -6,8 +6,11 @@
 #include <regimen/layer/join.hpp>
 #include <regimen/layer/named.hpp>
 #include <regimen/layer/padding.hpp>
+#include <regimen/layer/part.hpp>
+#include <regimen/layer/slice.hpp>
 #include <regimen/rule/extensions.hpp>
 #include <regimen/rule/model_layers.hpp>
+#include <regimen/rule/shapes.hpp>
 #include <regimen/rule/texts.hpp>
 
 #include <boost/mp11.hpp>
@@ -41,10 +44,6 @@ struct branches_keep_element {
   };
 };
 
-}  // namespace regimen::rule
-
-namespace regimen::detail {
-
 template <class First, class Other>
 constexpr bool differ_along(std::size_t axis) {
   if (First::rank != Other::rank || axis >= First::rank) return false;
@@ -53,15 +52,11 @@ constexpr bool differ_along(std::size_t axis) {
   return true;
 }
 
-}  // namespace regimen::detail
-
-namespace regimen::rule {
-
 /// Along the axis the outputs stand one behind the other; all other extents are equal.
 /// docs/errors/branches.md#branches_keep_extents
 template <std::size_t axis, class First, class Other>
 struct branches_keep_extents {
-  static constexpr bool holds = detail::differ_along<First, Other>(axis);
+  static constexpr bool holds = differ_along<First, Other>(axis);
   struct must_hold {
     static_assert(
         holds,
@@ -100,10 +95,10 @@ struct bundle_holds_kinds {
   };
 };
 
-/// Bundled: whether Input's samples are bundles.   docs/errors/branches.md#part_of_a_bundle
-template <class Input, class Layer, bool Bundled = false>
+/// X: the model's input.   docs/errors/branches.md#part_of_a_bundle
+template <class X, class Layer>
 struct part_of_a_bundle {
-  static constexpr bool holds = Bundled;
+  static constexpr bool holds = detail::is_bundle<typename X::Element>;
   struct must_hold {
     static_assert(holds, "regimen: Part<I> is a value of a Bundle; write Input<Bundle<...>>, or leave Part out");
   };
@@ -187,6 +182,48 @@ struct join_rules<ConcatAlong<axis>, First, Others...> {
 template <class First, class... Others>
 struct join_rules<Concat, First, Others...> : join_rules<ConcatAlong<First::Shape::rank - 1>, First, Others...> {};
 
+template <class Layer, std::size_t extent, std::size_t Begin, std::size_t Count, class X>
+using part_rules = mp::mp_list<input_matches<X, Layer, !detail::is_bundle<typename X::Element>>,
+                               slice_fits_extent<Layer, typename X::Shape, extent, Begin, Count>>;
+template <std::size_t axis, std::size_t Begin, std::size_t Count, class X>
+struct layer_rules<SliceAlong<axis, Begin, Count>, X> {
+  using type = part_rules<SliceAlong<axis, Begin, Count>, X::Shape::extent(axis), Begin, Count, X>;
+};
+template <std::size_t Begin, std::size_t Count, class X>
+struct layer_rules<Slice<Begin, Count>, X> {
+  using type = part_rules<Slice<Begin, Count>, X::columns, Begin, Count, X>;
+};
+template <std::size_t I, class X>
+struct layer_rules<Part<I>, X> {
+  using type = mp::mp_list<part_of_a_bundle<X, Part<I>>>;
+};
+template <std::size_t I, class X>
+  requires detail::is_bundle<typename X::Element>
+struct layer_rules<Part<I>, X> {
+  using type = mp::mp_list<bundle_has_part<Part<I>, X, I, X::Element::count>>;
+};
+template <class Layer, class Name, class Found, class X>
+using named_layer_rules =
+    mp::mp_if<std::is_void<typename detail::shape_of_name<Name>::type>, mp::mp_list<name_declares_shape<Name>>,
+              mp::mp_list<input_matches<X, Layer>,
+                          named_value_has_its_shape<Layer, Found, typename detail::shape_of_name<Name>::type>>>;
+template <class Name, class X>
+struct layer_rules<Keep<Name>, X> {
+  using type = named_layer_rules<Keep<Name>, Name, typename X::Shape, X>;
+};
+template <class Name, class End, class X>
+struct layer_rules<KeepLength<Name, End>, X> {
+  static constexpr std::size_t positions = detail::positions_of<Name>;
+  static constexpr bool reads_tokens = std::is_integral_v<typename X::Element>;
+  using type = mp::mp_list<
+      within_names_length<Name>, input_matches<X, KeepLength<Name, End>, reads_tokens>,
+      length_counts_its_text<KeepLength<Name, End>, (positions > 0 && reads_tokens ? X::size : positions), positions>>;
+};
+template <class Name, class X>
+struct layer_rules<Read<Name>, X> {
+  using type = named_layer_rules<Read<Name>, Name, typename detail::shape_of_name<Name>::type, X>;
+};
+
 /// How often a layer keeps a value of this name; what a Repeat holds counts twice.
 template <class Name, class Layer>
 inline constexpr std::size_t times_kept = std::is_same_v<Layer, Keep<Name>>;
@@ -250,8 +287,7 @@ struct padding_rules {
   template <class Counts>
   struct is_token {
     static constexpr std::size_t words = vocabulary_at<Network, Counts>();
-    static constexpr std::int64_t token = detail::padding_token<end<Counts>>;
-    using type = padding_is_a_token<end<Counts>, words, (token >= 0 && (words == 0 || token < std::int64_t(words)))>;
+    using type = padding_is_a_token<end<Counts>, words>;
   };
   template <class Counts>
   using is_token_t = typename is_token<Counts>::type;

@@ -2,6 +2,7 @@
 #pragma once
 
 // First what speaks: a compiler prints the way of includes to a rule.
+#include <regimen/core/rules.hpp>
 #include <regimen/rule/arguments.hpp>
 #include <regimen/rule/checkpointing.hpp>
 #include <regimen/rule/devices.hpp>

@@ -167,9 +167,8 @@ struct window_sees_pixels {
 };
 
 template <class Layer, std::size_t Size, class X>
-using square_rules =
-    mp::mp_list<input_matches<X, Layer, Number<typename X::Element>>, layer_takes_images<Layer, typename X::Shape>,
-                squares_divide_image<Layer, Size, typename X::Shape>>;
+using square_rules = mp::mp_list<input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>,
+                                 squares_divide_image<Layer, Size, typename X::Shape>>;
 template <std::size_t Size, class X>
 struct layer_rules<Patches<Size>, X> {
   using type = square_rules<Patches<Size>, Size, X>;
@@ -178,11 +177,10 @@ struct layer_rules<Patches<Size>, X> {
 template <class Layer, std::size_t Size, class X, auto... Options>
 struct pool_rules {
   static constexpr auto o = detail::pool_options<Size, Options...>;
-  using type =
-      mp::mp_list<input_matches<X, Layer, Number<typename X::Element>>, layer_takes_images<Layer, typename X::Shape>,
-                  pool_takes_options<Layer, o.are_sound()>, extents_at_least_one<Layer, Size, o.stride>,
-                  window_sees_pixels<Layer, (Size > 0 ? Size : 1), o.padding>,
-                  window_fits_image<Layer, Size, Size, o.padding, typename X::Shape>>;
+  using type = mp::mp_list<input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>,
+                           pool_takes_options<Layer, o.are_sound()>, extents_at_least_one<Layer, Size, o.stride>,
+                           window_sees_pixels<Layer, (Size > 0 ? Size : 1), o.padding>,
+                           window_fits_image<Layer, Size, Size, o.padding, typename X::Shape>>;
 };
 template <class Layer, std::size_t Size, class X>
 struct pool_rules<Layer, Size, X> {
@@ -200,9 +198,8 @@ using takes_mode =
 template <std::size_t Size, class... Mode, class X>
 struct layer_rules<Upsample<Size, Mode...>, X> {
   using Layer = Upsample<Size, Mode...>;
-  using type =
-      mp::mp_list<input_matches<X, Layer, Number<typename X::Element>>, layer_takes_images<Layer, typename X::Shape>,
-                  takes_mode<Layer, Mode...>, extents_at_least_one<Layer, Size>>;
+  using type = mp::mp_list<input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>,
+                           takes_mode<Layer, Mode...>, extents_at_least_one<Layer, Size>>;
 };
 template <std::size_t Size, class... Mode, class X>
 struct layer_rules<Downsample<Size, Mode...>, X> {
@@ -218,7 +215,7 @@ struct conv_rules {
                   extents_at_least_one<Layer, Layer::channels, o.height, o.width, o.stride, o.dilation, o.groups>,
                   groups_divide_channels<Layer, o.groups, Layer::channels, typename X::Shape>, Windows...>;
   using type =
-      mp::mp_append<mp::mp_list<input_matches<X, Layer, Number<typename X::Element>>, OfInput>,
+      mp::mp_append<mp::mp_list<input_matches<X, Layer>, OfInput>,
                     std::conditional_t<o.numbers, mp::mp_list<conv_takes_options<Layer, false, true>>, Extents>>;
 };
 /// Pixels that a window spans, in one direction.
@@ -264,7 +261,7 @@ struct layer_rules<in_order::ConvTranspose2d<Channels, Window, Options...>, X> {
     return X::Shape::rank == 3 && window > 0 ? o.padded(X::Shape::extent(axis), window) : 2 * o.padding + 1;
   }
   using type = mp::mp_list<
-      input_matches<X, Layer, Number<typename X::Element>>, layer_takes_images<Layer, typename X::Shape>,
+      input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>,
       std::conditional_t<o.numbers, conv_takes_options<Layer, false, true>,
                          conv_transpose2d_takes_options<Layer, o.are_sound()>>,
       extents_at_least_one<Layer, Channels, o.height, o.width, o.stride, o.dilation, o.groups>,

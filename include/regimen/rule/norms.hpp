@@ -7,17 +7,46 @@
 #include <regimen/layer/conv1d.hpp>
 #include <regimen/layer/conv3d.hpp>
 #include <regimen/layer/conv_transpose.hpp>
+#include <regimen/layer/group_norm.hpp>
 #include <regimen/layer/join.hpp>
-#include <regimen/rule/compose.hpp>
+#include <regimen/layer/norm.hpp>
+#include <regimen/policy/policy.hpp>
 #include <regimen/rule/model_layers.hpp>
+#include <regimen/rule/shapes.hpp>
 
 #include <cstddef>
 
 namespace regimen::rule {
 
+/// An option of a norm: its kind, whatever its number, and the rules about the number.
+template <class Option>
+struct norm_option {
+  using kind = Option;
+  using rules = mp::mp_list<>;
+};
+template <class Value>
+struct epsilon_above_zero;
+template <class Value>
+struct norm_option<Epsilon<Value>> {
+  using kind = Epsilon<void>;
+  using rules = mp::mp_list<epsilon_above_zero<Value>>;
+};
+template <class Value>
+struct momentum_in_range;
+template <class Value>
+struct norm_option<Momentum<Value>> {
+  using kind = Momentum<void>;
+  using rules = mp::mp_list<momentum_in_range<Value>>;
+};
+template <class Option>
+using kind_of_option = typename norm_option<Option>::kind;
+
+template <class Option>
+inline constexpr bool is_batch_norm_option =
+    detail::is_any_of<kind_of_option<Option>, PerMicroBatch, AfterBias, OverRanks, Epsilon<void>, Momentum<void>>;
 /// Holds: whether Option is one of BatchNorm's, or, of a BatchNorm, whether it has each at most once.
 /// docs/errors/norms.md#batch_norm_takes_option
-template <class Option, bool Holds>
+template <class Option, bool Holds = is_batch_norm_option<Option>>
 struct batch_norm_takes_option {
   static constexpr bool holds = Holds;
   struct must_hold {
@@ -55,7 +84,7 @@ struct epsilon_above_zero {
 
 /// Holds: whether Option is one of GroupNorm's, or, of a GroupNorm, whether it has each at most once.
 /// docs/errors/norms.md#group_norm_takes_option
-template <class Option, bool Holds>
+template <class Option, bool Holds = std::is_same_v<kind_of_option<Option>, Epsilon<void>>>
 struct group_norm_takes_option {
   static constexpr bool holds = Holds;
   struct must_hold {
@@ -74,19 +103,7 @@ struct norm_groups_divide_channels {
   };
 };
 
-/// The mean of the batch takes it off again, and its gradient is zero: it costs memory, and says nothing.
-/// Felt: whether the layer before has no bias, or Norm says AfterBias.   docs/errors/norms.md#bias_is_felt
-template <class Layer, class Norm, bool Felt>
-struct bias_is_felt {
-  static constexpr bool holds = Felt;
-  struct must_hold {
-    static_assert(
-        holds,
-        "regimen: a bias before BatchNorm has no effect, as the mean takes it off; write NoBias, or BatchNorm<AfterBias>");
-  };
-};
-
-/// Whether a layer ends with a bias, and the BatchNorm with which one begins.
+/// Whether a layer ends with a bias.
 template <class Layer>
 inline constexpr bool ends_with_bias = false;
 template <std::size_t Width>
@@ -109,6 +126,19 @@ inline constexpr bool ends_with_bias<Layer> = ends_with_bias<detail::last_child<
 template <class First, class... Others>
 inline constexpr bool ends_with_bias<Fork<Add, First, Others...>> =
     ends_with_bias<First> && (ends_with_bias<Others> && ...);
+/// The mean of the batch takes it off again, and its gradient is zero: it costs memory, and says nothing.
+/// Layer: the one before Norm, a BatchNorm.   docs/errors/norms.md#bias_is_felt
+template <class Layer, class Norm>
+struct bias_is_felt {
+  static constexpr bool holds = Norm::Chosen::after_bias || !ends_with_bias<Layer>;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a bias before BatchNorm has no effect, as the mean takes it off; write NoBias, or BatchNorm<AfterBias>");
+  };
+};
+
+/// The rule of the BatchNorm with which a layer begins.
 template <class Layer>
 struct begins_with_norm {
   template <class Before>
@@ -117,9 +147,7 @@ struct begins_with_norm {
 template <class... Options>
 struct begins_with_norm<in_order::BatchNorm<Options...>> {
   template <class Before>
-  using rules =
-      mp::mp_list<bias_is_felt<Before, in_order::BatchNorm<Options...>,
-                               in_order::BatchNorm<Options...>::Chosen::after_bias || !ends_with_bias<Before>>>;
+  using rules = mp::mp_list<bias_is_felt<Before, in_order::BatchNorm<Options...>>>;
 };
 template <detail::InSequence Layer>
 struct begins_with_norm<Layer> : begins_with_norm<detail::first_child<Layer>> {};
@@ -143,6 +171,35 @@ template <std::size_t Count, class Block>
 struct iteration_rules : neighbour_rules<Block, Block> {};
 template <class Block>
 struct iteration_rules<1, Block> : neighbour_rules<Block> {};
+
+/// Whether none of BatchNorm's options occurs twice.
+template <class... Options>
+inline constexpr bool batch_norm_options_differ = mp::mp_is_set<mp::mp_append<
+    std::conditional_t<is_batch_norm_option<Options>, mp::mp_list<kind_of_option<Options>>, mp::mp_list<>>...>>::value;
+template <class Layer, class X, class... Options>
+using norm_rules = mp::mp_append<mp::mp_list<input_matches<X, Layer>>, typename norm_option<Options>::rules...>;
+template <class Value, class X>
+struct layer_rules<in_order::LayerNormWith<Epsilon<Value>>, X> {
+  using type = norm_rules<in_order::LayerNormWith<Epsilon<Value>>, X, Epsilon<Value>>;
+};
+template <class Value, class X>
+struct layer_rules<in_order::RmsNormWith<Epsilon<Value>>, X> {
+  using type = norm_rules<in_order::RmsNormWith<Epsilon<Value>>, X, Epsilon<Value>>;
+};
+template <class... Options, class X>
+struct layer_rules<in_order::BatchNorm<Options...>, X> {
+  using Layer = in_order::BatchNorm<Options...>;
+  using type = mp::mp_push_back<norm_rules<Layer, X, Options...>,
+                                batch_norm_takes_option<Layer, batch_norm_options_differ<Options...>>,
+                                batch_norm_takes_option<Options>...>;
+};
+template <std::size_t Groups, class... Options, class X>
+struct layer_rules<in_order::GroupNorm<Groups, Options...>, X> {
+  using Layer = in_order::GroupNorm<Groups, Options...>;
+  using type =
+      mp::mp_push_back<norm_rules<Layer, X, Options...>, norm_groups_divide_channels<Layer, Groups, typename X::Shape>,
+                       group_norm_takes_option<Layer, (sizeof...(Options) <= 1)>, group_norm_takes_option<Options>...>;
+};
 
 }  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

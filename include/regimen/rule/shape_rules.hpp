@@ -211,7 +211,7 @@ template <class... Layers, class X, class Roles>
 struct check_layer<Residual<Layers...>, X, Roles> {
   using Inner = check_chain<X, Roles, Layers...>;
   using broken = mp::mp_append<
-      broken_of<mp::mp_list<input_matches<X, Residual<Layers...>, Number<typename X::Element>>,
+      broken_of<mp::mp_list<input_matches<X, Residual<Layers...>>,
                             layers_one_to_255<Residual<Layers...>, layer_count<mp::mp_list<Layers...>>>>>,
       typename Inner::broken,
       broken_of<mp::mp_list<std::conditional_t<mp::mp_empty<typename Inner::broken>::value,

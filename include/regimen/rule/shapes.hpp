@@ -2,39 +2,42 @@
 #pragma once
 
 #include <regimen/core/bundled.hpp>
+#include <regimen/core/number.hpp>
+
+#include <boost/mp11/list.hpp>
 
 #include <cstddef>
 #include <type_traits>
 
 namespace regimen::rule {
 
-/// Embedding looks up tokens; every other layer computes on numbers. Input: the layer's input, with an `Element`;
+namespace mp = boost::mp11;
+
+/// Embedding looks up tokens; almost every other layer computes on numbers. X: the layer's input, with an `Element`;
 /// Accepts: whether Layer reads that kind.   docs/errors/shapes.md#input_matches
-template <class Input, class Layer, bool Accepts = false>
+template <class X, class Layer, bool Accepts = Number<typename X::Element>>
 struct input_matches {
   static constexpr bool holds = Accepts;
+  static constexpr bool tokens = std::is_integral_v<typename X::Element>,
+                        bundle = detail::is_bundle<typename X::Element>;
   struct must_hold {
-    static_assert(holds,
+    static_assert(holds || tokens || bundle,
                   "regimen: this layer looks up tokens and is given numbers; write Input<Tokens<T>>, or another layer");
+    static_assert(holds || !tokens,
+                  "regimen: this layer computes on numbers and is given tokens; put Embedding<...> before it");
+    static_assert(holds || !bundle, "regimen: this layer reads one value and is given a Bundle; put Part<I> before it");
   };
 };
 
-template <class Input, class Layer, bool Accepts>
-  requires std::is_integral_v<typename Input::Element>
-struct input_matches<Input, Layer, Accepts> {
-  static constexpr bool holds = Accepts;
-  struct must_hold {
-    static_assert(holds, "regimen: this layer computes on numbers and is given tokens; put Embedding<...> before it");
-  };
+/// A layer's rules about its input. A user's layer may add `template <class X> using rules = mp_list<...>`.
+template <class Layer, class X>
+struct layer_rules {
+  using type = mp::mp_list<input_matches<X, Layer>>;
 };
-
-template <class Input, class Layer, bool Accepts>
-  requires detail::is_bundle<typename Input::Element>
-struct input_matches<Input, Layer, Accepts> {
-  static constexpr bool holds = Accepts;
-  struct must_hold {
-    static_assert(holds, "regimen: this layer reads one value and is given a Bundle; put Part<I> before it");
-  };
+template <class Layer, class X>
+  requires requires { typename Layer::template rules<X>; }
+struct layer_rules<Layer, X> {
+  using type = typename Layer::template rules<X>;
 };
 
 /// For a layer that declares the extent it reads. Expected: the layer's shape, Found: its input's shape.
@@ -69,20 +72,14 @@ struct repeat_keeps_shape {
 
 /// Its input has a length and channels.   docs/errors/shapes.md#layer_takes_positions
 ///   MostAxes   2, or more of a layer that takes the positions of images and volumes, too
-template <class Layer, class InputShape, std::size_t MostAxes = 2, bool has_none = (InputShape::rank < 2)>
+template <class Layer, class InputShape, std::size_t MostAxes = 2>
 struct layer_takes_positions {
-  static constexpr bool holds = InputShape::rank >= 2 && InputShape::rank <= MostAxes;
+  static constexpr bool has_some = InputShape::rank >= 2, holds = has_some && InputShape::rank <= MostAxes;
   struct must_hold {
-    static_assert(holds,
+    static_assert(holds || !has_some,
                   "regimen: this layer takes positions (length, channels); put it behind an Embedding or Patches<N>");
-  };
-};
-template <class Layer, class InputShape, std::size_t MostAxes>
-struct layer_takes_positions<Layer, InputShape, MostAxes, true> {
-  static constexpr bool holds = InputShape::rank >= 2;
-  struct must_hold {
     static_assert(
-        holds,
+        has_some,
         "regimen: this layer takes positions, not a vector; write Input<Series<Length, Channels>>, or an Embedding, and no Flatten");
   };
 };

@@ -1,7 +1,10 @@
 // regimen/rule/texts.hpp — rules about texts: generated, of unlike lengths, padded.
 #pragma once
 
+#include <regimen/layer/padding.hpp>
+
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace regimen::rule {
@@ -73,10 +76,10 @@ struct generate_translates {
   };
 };
 
-/// Is: whether Name is a NamedLength.   docs/errors/texts.md#within_names_length
-template <class Name, bool Is>
+/// Name is a NamedLength.   docs/errors/texts.md#within_names_length
+template <class Name>
 struct within_names_length {
-  static constexpr bool holds = Is;
+  static constexpr bool holds = detail::positions_of<Name> > 0;
   struct must_hold {
     static_assert(holds, "regimen: Within and KeepLength name a length; write struct Name : NamedLength<...> {}");
   };
@@ -93,10 +96,10 @@ struct within_ends_its_keys {
   };
 };
 
-/// Looks: whether Attention is not Causal, or has no Within.   docs/errors/texts.md#within_looks_ahead
-template <class Attention, bool Looks>
+/// Attention has a Within and Causal.   docs/errors/texts.md#within_looks_ahead
+template <class Attention>
 struct within_looks_ahead {
-  static constexpr bool holds = Looks;
+  static constexpr bool holds = std::is_void_v<typename Attention::Chosen::lengths> || !Attention::Chosen::causal;
   struct must_hold {
     static_assert(holds, "regimen: Causal hides all that comes later, padding too; leave out Within<...>");
   };
@@ -123,11 +126,17 @@ struct one_token_pads_a_text {
   };
 };
 
-/// End: of a KeepLength. Words: the size of the vocabulary; 0 where there is no Embedding. Is: whether End is PaddedWith
-/// a token of it.   docs/errors/texts.md#padding_is_a_token
-template <class End, std::size_t Words, bool Is>
+template <class Option>
+inline constexpr bool is_padded_with = false;
+template <std::int32_t Token>
+inline constexpr bool is_padded_with<PaddedWith<Token>> = true;
+
+/// End: of a KeepLength, or of an Embedding. Words: the size of the vocabulary; 0 where there is no Embedding.
+/// docs/errors/texts.md#padding_is_a_token
+template <class End, std::size_t Words>
 struct padding_is_a_token {
-  static constexpr bool holds = Is;
+  static constexpr std::int64_t token = detail::padding_token<End>;
+  static constexpr bool holds = token >= 0 && (Words == 0 || token < std::int64_t(Words));
   struct must_hold {
     static_assert(holds,
                   "regimen: PaddedWith<...> names no token of the vocabulary; write the one that fills shorter texts");
