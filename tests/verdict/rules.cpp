@@ -61,7 +61,13 @@ static_assert(!split_ends_with_rest<Thing>::holds && split_ends_with_rest<Thing,
 static_assert(!tied_layer_exists<Thing>::holds && tied_layer_exists<Thing, true>::holds);
 static_assert(final_output_at_least_fp32<fp32>::holds && final_output_at_least_fp32<fp64>::holds);
 static_assert(!final_output_at_least_fp32<bf16>::holds && !final_output_at_least_fp32<fp16>::holds);
-static_assert(!recomputed_layer_is_replayable<Thing>::holds && recomputed_layer_is_replayable<Thing, true>::holds);
+template <bool is_so>
+struct Declares {
+  static constexpr bool replayable = is_so, reads_own_output = is_so;
+};
+static_assert(!recomputed_layer_is_replayable<Declares<false>>::holds &&
+              recomputed_layer_is_replayable<Declares<true>>::holds &&
+              recomputed_layer_is_replayable<Linear<4>>::holds);
 static_assert(heads_divide_width<Heads<6>, Shape<384>>::holds && !heads_divide_width<Heads<5>, Shape<384>>::holds);
 static_assert(!heads_divide_width<Heads<0>, Shape<384>>::holds);
 static_assert(rotary_turns_pairs<Heads<2>, 4>::holds && !rotary_turns_pairs<Heads<8>, 1>::holds);
@@ -97,11 +103,14 @@ static_assert(branches_keep_extents<1, Shape<4, 8>, Shape<4, 9>>::holds &&
               !branches_keep_extents<0, Shape<4, 8>, Shape<4, 9>>::holds);
 static_assert(!branches_keep_extents<1, Shape<4, 8>, Shape<32>>::holds &&
               !branches_keep_extents<2, Shape<4, 8>, Shape<4, 8>>::holds);
-static_assert(selected_output_is_not_read<Thing, false>::holds && !selected_output_is_not_read<Thing>::holds);
-static_assert(branches_keep_element<Thing, true>::holds && !branches_keep_element<Thing>::holds);
+static_assert(selected_output_is_not_read<Declares<false>>::holds &&
+              !selected_output_is_not_read<Declares<true>>::holds && selected_output_is_not_read<Linear<4>>::holds);
+static_assert(branches_keep_element<Thing, fp32, bf16>::holds && branches_keep_element<Thing, int, int>::holds &&
+              !branches_keep_element<Thing, fp32, int>::holds);
 static_assert(outputs_come_last<Thing, true>::holds && !outputs_come_last<Thing>::holds);
 static_assert(losses_match_outputs<Thing, Numbers, true>::holds && !losses_match_outputs<Thing, Numbers>::holds);
-static_assert(bundle_holds_kinds<Thing, true>::holds && !bundle_holds_kinds<Thing>::holds);
+static_assert(bundle_holds_kinds<Bundle<Tokens<4>, Vector<8>>>::holds && bundle_holds_kinds<Vector<8>>::holds &&
+              !bundle_holds_kinds<Bundle<>>::holds && !bundle_holds_kinds<Bundle<Bundle<Vector<8>>>>::holds);
 static_assert(part_of_a_bundle<Bundle<Tokens<4>, Vector<8>>::value<fp32>, Thing>::holds &&
               !part_of_a_bundle<Numbers, Thing>::holds);
 static_assert(bundle_has_part<Thing, Numbers, 1, 2>::holds && !bundle_has_part<Thing, Numbers, 2, 2>::holds);
@@ -132,9 +141,11 @@ static_assert(layer_takes_positions<Thing, Shape<4, 6>>::holds && !layer_takes_p
               !layer_takes_positions<Thing, Shape<4>, 4>::holds);
 static_assert(layer_takes_volumes<Thing, Shape<2, 4, 6, 3>>::holds &&
               !layer_takes_volumes<Thing, Shape<4, 6, 3>>::holds);
-static_assert(recurrent_takes_option<Thing, true>::holds && !recurrent_takes_option<Thing, false>::holds);
+static_assert(recurrent_takes_option<Lstm<4, NoBias>>::holds && !recurrent_takes_option<Gru<4, 8>>::holds);
 static_assert(cross_attention_takes_option<Thing, true>::holds && !cross_attention_takes_option<Thing>::holds);
-static_assert(conv_takes_options<Thing, true>::holds && !conv_takes_options<Thing>::holds);
+static_assert(conv_takes_options<in_order::Conv2d<8, 3, Stride<2>>>::holds &&
+              !conv_takes_options<in_order::Conv2d<8, 3, 2>>::holds &&
+              !conv_takes_options<in_order::Conv2d<8, 3, Stride<2>, Stride<2>>>::holds);
 static_assert(groups_divide_channels<Thing, 3, 9, Shape<4, 6, 6>>::holds &&
               groups_divide_channels<Thing, 0, 9, Shape<4, 6, 6>>::holds);
 static_assert(!groups_divide_channels<Thing, 3, 9, Shape<4, 6, 8>>::holds &&
@@ -143,7 +154,8 @@ static_assert(window_fits_image<Thing, 6, 6, 1, Shape<4, 6, 3>>::holds &&
               window_fits_image<Thing, 9, 9, 0, Shape<4>>::holds);
 static_assert(!window_fits_image<Thing, 7, 6, 1, Shape<4, 6, 3>>::holds &&
               !window_fits_image<Thing, 4, 7, 0, Shape<4, 6, 3>>::holds);
-static_assert(fork_joins_branches<Thing, true>::holds && !fork_joins_branches<Thing, false>::holds);
+static_assert(fork_joins_branches<Fork<Add, Relu, Relu>>::holds && !fork_joins_branches<Fork<Add, Relu>>::holds &&
+              !fork_joins_branches<Fork<Relu, Relu, Relu>>::holds);
 static_assert(repeat_keeps_shape<Shape<8>, Shape<8>>::holds && !repeat_keeps_shape<Shape<8>, Shape<8, 1>>::holds);
 static_assert(inner_extent_matches<Shape<3, 8>, Shape<3, 8>>::holds &&
               !inner_extent_matches<Shape<3, 8>, Shape<3, 9>>::holds);

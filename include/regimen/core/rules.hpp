@@ -1,6 +1,8 @@
 // regimen/core/rules.hpp — rules that every room may ask: extents, and references to temporaries.
 #pragma once
 
+#include <regimen/core/ratio.hpp>
+
 #include <cstddef>
 
 namespace regimen::rule {
@@ -8,6 +10,14 @@ namespace regimen::rule {
 /// Of a rule that is named only where it is broken.
 template <class... Named>
 inline constexpr bool never = false;
+
+/// Whether Fraction is a Ratio above zero, and whether it is one of at least 0 and less than 1.
+template <class Fraction>
+inline constexpr bool is_above_zero = requires { requires is_ratio<Fraction> && (Fraction::value > 0); };
+template <class Fraction>
+inline constexpr bool is_share = requires {
+  requires is_ratio<Fraction> && Fraction::denominator != 0 && Fraction::value >= 0 && Fraction::value < 1;
+};
 
 /// The reference would lead to memory that is gone at the end of the line.   docs/errors/fit.md#borrows_no_temporary
 template <class Temporary, bool Borrows = true>

@@ -120,10 +120,7 @@ struct rotary_scales_frequencies {
 /// Pairs of channels turn by powers of it.   docs/errors/attention.md#theta_above_zero
 template <class Theta>
 struct theta_above_zero {
-  static constexpr bool holds = [] {
-    if constexpr (is_ratio<Theta>) return Theta::value > 0;
-    else return false;
-  }();
+  static constexpr bool holds = is_above_zero<Theta>;
   struct must_hold {
     static_assert(holds, "regimen: Rotary<Theta> takes a Ratio above zero; write Rotary<>, or Rotary<Ratio<500'000>>");
   };

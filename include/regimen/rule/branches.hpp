@@ -23,20 +23,25 @@
 
 namespace regimen::rule {
 
-/// Joins: whether the first argument is a join; Holds: and whether there are branches enough.
-/// docs/errors/branches.md#fork_joins_branches
-template <class Fork, bool Holds>
+template <class Layer>
+inline constexpr bool joins_branches = false;
+template <class Join, class First, class Second, class... Others>
+inline constexpr bool joins_branches<Fork<Join, First, Second, Others...>> = detail::is_join<Join>;
+
+/// A Fork has a join and branches enough.   docs/errors/branches.md#fork_joins_branches
+template <class Layer>
 struct fork_joins_branches {
-  static constexpr bool holds = Holds;
+  static constexpr bool holds = joins_branches<Layer>;
   struct must_hold {
     static_assert(holds, "regimen: a Fork has a join, then two branches or more; write Fork<Add, A, B>");
   };
 };
 
-/// Numbers: whether all branches end with numbers, or none does.   docs/errors/branches.md#branches_keep_element
-template <class Fork, bool Numbers = false>
+/// All branches of a Fork end with numbers, or none does. Elements: of their outputs.
+/// docs/errors/branches.md#branches_keep_element
+template <class Layer, class... Elements>
 struct branches_keep_element {
-  static constexpr bool holds = Numbers;
+  static constexpr bool holds = (Number<Elements> && ...) || !(Number<Elements> || ...);
   struct must_hold {
     static_assert(
         holds,
@@ -83,11 +88,16 @@ struct bundle_has_part {
   };
 };
 
-/// A Bundle has a value, and each is of a kind that is no Bundle. Kinds: whether it is so.
-/// docs/errors/branches.md#bundle_holds_kinds
-template <class Bundle, bool Kinds = false>
+template <class Kind>
+inline constexpr bool holds_kinds = true;
+template <class... Kinds>
+inline constexpr bool holds_kinds<Bundle<Kinds...>> =
+    sizeof...(Kinds) > 0 && !(detail::is_bundle<typename Kinds::template value<fp32>::Element> || ...);
+
+/// A Bundle has a value, and each is of a kind that is no Bundle.   docs/errors/branches.md#bundle_holds_kinds
+template <class Kind>
 struct bundle_holds_kinds {
-  static constexpr bool holds = Kinds;
+  static constexpr bool holds = holds_kinds<Kind>;
   struct must_hold {
     static_assert(
         holds,

@@ -99,33 +99,28 @@ struct selective_names_layers<Selective<Layers...>> {
   };
 };
 
-/// Selective<Gelu> in a model without Gelu recomputes nothing. Found: whether the model has Layer.
-/// docs/errors/checkpointing.md#selective_names_a_layer
+/// Selective<Gelu> in a model without Gelu recomputes nothing, and a composite cannot be selected.
+/// Found: whether the model has Layer.   docs/errors/checkpointing.md#selective_names_a_layer
 template <class Layer, bool Found = false>
 struct selective_names_a_layer {
-  static constexpr bool holds = Found;
+  static constexpr bool is_single = !detail::is_composite<Layer>, holds = is_single && Found;
   struct must_hold {
-    static_assert(holds, "regimen: Selective<...> names a layer that this model lacks; name one that it has");
-  };
-};
-
-/// A composite, or a layer whose backward reads its own output, cannot be selected.
-template <class Layer, bool Found>
-  requires detail::is_composite<Layer>
-struct selective_names_a_layer<Layer, Found> {
-  static constexpr bool holds = !detail::is_composite<Layer>;
-  struct must_hold {
+    static_assert(holds || !is_single,
+                  "regimen: Selective<...> names a layer that this model lacks; name one that it has");
     static_assert(
-        holds,
+        is_single,
         "regimen: Selective<...> recomputes single layers, such as LayerNorm or Gelu; name these, or write Every<N>");
   };
 };
 
+template <class Layer>
+inline constexpr bool reads_own_output = requires { requires Layer::reads_own_output; };
+
 /// Such an output is saved, so there is nothing to compute again.
 /// docs/errors/checkpointing.md#selected_output_is_not_read
-template <class Layer, bool Reads = true>
+template <class Layer>
 struct selected_output_is_not_read {
-  static constexpr bool holds = !Reads;
+  static constexpr bool holds = !reads_own_output<Layer>;
   struct must_hold {
     static_assert(
         holds,
@@ -133,11 +128,14 @@ struct selected_output_is_not_read {
   };
 };
 
-/// A layer with random numbers or state of its own may give another result. Replayable: what the layer declares.
+template <class Layer>
+inline constexpr bool is_replayable = !requires { requires !Layer::replayable; };
+
+/// A layer with random numbers or state of its own may give another result: what the layer declares.
 /// docs/errors/checkpointing.md#recomputed_layer_is_replayable
-template <class Layer, bool Replayable = false>
+template <class Layer>
 struct recomputed_layer_is_replayable {
-  static constexpr bool holds = Replayable;
+  static constexpr bool holds = is_replayable<Layer>;
   struct must_hold {
     static_assert(
         holds,
@@ -152,26 +150,13 @@ template <class Schedule, bool Chooses, bool by_cost = false, bool of_list = fal
 struct if_chooses_a_layer {
   static constexpr bool holds = Chooses;
   struct must_hold {
-    static_assert(holds,
+    static_assert(holds || by_cost || of_list,
                   "regimen: Checkpoint<If<P>>: P<Layer>::value is true of no layer or block of this model; choose one");
-  };
-};
-
-template <class Schedule, bool Chooses>
-struct if_chooses_a_layer<Schedule, Chooses, false, true> {
-  static constexpr bool holds = Chooses;
-  struct must_hold {
     static_assert(
-        holds,
+        holds || !of_list,
         "regimen: Checkpoint<If<P>>: P is true only of layers written out in a list; write Checkpointed<...> there");
-  };
-};
-
-template <class Schedule, bool Chooses>
-struct if_chooses_a_layer<Schedule, Chooses, true> {
-  static constexpr bool holds = Chooses;
-  struct must_hold {
-    static_assert(holds, "regimen: Checkpoint<If<P>>: P chooses no layer that can be recomputed; raise its number");
+    static_assert(holds || !by_cost,
+                  "regimen: Checkpoint<If<P>>: P chooses no layer that can be recomputed; raise its number");
   };
 };
 

@@ -17,32 +17,25 @@
 namespace regimen::rule {
 
 /// What stands behind the window, and the window: a number, or as many extents as the input has. CausalPadding is a
-/// padding of Conv1d.   Numbers: whether an option is a bare number   docs/errors/convolutions.md#conv_takes_options
-template <class Layer, bool Sound = false, bool Numbers = false>
+/// padding of Conv1d. PyTorch's convolutions begin with the channels of their input: a bare number.
+/// docs/errors/convolutions.md#conv_takes_options
+template <class Layer>
 struct conv_takes_options {
-  static constexpr bool holds = Sound;
+  static constexpr bool holds = Layer::options.are_sound(), numbers = Layer::options.numbers;
   struct must_hold {
     static_assert(
-        holds,
+        holds || numbers,
         "regimen: a convolution takes Stride<N>, one padding, Dilation<N>, Groups<N> and NoBias; write each at most once");
-  };
-};
-
-/// PyTorch's convolutions begin with the channels of their input.
-template <class Layer, bool Sound>
-struct conv_takes_options<Layer, Sound, true> {
-  static constexpr bool holds = Sound;
-  struct must_hold {
     static_assert(
-        holds,
+        !numbers,
         "regimen: a convolution knows its input's channels, and options have names; write Conv2d<64, 3, Stride<2>>");
   };
 };
 
 /// What stands behind the window.   docs/errors/convolutions.md#conv_transpose2d_takes_options
-template <class Layer, bool Sound>
+template <class Layer>
 struct conv_transpose2d_takes_options {
-  static constexpr bool holds = Sound;
+  static constexpr bool holds = Layer::options.are_sound();
   struct must_hold {
     static_assert(
         holds,
@@ -211,12 +204,11 @@ template <class Layer, class X, class OfInput, class... Windows>
 struct conv_rules {
   static constexpr auto o = Layer::options;
   using Extents =
-      mp::mp_list<conv_takes_options<Layer, o.are_sound()>,
+      mp::mp_list<conv_takes_options<Layer>,
                   extents_at_least_one<Layer, Layer::channels, o.height, o.width, o.stride, o.dilation, o.groups>,
                   groups_divide_channels<Layer, o.groups, Layer::channels, typename X::Shape>, Windows...>;
-  using type =
-      mp::mp_append<mp::mp_list<input_matches<X, Layer>, OfInput>,
-                    std::conditional_t<o.numbers, mp::mp_list<conv_takes_options<Layer, false, true>>, Extents>>;
+  using type = mp::mp_append<mp::mp_list<input_matches<X, Layer>, OfInput>,
+                             std::conditional_t<o.numbers, mp::mp_list<conv_takes_options<Layer>>, Extents>>;
 };
 /// Pixels that a window spans, in one direction.
 constexpr std::size_t span_of(const detail::ConvOptions& o, std::size_t window) {
@@ -262,8 +254,7 @@ struct layer_rules<in_order::ConvTranspose2d<Channels, Window, Options...>, X> {
   }
   using type = mp::mp_list<
       input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>,
-      std::conditional_t<o.numbers, conv_takes_options<Layer, false, true>,
-                         conv_transpose2d_takes_options<Layer, o.are_sound()>>,
+      std::conditional_t<o.numbers, conv_takes_options<Layer>, conv_transpose2d_takes_options<Layer>>,
       extents_at_least_one<Layer, Channels, o.height, o.width, o.stride, o.dilation, o.groups>,
       groups_divide_channels<Layer, o.groups, Channels, typename X::Shape>,
       output_padding_below_stride<Layer, o.output_padding, (o.stride > 0 ? o.stride : o.output_padding + 1)>,

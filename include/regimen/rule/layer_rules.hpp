@@ -55,9 +55,8 @@ struct position_rules {
                          input_matches<X, Layer>>>;
 };
 template <class Layer, std::size_t Width, class X>
-using recurrent_rules =
-    mp::mp_list<mp::mp_front<typename position_rules<Layer, X>::type>,
-                recurrent_takes_option<Layer, Layer::takes_options>, extents_at_least_one<Layer, Width>>;
+using recurrent_rules = mp::mp_list<mp::mp_front<typename position_rules<Layer, X>::type>,
+                                    recurrent_takes_option<Layer>, extents_at_least_one<Layer, Width>>;
 template <std::size_t Width, auto... More, class X>
 struct layer_rules<Lstm<Width, More...>, X> {
   using type = recurrent_rules<Lstm<Width, More...>, Width, X>;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/ratio.hpp>
+#include <regimen/core/rules.hpp>
 
 #include <cstddef>
 
@@ -32,9 +33,9 @@ struct levels_at_most_7 {
 };
 
 /// The layer before it gives its inputs.   docs/errors/layers.md#linear_takes_one_width
-template <class Linear, bool One = false>
+template <class Layer>
 struct linear_takes_one_width {
-  static constexpr bool holds = One;
+  static constexpr bool holds = never<Layer>;
   struct must_hold {
     static_assert(
         holds,
@@ -42,10 +43,10 @@ struct linear_takes_one_width {
   };
 };
 
-/// Holds: whether Layer has one width, and at most NoBias besides.   docs/errors/layers.md#recurrent_takes_option
-template <class Layer, bool Holds>
+/// Layer has one width, and at most NoBias besides.   docs/errors/layers.md#recurrent_takes_option
+template <class Layer>
 struct recurrent_takes_option {
-  static constexpr bool holds = Holds;
+  static constexpr bool holds = Layer::takes_options;
   struct must_hold {
     static_assert(
         holds,
@@ -57,12 +58,7 @@ struct recurrent_takes_option {
 /// docs/errors/layers.md#rate_below_one
 template <class Rate>
 struct rate_below_one {
-  static constexpr bool holds = true;
-};
-template <class Rate>
-  requires is_ratio<Rate>
-struct rate_below_one<Rate> {
-  static constexpr bool holds = Rate::denominator != 0 && Rate::value >= 0 && Rate::value < 1;
+  static constexpr bool holds = !is_ratio<Rate> || is_share<Rate>;
   struct must_hold {
     static_assert(holds, "regimen: Dropout<Ratio<...>> drops at least 0 and less than 1; write Dropout<Ratio<1, 10>>");
   };

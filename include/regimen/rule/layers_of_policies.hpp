@@ -65,18 +65,6 @@ struct set_rules {
   using type = broken_of<mp::mp_transform<keeps, mp::mp_copy_if<typename Bound::Tied, walk::is_set>>>;
 };
 
-template <class Layer>
-constexpr bool is_replayable() {
-  if constexpr (requires { Layer::replayable; }) return Layer::replayable;
-  else return true;
-}
-
-template <class Layer>
-constexpr bool reads_own_output() {
-  if constexpr (requires { Layer::reads_own_output; }) return Layer::reads_own_output;
-  else return false;
-}
-
 /// All: the layers that a model is made of; Layers: its list, as it is written.
 template <class Schedule, class All, class Layers>
 struct schedule_rules {
@@ -84,15 +72,12 @@ struct schedule_rules {
 };
 template <std::size_t N, class All, class Layers>
 struct schedule_rules<Every<N>, All, Layers> {
-  template <class Layer>
-  using replays = recomputed_layer_is_replayable<Layer, is_replayable<Layer>()>;
-  using type = mp::mp_transform<replays, mp::mp_unique<All>>;
+  using type = mp::mp_transform<recomputed_layer_is_replayable, mp::mp_unique<All>>;
 };
 template <class... Layers, class All, class Of>
 struct schedule_rules<Selective<Layers...>, All, Of> {
   using type = mp::mp_list<typename names_of<All>::template selected<Layers>...,
-                           recomputed_layer_is_replayable<Layers, is_replayable<Layers>()>...,
-                           selected_output_is_not_read<Layers, reads_own_output<Layers>()>...>;
+                           recomputed_layer_is_replayable<Layers>..., selected_output_is_not_read<Layers>...>;
 };
 
 /// What a predicate chooses by cost is known once the model is bound: cost_rules.
@@ -100,13 +85,11 @@ template <template <class> class Predicate, class All, class Layers>
 struct schedule_rules<If<Predicate>, All, Layers> {
   using Named = programs::named_schedule<If<Predicate>, Layers, programs::UnknownCosts>;
   static constexpr bool chooses = Named::asks_cost || !std::is_same_v<typename Named::type, Selective<>>;
-  template <class Layer>
-  using replays = recomputed_layer_is_replayable<Layer, is_replayable<Layer>()>;
   using InBlocks = mp::mp_unique<detail::layers_in<typename Named::ChosenBlocks>>;
   using type = mp::mp_append<
       mp::mp_list<if_chooses_a_layer<If<Predicate>, chooses, false, !chooses && Named::chooses_any_whole>>,
       typename schedule_rules<mp::mp_apply<Selective, typename Named::ChosenLayers>, All, Layers>::type,
-      mp::mp_transform<replays, InBlocks>>;
+      mp::mp_transform<recomputed_layer_is_replayable, InBlocks>>;
 };
 template <std::size_t K, class... Schedules, class All, class Layers>
 struct schedule_rules<KeepLast<K, Schedules...>, All, Layers> {

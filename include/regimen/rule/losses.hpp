@@ -47,12 +47,7 @@ struct outputs_come_last {
 /// A loss of weight 0 computes gradients of 0, one below 0 is maximised.   docs/errors/losses.md#weight_above_zero
 template <class Weight>
 struct weight_above_zero {
-  static constexpr bool holds = true;
-};
-template <class Weight>
-  requires is_ratio<Weight>
-struct weight_above_zero<Weight> {
-  static constexpr bool holds = Weight::value > 0;
+  static constexpr bool holds = !is_ratio<Weight> || is_above_zero<Weight>;
   struct must_hold {
     static_assert(holds,
                   "regimen: the weight of a loss is above 0; write Weighted<Loss, Ratio<1, 2>>, or leave it out");
@@ -145,12 +140,7 @@ struct softmax_is_in_the_loss {
 /// docs/errors/losses.md#smoothing_below_one
 template <class Smoothing>
 struct smoothing_below_one {
-  static constexpr bool holds = true;
-};
-template <class Smoothing>
-  requires is_ratio<Smoothing>
-struct smoothing_below_one<Smoothing> {
-  static constexpr bool holds = Smoothing::denominator != 0 && Smoothing::value >= 0 && Smoothing::value < 1;
+  static constexpr bool holds = !is_ratio<Smoothing> || is_share<Smoothing>;
   struct must_hold {
     static_assert(
         holds, "regimen: SmoothedCrossEntropy<Ratio<...>> smooths by at least 0 and less than 1; write Ratio<1, 10>");
@@ -161,12 +151,7 @@ struct smoothing_below_one<Smoothing> {
 /// docs/errors/losses.md#delta_above_zero
 template <class Delta>
 struct delta_above_zero {
-  static constexpr bool holds = true;
-};
-template <class Delta>
-  requires is_ratio<Delta>
-struct delta_above_zero<Delta> {
-  static constexpr bool holds = Delta::value > 0;
+  static constexpr bool holds = !is_ratio<Delta> || is_above_zero<Delta>;
   struct must_hold {
     static_assert(holds, "regimen: Huber<Ratio<...>> is quadratic up to a bound above zero; write Huber<Ratio<1>>");
   };
@@ -175,12 +160,7 @@ struct delta_above_zero<Delta> {
 /// fraction_is_a_ratio refuses a Temperature that is no Ratio.   docs/errors/losses.md#temperature_above_zero
 template <class Temperature>
 struct temperature_above_zero {
-  static constexpr bool holds = true;
-};
-template <class Temperature>
-  requires is_ratio<Temperature>
-struct temperature_above_zero<Temperature> {
-  static constexpr bool holds = Temperature::value > 0;
+  static constexpr bool holds = !is_ratio<Temperature> || is_above_zero<Temperature>;
   struct must_hold {
     static_assert(holds, "regimen: NtXent<Ratio<...>> divides by a temperature above zero; write NtXent<Ratio<1, 2>>");
   };

@@ -66,18 +66,6 @@ struct layers_that_couple<Layer> {
 
 // ---- inputs of several values
 
-/// A Bundle of anything but one kind or more; and the elements of its values.
-template <class Kind>
-struct kind_rules {
-  using type = mp::mp_list<>;
-};
-template <class... Kinds>
-struct kind_rules<Bundle<Kinds...>> {
-  template <class Kind>
-  static constexpr bool is_bundle = detail::is_bundle<typename Kind::template value<fp32>::Element>;
-  using type =
-      mp::mp_list<rule::bundle_holds_kinds<Bundle<Kinds...>, (sizeof...(Kinds) > 0 && !(is_bundle<Kinds> || ...))>>;
-};
 template <class Kind, class X>
 struct input_extents {
   using type = rule::extents_at_least_one<Input<Kind>, X::size>;
@@ -166,9 +154,8 @@ constexpr auto rules_of_model() {
     return mp::mp_list<rule::model_begins_with_input<Network>>{};
   } else if constexpr (!rule::input_takes_kind<typename parts_t<Network>::InputKind>::holds) {
     return mp::mp_list<rule::input_takes_kind<typename parts_t<Network>::InputKind>>{};
-  } else if constexpr (!mp::mp_empty<
-                           broken_of<typename kind_rules<typename parts_t<Network>::InputKind>::type>>::value) {
-    return broken_of<typename kind_rules<typename parts_t<Network>::InputKind>::type>{};
+  } else if constexpr (!bundle_holds_kinds<typename parts_t<Network>::InputKind>::holds) {
+    return mp::mp_list<bundle_holds_kinds<typename parts_t<Network>::InputKind>>{};
   } else if constexpr (!holds_layers<typename parts_t<Network>::Layers>) {
     return mp::mp_unique<unknown_layers_in<typename parts_t<Network>::Layers>>{};
   } else {

@@ -60,10 +60,7 @@ struct batch_norm_takes_option {
 /// docs/errors/norms.md#momentum_in_range
 template <class Value>
 struct momentum_in_range {
-  static constexpr bool holds = [] {
-    if constexpr (is_ratio<Value>) return Value::value > 0 && Value::value <= 1;
-    else return false;
-  }();
+  static constexpr bool holds = is_above_zero<Value> && requires { requires Value::value <= 1; };
   struct must_hold {
     static_assert(
         holds, "regimen: Momentum<...> is the new batch's share, above 0 and at most 1; write Momentum<Ratio<1, 10>>");
@@ -73,10 +70,7 @@ struct momentum_in_range {
 /// Without it, a row of equal elements would be divided by zero.   docs/errors/norms.md#epsilon_above_zero
 template <class Value>
 struct epsilon_above_zero {
-  static constexpr bool holds = [] {
-    if constexpr (is_ratio<Value>) return Value::value > 0;
-    else return false;
-  }();
+  static constexpr bool holds = is_above_zero<Value>;
   struct must_hold {
     static_assert(holds, "regimen: Epsilon<...> takes a Ratio above zero; write Epsilon<Ratio<1, 1'000'000>>");
   };

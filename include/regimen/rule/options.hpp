@@ -105,10 +105,7 @@ struct decay_chooses_parameters {
 /// With 1 an average would never move.   docs/errors/options.md#average_keeps_a_share
 template <class Decay>
 struct average_keeps_a_share {
-  static constexpr bool holds = [] {
-    if constexpr (is_ratio<Decay>) return Decay::denominator != 0 && Decay::value >= 0 && Decay::value < 1;
-    else return false;
-  }();
+  static constexpr bool holds = is_share<Decay>;
   struct must_hold {
     static_assert(
         holds,

@@ -188,9 +188,8 @@ struct check_layer<Frozen<Layers...>, X, Roles> : check_sequence<Frozen<Layers..
  private:
   using Inside = typename check_sequence<Frozen<Layers...>, X, Roles>::broken;
   static constexpr Contents found = check_sequence<Frozen<Layers...>, X, Roles>::contents;
-  using Own = broken_of<mp::mp_list<
-      frozen_layer_has_weights<Frozen<Layers...>, found.weights>,
-      kept_statistics_exist<Frozen<Layers...>, found.statistics || !detail::keeps_statistics<Frozen<Layers...>>>>>;
+  using Own = broken_of<mp::mp_list<frozen_layer_has_weights<Frozen<Layers...>, found.weights>,
+                                    kept_statistics_exist<Frozen<Layers...>, found.statistics>>>;
 
  public:
   using broken = mp::mp_if<mp::mp_empty<Inside>, Own, Inside>;
@@ -255,16 +254,12 @@ inline constexpr std::size_t layers_of_branches =
 template <class Join, class... Branches, class X, class Roles>
 struct check_layer<Fork<Join, Branches...>, X, Roles> {
  private:
-  static constexpr bool is_whole = detail::is_join<Join> && sizeof...(Branches) >= 2;
-  using own = broken_of<mp::mp_list<fork_joins_branches<Fork<Join, Branches...>, is_whole>,
+  using own = broken_of<mp::mp_list<fork_joins_branches<Fork<Join, Branches...>>,
                                     layers_one_to_255<Fork<Join, Branches...>, layers_of_branches<Branches...>>>>;
   using sound = mp::mp_append<own, typename check_chain<X, Roles, Branches>::broken...>;
-  static constexpr std::size_t numbers =
-      (std::size_t{0} + ... + (Number<typename check_chain<X, Roles, Branches>::Output::Element> ? 1 : 0));
-  using inner = mp::mp_append<
-      sound,
-      broken_of<mp::mp_list<branches_keep_element<
-          Fork<Join, Branches...>, !mp::mp_empty<sound>::value || numbers == 0 || numbers == sizeof...(Branches)>>>>;
+  using Elements =
+      branches_keep_element<Fork<Join, Branches...>, typename check_chain<X, Roles, Branches>::Output::Element...>;
+  using inner = mp::mp_if<mp::mp_empty<sound>, broken_of<mp::mp_list<Elements>>, sound>;
   using Joined = joined<mp::mp_empty<inner>::value, Join, X, typename check_chain<X, Roles, Branches>::Output...>;
 
  public:

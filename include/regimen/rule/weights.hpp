@@ -20,23 +20,16 @@ struct something_trains {
   };
 };
 
-/// Freeze<Embedding<...>> in a model without it freezes nothing. Found: whether the model has Layer.
-/// docs/errors/weights.md#freeze_names_a_layer
+/// Freeze<Embedding<...>> in a model without it freezes nothing, and only single layers have weights of their own.
+/// Found: whether the model has Layer.   docs/errors/weights.md#freeze_names_a_layer
 template <class Layer, bool Found = false>
 struct freeze_names_a_layer {
-  static constexpr bool holds = Found;
+  static constexpr bool is_single = !detail::is_composite<Layer>, holds = is_single && Found;
   struct must_hold {
-    static_assert(holds, "regimen: Freeze<...> names a layer that this model lacks; name one that it has");
-  };
-};
-
-/// Only single layers have weights of their own.
-template <class Layer, bool Found>
-  requires detail::is_composite<Layer>
-struct freeze_names_a_layer<Layer, Found> {
-  static constexpr bool holds = !detail::is_composite<Layer>;
-  struct must_hold {
-    static_assert(holds, "regimen: Freeze<...> freezes single layers, such as Embedding<...> or Linear<N>; name these");
+    static_assert(holds || !is_single,
+                  "regimen: Freeze<...> names a layer that this model lacks; name one that it has");
+    static_assert(is_single,
+                  "regimen: Freeze<...> freezes single layers, such as Embedding<...> or Linear<N>; name these");
   };
 };
 
@@ -44,23 +37,20 @@ struct freeze_names_a_layer<Layer, Found> {
 /// docs/errors/weights.md#frozen_layer_has_weights
 template <class Layer, bool Weights>
 struct frozen_layer_has_weights {
-  static constexpr bool holds = Weights;
+  static constexpr bool holds = Weights, is_list = detail::is_frozen<Layer>;
   struct must_hold {
-    static_assert(holds, "regimen: Freeze<...> names a layer without weights that would train; leave it out");
-  };
-};
-template <class... Layers, bool Weights>
-struct frozen_layer_has_weights<Frozen<Layers...>, Weights> {
-  static constexpr bool holds = Weights;
-  struct must_hold {
-    static_assert(holds, "regimen: Frozen<...> holds no layer with weights, so nothing would be frozen; leave it out");
+    static_assert(holds || is_list,
+                  "regimen: Freeze<...> names a layer without weights that would train; leave it out");
+    static_assert(holds || !is_list,
+                  "regimen: Frozen<...> holds no layer with weights, so nothing would be frozen; leave it out");
   };
 };
 
-/// Frozen<KeepStatistics, Linear<8>> would change nothing.   docs/errors/weights.md#kept_statistics_exist
-template <class Layer, bool Exist>
+/// Frozen<KeepStatistics, Linear<8>> would change nothing. Found: whether a layer in it has statistics.
+/// docs/errors/weights.md#kept_statistics_exist
+template <class Layer, bool Found>
 struct kept_statistics_exist {
-  static constexpr bool holds = Exist;
+  static constexpr bool holds = Found || !detail::keeps_statistics<Layer>;
   struct must_hold {
     static_assert(
         holds, "regimen: Frozen<KeepStatistics, ...> holds no layer with running statistics; leave KeepStatistics out");
@@ -71,19 +61,12 @@ struct kept_statistics_exist {
 /// docs/errors/weights.md#tied_layer_exists
 template <class Layer, bool Found = false, bool Shares = true>
 struct tied_layer_exists {
-  static constexpr bool holds = Found;
+  static constexpr bool holds = Found && Shares;
   struct must_hold {
-    static_assert(holds,
+    static_assert(holds || !Shares,
                   "regimen: a tied layer shares the weights of a layer that this model lacks; name one that it has");
-  };
-};
-
-template <class Layer, bool Found, bool Shares>
-  requires(!Shares)
-struct tied_layer_exists<Layer, Found, Shares> {
-  static constexpr bool holds = Shares;
-  struct must_hold {
-    static_assert(holds, "regimen: TiedLinear<...> shares the table of an Embedding; write TiedLinear<Embedding<...>>");
+    static_assert(Shares,
+                  "regimen: TiedLinear<...> shares the table of an Embedding; write TiedLinear<Embedding<...>>");
   };
 };
 
