@@ -3,6 +3,9 @@
 #include <regimen/core/rules.hpp>
 #include <regimen/core/shape.hpp>
 #include <regimen/layer/self_attention.hpp>
+#include <regimen/loss/cross_entropy.hpp>
+#include <regimen/loss/mean_squared_error.hpp>
+#include <regimen/loss/nt_xent.hpp>
 #include <regimen/models/rules.hpp>
 #include <regimen/policy/checkpoint.hpp>
 #include <regimen/policy/debug.hpp>
@@ -57,7 +60,7 @@ static_assert(!average_keeps_a_share<Ratio<1>>::holds && !average_keeps_a_share<
               !average_keeps_a_share<Ratio<1, 0>>::holds && !average_keeps_a_share<Thing>::holds);
 static_assert(!averages_are_kept<Thing>::holds && averages_are_kept<Thing, true>::holds);
 static_assert(!group_takes_a_parameter<Thing>::holds && group_takes_a_parameter<Thing, true>::holds);
-static_assert(!split_ends_with_rest<Thing>::holds && split_ends_with_rest<Thing, true>::holds);
+static_assert(!split_ends_with_rest<Thing>::holds);
 static_assert(!tied_layer_exists<Thing>::holds && tied_layer_exists<Thing, true>::holds);
 static_assert(final_output_at_least_fp32<fp32>::holds && final_output_at_least_fp32<fp64>::holds);
 static_assert(!final_output_at_least_fp32<bf16>::holds && !final_output_at_least_fp32<fp16>::holds);
@@ -108,7 +111,7 @@ static_assert(selected_output_is_not_read<Declares<false>>::holds &&
 static_assert(branches_keep_element<Thing, fp32, bf16>::holds && branches_keep_element<Thing, int, int>::holds &&
               !branches_keep_element<Thing, fp32, int>::holds);
 static_assert(outputs_come_last<Thing, true>::holds && !outputs_come_last<Thing>::holds);
-static_assert(losses_match_outputs<Thing, Numbers, true>::holds && !losses_match_outputs<Thing, Numbers>::holds);
+static_assert(!losses_match_outputs<Thing, Numbers>::holds);
 static_assert(bundle_holds_kinds<Bundle<Tokens<4>, Vector<8>>>::holds && bundle_holds_kinds<Vector<8>>::holds &&
               !bundle_holds_kinds<Bundle<>>::holds && !bundle_holds_kinds<Bundle<Bundle<Vector<8>>>>::holds);
 static_assert(part_of_a_bundle<Bundle<Tokens<4>, Vector<8>>::value<fp32>, Thing>::holds &&
@@ -116,9 +119,9 @@ static_assert(part_of_a_bundle<Bundle<Tokens<4>, Vector<8>>::value<fp32>, Thing>
 static_assert(bundle_has_part<Thing, Numbers, 1, 2>::holds && !bundle_has_part<Thing, Numbers, 2, 2>::holds);
 static_assert(weight_above_zero<Ratio<1, 10>>::holds && !weight_above_zero<Ratio<0>>::holds &&
               !weight_above_zero<Ratio<-1>>::holds && weight_above_zero<Thing>::holds);
-static_assert(masked_takes_loss<Thing, true>::holds && !masked_takes_loss<Thing, false>::holds);
+static_assert(masked_takes_loss<MeanSquaredError>::holds && !masked_takes_loss<CrossEntropy>::holds);
 static_assert(!summed_stands_outside<Thing>::holds);
-static_assert(sample_weighted_takes_loss<Thing, true>::holds && !sample_weighted_takes_loss<Thing, false>::holds);
+static_assert(sample_weighted_takes_loss<CrossEntropy>::holds && !sample_weighted_takes_loss<NtXent<>>::holds);
 static_assert(!sample_weighted_stands_outside<Thing>::holds);
 static_assert(delta_above_zero<Ratio<1, 10>>::holds && !delta_above_zero<Ratio<0>>::holds);
 static_assert(epsilon_above_zero<Ratio<1, 10>>::holds && !epsilon_above_zero<Ratio<-1, 10>>::holds);
@@ -196,7 +199,7 @@ static_assert(metrics_are_included<Thing, true>::holds && !metrics_are_included<
 static_assert(measured_needs_metric<Thing, true>::holds && !measured_needs_metric<Thing, false>::holds);
 static_assert(callback_takes_event<Thing, true>::holds && !callback_takes_event<Thing, false>::holds);
 static_assert(apply_needs_backward<Thing, true>::holds && !apply_needs_backward<Thing>::holds);
-static_assert(model_begins_with_input<Thing, true>::holds && !model_begins_with_input<Thing>::holds);
+static_assert(!model_begins_with_input<Thing>::holds);
 static_assert(input_takes_kind<Tokens<4>>::holds && input_takes_kind<Vector<4>>::holds &&
               input_takes_kind<Image<4, 4, 1>>::holds);
 static_assert(!input_takes_kind<float>::holds && !input_takes_kind<Thing>::holds &&

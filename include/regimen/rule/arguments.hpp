@@ -50,14 +50,10 @@ struct model_comes_first<First> {
   };
 };
 
-}  // namespace regimen::rule
-
-namespace regimen::detail {
-
 /// Whether T has a name, as layers and their containers do. Only used to choose the error
 /// for a layer among the policies.
 template <class T>
-inline constexpr bool is_layer = !AnyOption<T> && !TargetDescription<T> && requires { T::name; };
+inline constexpr bool is_layer = !detail::AnyOption<T> && !TargetDescription<T> && requires { T::name; };
 
 /// What an argument of Trainer is that decides nothing: a word of a policy, of the model, or a type that is neither.
 enum class Meaning {
@@ -78,7 +74,7 @@ enum class Meaning {
   fp8
 };
 template <class T, class... Axes>
-inline constexpr bool belongs_to_one = (belongs_to<T, Axes> || ...);
+inline constexpr bool belongs_to_one = (detail::belongs_to<T, Axes> || ...);
 template <class T>
 inline constexpr Meaning special_meaning = Meaning::unknown;
 template <std::size_t N>
@@ -102,25 +98,21 @@ constexpr Meaning meaning_of() {
                      axis::attention, axis::convolution>)
     return Meaning::option;
   if (is_layer<T>) return Meaning::layer;
-  if (is_model<T>) return Meaning::model;
+  if (detail::is_model<T>) return Meaning::model;
   return requires { typename T::axis; } ? Meaning::policy : Meaning::unknown;
 }
-
-}  // namespace regimen::detail
-
-namespace regimen::rule {
 
 /// Every<2> means Checkpoint<Every<2>>: such arguments are recognised, and the sentence names the cure.
 /// docs/errors/arguments.md#argument_is_a_policy
 template <class Argument>
 struct argument_is_a_policy {
   static constexpr bool holds = Policy<Argument>;
-  template <detail::Meaning meaning>
-  static constexpr bool holds_of = holds || detail::meaning_of<Argument>() != meaning;
+  template <Meaning meaning>
+  static constexpr bool holds_of = holds || meaning_of<Argument>() != meaning;
   template <class Axis>
-  static constexpr bool holds_of_option = holds_of<detail::Meaning::option> || !detail::belongs_to<Argument, Axis>;
+  static constexpr bool holds_of_option = holds_of<Meaning::option> || !detail::belongs_to<Argument, Axis>;
   struct must_hold {
-    using enum detail::Meaning;
+    using enum Meaning;
     static_assert(
         holds_of<unknown>,
         "regimen: this argument of Trainer decides nothing; write a policy, such as Batch<32> or Optimizer<AdamW>");

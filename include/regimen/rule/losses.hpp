@@ -1,7 +1,7 @@
 // regimen/rule/losses.hpp — rules of losses: options, company, the outputs that they read.
 #pragma once
 
-#include <regimen/core/ratio.hpp>
+#include <regimen/core/rules.hpp>
 #include <regimen/policy/policy.hpp>
 #include <regimen/rule/extensions.hpp>
 #include <regimen/rule/layers.hpp>
@@ -22,10 +22,10 @@ struct loss_accepts_output {
   };
 };
 
-/// Match: whether there are as many losses as outputs.   docs/errors/losses.md#losses_match_outputs
-template <class Loss, class Output, bool Match = false>
+/// As many losses as outputs.   docs/errors/losses.md#losses_match_outputs
+template <class Loss, class Output>
 struct losses_match_outputs {
-  static constexpr bool holds = Match;
+  static constexpr bool holds = never<Loss>;
   struct must_hold {
     static_assert(
         holds,
@@ -56,9 +56,9 @@ struct weight_above_zero {
 
 /// Stands: whether it is the loss itself. In SumOf and Masked a loss is divided with the others, by what counts.
 /// docs/errors/losses.md#summed_stands_outside
-template <class Function, bool Stands = false>
+template <class Function>
 struct summed_stands_outside {
-  static constexpr bool holds = Stands;
+  static constexpr bool holds = never<Function>;
   struct must_hold {
     static_assert(
         holds,
@@ -68,9 +68,9 @@ struct summed_stands_outside {
 
 /// Stands: whether it is the loss itself. SumOf divides each of its losses by samples, not by their weights.
 /// docs/errors/losses.md#sample_weighted_stands_outside
-template <class Function, bool Stands = false>
+template <class Function>
 struct sample_weighted_stands_outside {
-  static constexpr bool holds = Stands;
+  static constexpr bool holds = never<Function>;
   struct must_hold {
     static_assert(
         holds,
@@ -78,10 +78,12 @@ struct sample_weighted_stands_outside {
   };
 };
 
-/// Takes: whether the loss weighs its targets.   docs/errors/losses.md#sample_weighted_takes_loss
-template <class Function, bool Takes>
+template <class Function>
+inline constexpr bool takes_weights = requires { requires Function::takes_weights; };
+/// The loss weighs its targets.   docs/errors/losses.md#sample_weighted_takes_loss
+template <class Function>
 struct sample_weighted_takes_loss {
-  static constexpr bool holds = Takes;
+  static constexpr bool holds = takes_weights<Function>;
   struct must_hold {
     static_assert(
         holds,
@@ -89,10 +91,12 @@ struct sample_weighted_takes_loss {
   };
 };
 
-/// Has: whether the loss has a form without absent targets.   docs/errors/losses.md#masked_takes_loss
-template <class Function, bool Has>
+template <class Function>
+inline constexpr bool has_masked_form = requires { typename Function::masked; };
+/// The loss has a form without absent targets.   docs/errors/losses.md#masked_takes_loss
+template <class Function>
 struct masked_takes_loss {
-  static constexpr bool holds = Has;
+  static constexpr bool holds = has_masked_form<Function>;
   struct must_hold {
     static_assert(
         holds,
@@ -225,14 +229,12 @@ struct loss_rules<Summed<Loss>> {
 template <class Loss>
   requires(!is_incomplete<Masked<Loss>>)
 struct loss_rules<Masked<Loss>> {
-  using rules = mp::mp_push_back<typename weighed_rules<Loss>::type,
-                                 rule::masked_takes_loss<Loss, requires { typename Loss::masked; }>>;
+  using rules = mp::mp_push_back<typename weighed_rules<Loss>::type, rule::masked_takes_loss<Loss>>;
 };
 template <class Loss>
   requires(!is_incomplete<SampleWeighted<Loss>>)
 struct loss_rules<SampleWeighted<Loss>> {
-  using rules = mp::mp_push_back<typename weighed_rules<Loss>::type,
-                                 rule::sample_weighted_takes_loss<Loss, requires { requires Loss::takes_weights; }>>;
+  using rules = mp::mp_push_back<typename weighed_rules<Loss>::type, rule::sample_weighted_takes_loss<Loss>>;
 };
 /// Of a loss in a sum.
 template <class Loss>

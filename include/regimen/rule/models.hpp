@@ -1,6 +1,7 @@
 // regimen/rule/models.hpp — rules about models: what a model is a list of.
 #pragma once
 
+#include <regimen/core/rules.hpp>
 #include <regimen/core/shape.hpp>
 #include <regimen/layer/children.hpp>
 #include <regimen/layer/layer.hpp>
@@ -8,7 +9,6 @@
 #include <regimen/policy/policy.hpp>
 #include <regimen/rule/arguments.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
@@ -16,18 +16,18 @@ namespace regimen::rule {
 
 /// Model<Linear<7>> and Model<Vector<8>, Linear<7>> do not say what a sample is.
 /// docs/errors/models.md#model_begins_with_input
-template <class Network, bool Begins = false>
+template <class Network>
 struct model_begins_with_input {
-  static constexpr bool holds = Begins;
+  static constexpr bool holds = never<Network>;
   struct must_hold {
     static_assert(holds, "regimen: a model begins with its input; write Model<Input<...>, Layers...>");
   };
 };
 
 /// A Trainer holds the weights; an object of the model type has none.   docs/errors/models.md#model_is_a_type
-template <class Model, bool Taken = false>
+template <class Model>
 struct model_is_a_type {
-  static constexpr bool holds = Taken;
+  static constexpr bool holds = never<Model>;
   struct must_hold {
     static_assert(holds, "regimen: a model is a type, and a Trainer holds its weights; write Trainer<Model> trainer");
   };
@@ -44,12 +44,6 @@ struct input_takes_kind {
   };
 };
 
-}  // namespace regimen::rule
-
-namespace regimen {
-
-namespace detail {
-
 template <template <class, class> class>
 struct binds;
 
@@ -57,79 +51,52 @@ struct binds;
 /// layers. Instantiates no Bound.
 template <class T>
 inline constexpr bool can_be_bound =
-    is_composite<T> ||
+    detail::is_composite<T> ||
     (requires { static_cast<const char*>(T::name); } && (requires { typename binds<T::template Bound>; } || requires {
        typename T::template Bound<Value<float, Shape<1>>, Roles<float, float, float>>;
      }));
 
-}  // namespace detail
-
-}  // namespace regimen
-
-namespace regimen::rule {
+/// What a list holds that is no layer. Relu() among types is a function that returns Relu.
+enum class Listed { other, policy, model, input, blocks, statistics, function };
+template <class T>
+inline constexpr Listed listed_as = Listed::other;
+template <Policy T>
+inline constexpr Listed listed_as<T> = Listed::policy;
+template <class T>
+  requires(std::is_class_v<T> && detail::is_model<T>)
+inline constexpr Listed listed_as<T> = Listed::model;
+template <class Kind>
+inline constexpr Listed listed_as<Input<Kind>> = Listed::input;
+template <std::size_t Count, class Block, class Second, class... More>
+inline constexpr Listed listed_as<Repeat<Count, Block, Second, More...>> = Listed::blocks;
+template <>
+inline constexpr Listed listed_as<KeepStatistics> = Listed::statistics;
+template <class T>
+inline constexpr Listed listed_as<T()> = Listed::function;
 
 /// A user's layer is a type with a name and a member template Bound<X, Roles>.
 /// docs/errors/models.md#list_holds_layers
 template <class T>
 struct list_holds_layers {
-  static constexpr bool holds = detail::can_be_bound<T>;
+  static constexpr bool holds = can_be_bound<T>;
+  template <Listed as>
+  static constexpr bool holds_of = holds || listed_as<T> != as;
   struct must_hold {
     static_assert(
-        holds,
+        holds_of<Listed::other>,
         "regimen: a list of layers holds something that is no layer; take it out (layers have a name and Bound<X, Roles>)");
-  };
-};
-
-template <Policy P>
-struct list_holds_layers<P> {
-  static constexpr bool holds = !Policy<P>;
-  struct must_hold {
-    static_assert(holds,
+    static_assert(holds_of<Listed::policy>,
                   "regimen: a list of layers holds a policy; write it behind the model, Trainer<Model, Policies...>");
-  };
-};
-
-template <class Network>
-  requires(std::is_class_v<Network> && !detail::can_be_bound<Network> && detail::is_model<Network>)
-struct list_holds_layers<Network> {
-  static constexpr bool holds = detail::can_be_bound<Network>;
-  struct must_hold {
     static_assert(
-        holds,
+        holds_of<Listed::model>,
         "regimen: a list of layers holds a model; write its layers, LayersOf<Model>, or EncoderOf<Model>, without the head");
-  };
-};
-
-template <class Kind>
-struct list_holds_layers<Input<Kind>> {
-  static constexpr bool holds = detail::can_be_bound<Input<Kind>>;
-  struct must_hold {
-    static_assert(holds, "regimen: a list of layers holds an Input; a model has one, and begins with it");
-  };
-};
-
-template <std::size_t Count, class Block, class Second, class... More>
-struct list_holds_layers<Repeat<Count, Block, Second, More...>> {
-  static constexpr bool holds = detail::can_be_bound<Repeat<Count, Block, Second, More...>>;
-  struct must_hold {
-    static_assert(holds, "regimen: Repeat<N, Block> repeats one block; write Repeat<N, Sequential<...>>");
-  };
-};
-
-template <std::same_as<KeepStatistics> Option>
-struct list_holds_layers<Option> {
-  static constexpr bool holds = detail::can_be_bound<Option>;
-  struct must_hold {
-    static_assert(holds, "regimen: KeepStatistics stands among layers; write it first in Frozen<KeepStatistics, ...>");
-  };
-};
-
-/// Relu() among types is a function that returns Relu.
-template <class Layer>
-struct list_holds_layers<Layer()> {
-  static constexpr bool holds = detail::can_be_bound<Layer()>;
-  struct must_hold {
-    static_assert(holds, "regimen: a list of layers names types; leave the parentheses out");
+    static_assert(holds_of<Listed::input>,
+                  "regimen: a list of layers holds an Input; a model has one, and begins with it");
+    static_assert(holds_of<Listed::blocks>,
+                  "regimen: Repeat<N, Block> repeats one block; write Repeat<N, Sequential<...>>");
+    static_assert(holds_of<Listed::statistics>,
+                  "regimen: KeepStatistics stands among layers; write it first in Frozen<KeepStatistics, ...>");
+    static_assert(holds_of<Listed::function>, "regimen: a list of layers names types; leave the parentheses out");
   };
 };
 

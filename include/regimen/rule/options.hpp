@@ -2,7 +2,9 @@
 #pragma once
 
 #include <regimen/core/number.hpp>
-#include <regimen/core/ratio.hpp>
+#include <regimen/core/rules.hpp>
+#include <regimen/engine/plan/devices.hpp>
+#include <regimen/layer/layer.hpp>
 #include <regimen/policy/accumulate.hpp>
 #include <regimen/policy/attention.hpp>
 #include <regimen/policy/checkpoint.hpp>
@@ -23,34 +25,34 @@
 #include <regimen/policy/target.hpp>
 #include <regimen/rule/precision.hpp>
 
+#include <concepts>
 #include <type_traits>
 
-namespace regimen::detail {
+namespace regimen::rule {
 
 /// Whether the axis accepts Option: its own options, and None if it can be switched off.
 template <class Axis, class Option>
 inline constexpr bool is_option =
-    belongs_to<Option, Axis> ||
-    (std::is_same_v<Option, None> && is_any_of<Axis, axis::loss_scale, axis::checkpoint, axis::clip, axis::debug>);
+    detail::belongs_to<Option, Axis> ||
+    (std::is_same_v<Option, None> &&
+     detail::is_any_of<Axis, axis::loss_scale, axis::checkpoint, axis::clip, axis::debug>);
 
 template <class Option>
 inline constexpr bool is_option<axis::precision, Option> =
     ComputeType<Option> || is_unbuilt_number<Option>;  // element_type_is_built refuses these
 template <class Option>
-inline constexpr bool is_option<axis::fusion, Option> = is_any_of<Option, Fused, Unfused>;
+inline constexpr bool is_option<axis::fusion, Option> = detail::is_any_of<Option, Fused, Unfused>;
 template <class Option>
-inline constexpr bool is_option<axis::optimizer, Option> = belongs_to<Option, axis::optimizer> || is_incomplete<Option>;
+inline constexpr bool is_option<axis::optimizer, Option> =
+    detail::belongs_to<Option, axis::optimizer> || detail::is_incomplete<Option>;
 template <class Option>
-inline constexpr bool is_option<axis::loss, Option> = belongs_to<Option, axis::loss> || is_incomplete<Option>;
-
-}  // namespace regimen::detail
-
-namespace regimen::rule {
+inline constexpr bool is_option<axis::loss, Option> =
+    detail::belongs_to<Option, axis::loss> || detail::is_incomplete<Option>;
 
 /// Checkpoint<bf16> takes an option of another policy.   docs/errors/options.md#policy_takes_option
 template <class Axis, class Option>
 struct policy_takes_option {
-  static constexpr bool holds = detail::is_option<Axis, Option>;
+  static constexpr bool holds = is_option<Axis, Option>;
   template <class Of>
   static constexpr bool holds_of = holds || !std::is_same_v<Axis, Of>;
   struct must_hold {
@@ -91,10 +93,19 @@ struct epilogue_takes_switch {
   };
 };
 
-/// Chooses: whether it has decays<Layer>(parameter).   docs/errors/options.md#decay_chooses_parameters
-template <class Option, bool Chooses = false>
+/// Stands for any layer, where a choice of parameters is asked whether it is one.
+struct some_layer {
+  static constexpr const char* name = "layer";
+};
+template <class Option>
+inline constexpr bool chooses_parameters =
+    std::is_same_v<Option, DecayProducts> || requires(const Parameter& parameter) {
+      { Option::template decays<some_layer>(parameter) } -> std::convertible_to<bool>;
+    };
+/// Option has decays<Layer>(parameter).   docs/errors/options.md#decay_chooses_parameters
+template <class Option>
 struct decay_chooses_parameters {
-  static constexpr bool holds = Chooses;
+  static constexpr bool holds = chooses_parameters<Option>;
   struct must_hold {
     static_assert(
         holds,
@@ -114,9 +125,9 @@ struct average_keeps_a_share {
 };
 
 /// optimizer/split.hpp says what a group is.   docs/errors/options.md#split_ends_with_rest
-template <class UpdateRule, bool Holds = false>
+template <class UpdateRule>
 struct split_ends_with_rest {
-  static constexpr bool holds = Holds;
+  static constexpr bool holds = never<UpdateRule>;
   struct must_hold {
     static_assert(
         holds,
@@ -136,9 +147,9 @@ struct group_takes_a_parameter {
 
 /// A device's header brings its engine: regimen.hpp that of Cpu, regimen/engine/emulated/device.hpp that of Emulated,
 /// regimen/engine/cuda/device.hpp, which nvcc compiles, that of Cuda.   docs/errors/options.md#device_is_included
-template <class Device, bool included>
+template <class Device>
 struct device_is_included {
-  static constexpr bool holds = included;
+  static constexpr bool holds = !detail::is_incomplete<engines::Of<typename Device::where>>;
   struct must_hold {
     static_assert(
         holds,

@@ -78,18 +78,11 @@ template <class Fraction>
 struct options<Clip<Norm<Fraction>>> {
   using rules = mp::mp_list<rule::fraction_is_a_ratio<Fraction>>;
 };
-/// Stands for any layer, where a choice of parameters is asked whether it is one.
-struct some_layer {
-  static constexpr const char* name = "layer";
-};
 template <class UpdateRule, class Decays>
 struct options<Optimizer<UpdateRule, Decays>> {
   using rule_of_updates = rule::policy_takes_option<axis::optimizer, UpdateRule>;
-  static constexpr bool chooses = std::is_same_v<Decays, DecayProducts> || requires(const Parameter& parameter) {
-    { Decays::template decays<some_layer>(parameter) } -> std::convertible_to<bool>;
-  };
-  using rules = mp::mp_list<
-      std::conditional_t<rule_of_updates::holds, rule::decay_chooses_parameters<Decays, chooses>, rule_of_updates>>;
+  using rules =
+      mp::mp_list<std::conditional_t<rule_of_updates::holds, rule::decay_chooses_parameters<Decays>, rule_of_updates>>;
 };
 template <class... Layers>
 struct options<Freeze<Layers...>> {
@@ -182,7 +175,7 @@ struct single<P, axis::world> {
 };
 template <class P>
 struct single<P, axis::device> {
-  using rules = mp::mp_list<rule::device_is_included<P, !is_incomplete<engines::Of<typename P::where>>>>;
+  using rules = mp::mp_list<rule::device_is_included<P>>;
 };
 template <class P>
 struct single<P, axis::communicator> {

@@ -196,8 +196,8 @@ struct check_layer<Frozen<Layers...>, X, Roles> : check_sequence<Frozen<Layers..
 };
 template <class T, class... Layers, class X, class Roles>
 struct check_layer<As<T, Layers...>, X, Roles> {
-  using broken = broken_of<mp::mp_list<
-      std::conditional_t<detail::is_unbuilt_number<T>, element_type_is_built<T>, as_takes_element_type<T>>>>;
+  using broken = broken_of<
+      mp::mp_list<std::conditional_t<is_unbuilt_number<T>, element_type_is_built<T>, as_takes_element_type<T>>>>;
   using Output = X;
   static constexpr Contents contents{};
 };

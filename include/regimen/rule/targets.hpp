@@ -26,71 +26,51 @@ template <std::size_t Bytes>
 struct WeightsAlone;  // nothing: an Inference's weights are, which in 16 bits would take so many bytes; 0: they do
 struct SampleAlone;   // nothing: one sample needs more
 
+/// The sentence of each.
+enum class Remedy { batch_or_blocks, batch, blocks_and_batch, blocks, target, half_weights, model, target_of_sample };
+template <class Cure>
+inline constexpr Remedy remedy_in = Remedy::batch_or_blocks;
+template <class Smaller>
+inline constexpr Remedy remedy_in<Either<Smaller>> = Remedy::batch;
+template <class Smaller, class Blocks>
+inline constexpr Remedy remedy_in<Together<Smaller, Blocks>> = Remedy::blocks_and_batch;
+template <class Blocks>
+inline constexpr Remedy remedy_in<Together<Blocks>> = Remedy::blocks;
+template <std::size_t Bytes>
+inline constexpr Remedy remedy_in<StateAlone<Bytes>> = Remedy::target;
+template <std::size_t InHalf>
+inline constexpr Remedy remedy_in<WeightsAlone<InHalf>> = InHalf > 0 ? Remedy::half_weights : Remedy::model;
+template <>
+inline constexpr Remedy remedy_in<SampleAlone> = Remedy::target_of_sample;
+
 /// Needed and There in bytes, their difference, and what would fit; then the largest owners as types: layers, iterations
 /// and bytes.   docs/errors/targets.md#fits_target
 template <std::size_t Needed, std::size_t There, class Difference = void, class Cure = void, class... Owners>
 struct fits_target {
   static constexpr bool holds = Needed <= There;
+  template <Remedy remedy>
+  static constexpr bool holds_of = holds || remedy_in<Cure> != remedy;
   struct must_hold {
     static_assert(
-        holds, "regimen: the plan needs more bytes than its Target has; lower the batch, or add Checkpoint<Every<1>>");
-  };
-};
-template <std::size_t Needed, std::size_t There, class Difference, class Batch, class... Owners>
-struct fits_target<Needed, There, Difference, Either<Batch>, Owners...> {
-  static constexpr bool holds = Needed <= There;
-  struct must_hold {
-    static_assert(holds,
+        holds_of<Remedy::batch_or_blocks>,
+        "regimen: the plan needs more bytes than its Target has; lower the batch, or add Checkpoint<Every<1>>");
+    static_assert(holds_of<Remedy::batch>,
                   "regimen: the plan needs more bytes than its Target has; lower the batch, or name a larger Target");
-  };
-};
-template <std::size_t Needed, std::size_t There, class Difference, class Batch, class Checkpoint, class... Owners>
-struct fits_target<Needed, There, Difference, Together<Batch, Checkpoint>, Owners...> {
-  static constexpr bool holds = Needed <= There;
-  struct must_hold {
     static_assert(
-        holds, "regimen: the plan needs more bytes than its Target has; add Checkpoint<Every<1>>, and lower the batch");
-  };
-};
-template <std::size_t Needed, std::size_t There, class Difference, class Checkpoint, class... Owners>
-struct fits_target<Needed, There, Difference, Together<Checkpoint>, Owners...> {
-  static constexpr bool holds = Needed <= There;
-  struct must_hold {
+        holds_of<Remedy::blocks_and_batch>,
+        "regimen: the plan needs more bytes than its Target has; add Checkpoint<Every<1>>, and lower the batch");
     static_assert(
-        holds,
+        holds_of<Remedy::blocks>,
         "regimen: the plan needs more bytes than its Target has; add Checkpoint<Every<1>>, or name a larger Target");
-  };
-};
-template <std::size_t Needed, std::size_t There, class Difference, std::size_t Bytes, class... Owners>
-struct fits_target<Needed, There, Difference, StateAlone<Bytes>, Owners...> {
-  static constexpr bool holds = Needed <= There;
-  struct must_hold {
     static_assert(
-        holds,
+        holds_of<Remedy::target>,
         "regimen: weights and optimizer state alone exceed the Target; name a larger one, or Shard<ZeRO3> over ranks");
-  };
-};
-template <std::size_t Needed, std::size_t There, class Difference, std::size_t InHalf, class... Owners>
-struct fits_target<Needed, There, Difference, WeightsAlone<InHalf>, Owners...> {
-  static constexpr bool holds = Needed <= There;
-  struct must_hold {
-    static_assert(holds,
+    static_assert(holds_of<Remedy::half_weights>,
                   "regimen: the weights alone exceed the Target; write Precision<bf16>, or name a larger Target");
-  };
-};
-template <std::size_t Needed, std::size_t There, class Difference, class... Owners>
-struct fits_target<Needed, There, Difference, WeightsAlone<0>, Owners...> {
-  static constexpr bool holds = Needed <= There;
-  struct must_hold {
-    static_assert(holds, "regimen: the weights alone exceed the Target; name a larger Target, or a smaller model");
-  };
-};
-template <std::size_t Needed, std::size_t There, class Difference, class... Owners>
-struct fits_target<Needed, There, Difference, SampleAlone, Owners...> {
-  static constexpr bool holds = Needed <= There;
-  struct must_hold {
+    static_assert(holds_of<Remedy::model>,
+                  "regimen: the weights alone exceed the Target; name a larger Target, or a smaller model");
     static_assert(
-        holds,
+        holds_of<Remedy::target_of_sample>,
         "regimen: one sample alone needs more bytes than the Target has; name a larger Target, or a smaller model");
   };
 };
@@ -129,25 +109,16 @@ using ComputedBy = std::conditional_t<Target::description::template supports<bf1
 template <class Target, class Compute, class Instead = ComputedBy<Target>>
 struct target_computes_in {
   static constexpr bool holds = Target::description::template supports<Compute>;
+  template <class Other>
+  static constexpr bool holds_of = holds || !std::is_same_v<Instead, Other>;
   struct must_hold {
     static_assert(
-        holds,
+        holds_of<bf16>,
         "regimen: this target does not compute in this element type; write Precision<bf16, fp32>, or another Target");
-  };
-};
-template <class Target, class Compute>
-struct target_computes_in<Target, Compute, fp32> {
-  static constexpr bool holds = Target::description::template supports<Compute>;
-  struct must_hold {
     static_assert(
-        holds, "regimen: this target does not compute in this element type; write Precision<fp32>, or another Target");
-  };
-};
-template <class Target, class Compute>
-struct target_computes_in<Target, Compute, void> {
-  static constexpr bool holds = Target::description::template supports<Compute>;
-  struct must_hold {
-    static_assert(holds, "regimen: this target computes in none of our element types; write another Target");
+        holds_of<fp32>,
+        "regimen: this target does not compute in this element type; write Precision<fp32>, or another Target");
+    static_assert(holds_of<void>, "regimen: this target computes in none of our element types; write another Target");
   };
 };
 
