@@ -42,6 +42,22 @@ using Train = Trainer<Small>;
 bool program() { return sizeof(Train) == 0; }
 }  // namespace conv_takes_options_1d
 
+// ---- conv_takes_options_window --------------------------------------------------------------------------------------
+// PyTorch's channels of the input, and a window that has its name.
+// expect: a convolution knows its input's channels, and options have names; write Conv2d<64, 3, Stride<2>>
+// names: Conv2d<3, 8
+namespace conv_takes_options_window {
+#ifndef REGIMEN_MISUSE
+struct Small : Model<Input<Image<6, 6, 3>>, Conv2d<8, KernelSize<3, 3>>, Relu, MeanPool, Linear<4>> {};
+#else
+struct Small : Model<Input<Image<6, 6, 3>>, Conv2d<3, 8, KernelSize<3, 3>>, Relu, MeanPool, Linear<4>> {};
+#endif
+
+using Train = Trainer<Small>;
+
+bool program() { return sizeof(Train) == 0; }
+}  // namespace conv_takes_options_window
+
 // ---- conv_transpose2d_takes_options ---------------------------------------------------------------------------------
 // Two strides, of which one would be ignored.
 // expect: ConvTranspose2d<N, Window> takes the options of Conv2d, and OutputPadding<N>; write each at most once

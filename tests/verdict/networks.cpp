@@ -474,6 +474,10 @@ static_assert(
            rule::softmax_is_in_the_loss<CrossEntropy, Softmax, false>, Loss<SumOf<CrossEntropy, MeanSquaredError>>> &&
     breaks<Numbers<Fork<Outputs, Classes, Questions>>, rule::sigmoid_is_in_the_loss<BinaryCrossEntropy, Sigmoid, false>,
            Loss<Summed<SumOf<MeanSquaredError, Weighted<BinaryCrossEntropy, Ratio<1, 2>>>>>> &&
+    breaks<Numbers<Linear<4>, Softmax, Fork<Outputs, Linear<4>, Identity>>,
+           rule::softmax_is_in_the_loss<CrossEntropy, Softmax, false>, Loss<SumOf<MeanSquaredError, CrossEntropy>>> &&
+    Composable<Numbers<Linear<4>, Softmax, Fork<Outputs, Identity, Linear<4>>>,
+               Loss<SumOf<MeanSquaredError, CrossEntropy>>> &&
     Composable<Numbers<Fork<Outputs, Classes, Questions>>, Loss<SumOf<MeanSquaredError, Huber<>>>>);
 /// What stays: probabilities beside targets that are numbers, logits with bounds, embeddings, and inference.
 struct Capped {  // 30 tanh(x / 30)

@@ -38,7 +38,7 @@ struct ConvOptions {
   std::size_t height = 1, width = 1, stride = 1, padding = 0, dilation = 1, groups = 1;
   bool bias = true;
   std::array<unsigned, 5> given{};
-  bool known = true, numbers = false;  // numbers: an option is a bare one
+  bool known = true, numbers = false;  // numbers: an option is a bare one, or a second window
 
   constexpr void take(WindowOption window) { height = window.height, width = window.width, known &= window.depth == 0; }
   template <class Number>
@@ -59,6 +59,7 @@ struct ConvOptions {
   constexpr void add(Number) {
     known = false, numbers = true;
   }
+  constexpr void add(WindowOption) { known = false, numbers = true; }
   constexpr void add(auto) { known = false; }
 
   constexpr bool are_sound() const {

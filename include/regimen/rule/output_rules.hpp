@@ -153,6 +153,14 @@ template <class... Losses, class Layer, class... Branches>
 struct ending_rules<SumOf<Losses...>, Layer, Fork<Outputs, Branches...>> {
   using type = mp::mp_append<typename ending_rules<Losses, Branches>::type...>;
 };
+/// A branch that keeps numbers, such as Identity, ends with what stands before the Fork.
+template <class... Losses, class... Layers, class... Branches>
+  requires(sizeof...(Losses) == sizeof...(Branches) &&
+           std::is_same_v<mp::mp_back<mp::mp_list<Layers...>>, Fork<Outputs, Branches...>>)
+struct ending_rules<SumOf<Losses...>, Sequential<Layers...>, Fork<Outputs, Branches...>> {
+  using Before = mp::mp_take_c<Sequential<Layers...>, sizeof...(Layers) - 1>;
+  using type = mp::mp_append<typename ending_rules<Losses, mp::mp_push_back<Before, Branches>>::type...>;
+};
 
 }  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0
