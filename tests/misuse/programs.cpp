@@ -2,6 +2,8 @@
 #include <regimen/regimen.hpp>
 
 #include <regimen/comm/launch.hpp>
+#include <regimen/data/choose.hpp>
+#include <regimen/data/samples.hpp>
 #include <regimen/models/gpt2.hpp>
 #include <regimen/models/names.hpp>
 #include <regimen/tune/ensemble.hpp>
@@ -164,6 +166,34 @@ std::size_t axes() {
   return trials.axes().size();
 }
 }  // namespace borrows_no_temporary_trials
+
+// ---- stage_stands_on_dataset_vector ---------------------------------------------------------------------------------
+// Stages on a vector, which has no keys and no name, and a Trainer that reads them.
+// expect: a stage stands on a dataset; give it size\(\) const, at\(data::Key\) const and name\(\) const
+// names: std::vector<int
+namespace stage_stands_on_dataset_vector {
+struct Net : Model<Input<Vector<1>>, Linear<2>> {};
+using Train = Trainer<Net>;
+struct Numbers {
+  std::size_t size() const { return 100; }
+  int at(const data::Key& key) const { return int(key.index); }
+  std::string name() const { return "numbers"; }
+};
+
+void program() {
+#ifndef REGIMEN_MISUSE
+  const Numbers numbers;
+#else
+  const std::vector<int> numbers(100);
+#endif
+  const auto write = [](int number, Sample<float, std::int32_t> sample) {
+    sample.input[0] = float(number);
+    sample.target[0] = number % 2;
+  };
+  Train trainer;
+  trainer.fit(numbers | data::shuffle(1) | data::samples(write), {.steps = 3});
+}
+}  // namespace stage_stands_on_dataset_vector
 
 // ---- rejected_ranks -------------------------------------------------------------------------------------------------
 // A program of several ranks around a recipe that does not compose: one error, whatever each rank's Trainer is asked.

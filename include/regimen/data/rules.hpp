@@ -27,14 +27,23 @@ struct map_takes_value {
   };
 };
 
+/// What was refused as a dataset, so that its stages, and who trains on it, give no further error.
+template <class D>
+struct RefusedDataset : D {
+  using refused_dataset = D;
+};
+template <class D>
+concept IsRefusedDataset = requires { typename D::refused_dataset; };
+
 /// What stands in place of a source.
-enum class SourceMistake { samples, number, path, dataset };
+enum class SourceMistake { samples, number, path, dataset, told };
 
 template <class S, class In, class Label>
 inline constexpr SourceMistake mistake_of_source =
     std::is_arithmetic_v<S>                             ? SourceMistake::number
     : std::is_convertible_v<const S&, std::string_view> ? SourceMistake::path
     : data::Dataset<S>                                  ? SourceMistake::dataset
+    : IsRefusedDataset<S>                               ? SourceMistake::told
                                                         : SourceMistake::samples;
 
 /// Element types agree exactly: nothing is rounded between the data and the model.
@@ -74,6 +83,12 @@ struct source_writes_samples<S, In, Label, SourceMistake::dataset> {
   };
 };
 
+template <class S, class In, class Label>
+struct source_writes_samples<S, In, Label, SourceMistake::told> {
+  static constexpr bool holds = false;
+  struct must_hold {};
+};
+
 /// What stands before a stage is a dataset.
 /// docs/errors/data.md#stage_stands_on_dataset
 template <class D>
@@ -83,6 +98,11 @@ struct stage_stands_on_dataset {
     static_assert(holds,
                   "regimen: a stage stands on a dataset; give it size() const, at(data::Key) const and name() const");
   };
+};
+template <IsRefusedDataset D>
+struct stage_stands_on_dataset<D> {
+  static constexpr bool holds = false;
+  struct must_hold {};
 };
 
 /// A pipeline has an end, and whoever trains on it repeats it.

@@ -130,7 +130,8 @@ template <class D, class Apply>
 auto operator|(D dataset, const Pipe<Apply>& stage) {
   static_assert(sizeof(typename rule::stage_stands_on_dataset<D>::must_hold));
   if constexpr (Dataset<D>) return stage.apply(std::move(dataset));
-  else return dataset;
+  else if constexpr (!std::is_class_v<D> || std::is_final_v<D> || rule::IsRefusedDataset<D>) return dataset;
+  else return rule::RefusedDataset<D>{std::move(dataset)};
 }
 
 }  // namespace detail
