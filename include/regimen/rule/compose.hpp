@@ -39,8 +39,7 @@ struct model_rules {
 namespace detail {
 
 // Rules are checked in stages, cheap ones first. A stage assumes that all earlier ones hold, so that one mistake gives
-// one error. Lists of broken rules are built only if a rule is broken. All aliases take a list, never an enclosing
-// pack, because a member alias that names an outer pack is substituted eagerly.
+// one error. Lists of broken rules are built only if a rule is broken.
 
 template <class Rules>
 inline constexpr bool all_hold = false;
@@ -51,43 +50,61 @@ template <class Rule>
 using broken = mp::mp_bool<!Rule::holds>;
 template <class Rules>
 using broken_in = mp::mp_copy_if<Rules, broken>;
-template <template <class> class rules_of, class List>
-using broken_of_each = broken_in<mp::mp_apply<mp::mp_append, mp::mp_transform<rules_of, List>>>;
 
+template <class List>
+using broken_axis_rules = broken_in<axis_rules<List>>;
+
+/// A stage: `type` is the list of its broken rules.
+///   BrokenOf       of these rules            BrokenAxes       two policies of one axis
+///   BrokenOfEach   of those of each policy   BrokenTogether   of those of the configuration
+template <class Rules>
+struct BrokenOf {
+  using type = mp::mp_eval_if_c<all_hold<Rules>, mp::mp_list<>, broken_in, Rules>;
+};
+template <template <class> class rules_of, class... Policies>
+struct BrokenOfEach : BrokenOf<mp::mp_append<mp::mp_list<>, rules_of<Policies>...>> {};
 template <class... Policies>
-constexpr auto broken_policy_rules() {
+struct BrokenAxes {
   using List = mp::mp_list<Policies...>;
-  if constexpr (!(rule::argument_is_a_policy<Policies>::holds && ...)) {
-    return broken_of_each<argument_rules, List>{};
-  } else if constexpr (!mp::mp_is_set<mp::mp_list<typename Policies::axis...>>::value) {
-    return broken_in<axis_rules<List>>{};
-  } else if constexpr (!(all_hold<option_rules<Policies>> && ...)) {
-    return broken_of_each<option_rules, List>{};
-  } else if constexpr (!(all_hold<single_rules<Policies>> && ...)) {
-    return broken_of_each<single_rules, List>{};
-  } else if constexpr (!all_hold<cross_rules<ConfigurationOf<Policies...>>>) {
-    return broken_in<cross_rules<ConfigurationOf<Policies...>>>{};
-  } else {
-    return mp::mp_list<>{};
-  }
-}
-template <class... Policies>
-using broken_policy_rules_of = decltype(broken_policy_rules<Policies...>());
-
+  using type =
+      mp::mp_eval_if<mp::mp_is_set<mp::mp_list<typename Policies::axis...>>, mp::mp_list<>, broken_axis_rules, List>;
+};
+template <template <class> class rules_of, class... Policies>
+struct BrokenTogether : BrokenOf<rules_of<ConfigurationOf<Policies...>>> {};
+template <class Model>
+struct BrokenModel {
+  using type = mp::mp_list<rule::model_comes_first<Model>>;
+};
+template <class Model>
+  requires(rule::model_comes_first<Model>::holds)
+struct BrokenModel<Model> {
+  using type = mp::mp_list<>;
+};
 template <class Model, class... Policies>
-constexpr auto all_broken_rules() {
-  if constexpr (!rule::model_comes_first<Model>::holds) {
-    return mp::mp_list<rule::model_comes_first<Model>>{};
-  } else if constexpr (!mp::mp_empty<broken_policy_rules_of<Policies...>>::value) {
-    return broken_policy_rules_of<Policies...>{};
-  } else {
-    return broken_in<typename model_rules<Model, ConfigurationOf<Policies...>>::type>{};
-  }
-}
+struct BrokenWithModel {
+  using type = broken_in<typename model_rules<Model, ConfigurationOf<Policies...>>::type>;
+};
+
+/// The first stage with broken rules; the later ones are not asked.
+template <class... Stages>
+struct FirstBroken {
+  using type = mp::mp_list<>;
+};
+template <class First, class... Others>
+struct FirstBroken<First, Others...>
+    : std::conditional_t<mp::mp_empty<typename First::type>::value, FirstBroken<Others...>, First> {};
+
+template <class... Policies>
+using PolicyStages = FirstBroken<BrokenOfEach<argument_rules, Policies...>, BrokenAxes<Policies...>,
+                                 BrokenOfEach<option_rules, Policies...>, BrokenOfEach<single_rules, Policies...>,
+                                 BrokenTogether<cross_rules, Policies...>>;
+template <class... Policies>
+using broken_policy_rules_of = typename PolicyStages<Policies...>::type;
 
 /// The broken rules of Trainer<Model, Policies...>, from the first stage with broken rules; empty if it composes.
 template <class Model, class... Policies>
-using broken_rules = decltype(all_broken_rules<Model, Policies...>());
+using broken_rules =
+    typename FirstBroken<BrokenModel<Model>, PolicyStages<Policies...>, BrokenWithModel<Model, Policies...>>::type;
 
 }  // namespace detail
 

@@ -58,28 +58,14 @@ using inference_cross_rules = mp::mp_list<
     rule::unaligned_is_counted<typename C::target, typename C::device>>;
 
 template <class Network, class... Policies>
-constexpr auto all_broken_inference_rules() {
-  using List = mp::mp_list<Policies...>;
-  if constexpr (!rule::model_comes_first<Network>::holds) {
-    return mp::mp_list<rule::model_comes_first<Network>>{};
-  } else if constexpr (!(rule::argument_is_a_policy<Policies>::holds && ...)) {
-    return broken_of_each<argument_rules, List>{};
-  } else if constexpr (!(all_hold<inference_rules<Policies>> && ...)) {
-    return broken_of_each<inference_rules, List>{};
-  } else if constexpr (!mp::mp_is_set<mp::mp_list<typename Policies::axis...>>::value) {
-    return broken_in<axis_rules<List>>{};
-  } else if constexpr (!(all_hold<option_rules<Policies>> && ...)) {
-    return broken_of_each<option_rules, List>{};
-  } else if constexpr (!(all_hold<inference_single_rules<Policies>> && ...)) {
-    return broken_of_each<inference_single_rules, List>{};
-  } else if constexpr (!all_hold<inference_cross_rules<ConfigurationOf<Policies...>>>) {
-    return broken_in<inference_cross_rules<ConfigurationOf<Policies...>>>{};
-  } else {
-    return broken_in<decltype(rule::rules_of_model<Network, ConfigurationOf<Policies...>, false>())>{};
-  }
-}
+struct BrokenForInference {
+  using type = broken_in<decltype(rule::rules_of_model<Network, ConfigurationOf<Policies...>, false>())>;
+};
 template <class Network, class... Policies>
-using broken_inference_rules = decltype(all_broken_inference_rules<Network, Policies...>());
+using broken_inference_rules = typename FirstBroken<
+    BrokenModel<Network>, BrokenOfEach<argument_rules, Policies...>, BrokenOfEach<inference_rules, Policies...>,
+    BrokenAxes<Policies...>, BrokenOfEach<option_rules, Policies...>, BrokenOfEach<inference_single_rules, Policies...>,
+    BrokenTogether<inference_cross_rules, Policies...>, BrokenForInference<Network, Policies...>>::type;
 
 }  // namespace detail
 
