@@ -1,19 +1,21 @@
 // regimen/walk/sequential.hpp — the walker of layers in sequence.
 #pragma once
 
-#include <regimen/walk/child.hpp>
-#include <regimen/walk/unit.hpp>
+#include <regimen/walk/chain_weights.hpp>
 
-#include <tuple>
+#include <array>
+#include <cstddef>
+#include <utility>
 
 namespace regimen::walk {
 
 template <class... Entries, class X, class Context, bool flows, std::size_t group, bool computed_again>
-struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> {
-  static constexpr std::size_t count = sizeof...(Entries);
+struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again>
+    : ChainWeights<mp::mp_list<Entries...>, X, Context, flows, group == not_grouped ? 0 : group> {
+  using Weights = ChainWeights<mp::mp_list<Entries...>, X, Context, flows, group == not_grouped ? 0 : group>;
+  using Weights::count, Weights::path_of, Weights::sizes, Weights::unit_path;
   static_assert(count > 0 && count < 256,
                 "regimen: a Sequential has 1 to 255 layers; group them in Sequentials of Sequentials, or Repeat");
-  static constexpr std::array<const char*, count> names{Entries::Layer::name...};
   template <std::size_t i>
   using Entry = mp::mp_at_c<mp::mp_list<Entries...>, i>;
   template <std::size_t i>
@@ -22,30 +24,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   template <std::size_t... i>
   static auto walkers(std::index_sequence<i...>) -> mp::mp_list<At<i>...>;
   using Walkers = decltype(walkers(std::make_index_sequence<count>{}));
-  static constexpr bool is_group = group != not_grouped;
   static constexpr bool recomputes_output = computed_again, active = At<count - 1>::active;
-
-  /// The index of child i in the list that paths refer to.
-  static constexpr std::array<std::size_t, count> sizes{group_size<typename Entries::Layer>...};
-  static constexpr std::array<std::size_t, count> places = [] {
-    constexpr std::array<std::size_t, count> widths{places_of<typename Entries::Layer>...};
-    std::array<std::size_t, count> result{};
-    for (std::size_t i = 0, place = is_group ? group : 0; i < count; ++i) {
-      result[i] = place;
-      place += widths[i];
-    }
-    return result;
-  }();
-  static constexpr std::size_t length = (places_of<typename Entries::Layer> + ...);
-  /// The child at a place.
-  static constexpr std::size_t index_of(std::size_t place) {
-    std::size_t i = 0;
-    while (i + 1 < count && places[i + 1] <= place) ++i;
-    return i;
-  }
-  /// The path of child i, which names its unit; and the path with which it is walked.
-  static constexpr LayerPath unit_path(LayerPath path, std::size_t i) { return path.child(places[i], names[i]); }
-  static constexpr LayerPath path_of(LayerPath path, std::size_t i) { return sizes[i] > 0 ? path : unit_path(path, i); }
 
   /// Whether a backward, or the recomputation of the next value, reads value i.
   template <std::size_t i>
@@ -106,12 +85,6 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
            ((At<i>::layout.count > 0 && i + 1 < count && is_recomputed<i + 1>()) || ...);
   }(std::make_index_sequence<count>{});
 
-  static constexpr ParameterLayout layout = []<std::size_t... i>(std::index_sequence<i...>) {
-    ParameterLayout sum{};
-    (sum.append(At<i>::layout), ...);
-    return sum;
-  }(std::make_index_sequence<count>{});
-
   /// Where each child's part of the saved stack begins; the last entry is the end of the sequence's part.
   static constexpr auto floors(const auto& walk, std::size_t floor, Place place) {
     return [&]<std::size_t... i>(std::index_sequence<i...>) {
@@ -133,7 +106,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
 
   static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces weights,
                                         LayerPath path, Place place) {
-    Values values{x, floors(walk, floor, place), weights, path, {}, {}, d_y.onto};
+    Values values{.input = x, .floors = floors(walk, floor, place), .weights = weights, .path = path, .onto = d_y.onto};
     return backward_from<count - 1>(walk, Tensor{d_y.offset, d_y.owned, count == 1 ? d_y.onto : absent}, values, place);
   }
 
@@ -141,7 +114,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   static constexpr std::size_t recompute(auto& walk, std::size_t x, std::size_t floor, WeightPlaces weights,
                                          LayerPath path) {
     constexpr std::size_t last = count - 1;
-    Values values{x, floors(walk, floor, Place::transient), weights, path, {}, {}};
+    Values values{.input = x, .floors = floors(walk, floor, Place::transient), .weights = weights, .path = path};
     const std::size_t input = value<last>(walk, values);
     const std::size_t y =
         At<last>::recompute(walk, input, values.floors[last], resident_of(walk, weights, last), path_of(path, last));
@@ -150,53 +123,8 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     return y;
   }
 
-  static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
-    [&]<std::size_t... i>(std::index_sequence<i...>) {
-      (At<i>::place_tensors(
-           out, {at.values + offsets[i].values, at.master + offsets[i].master, at.gradient + offsets[i].gradient}),
-       ...);
-    }(std::make_index_sequence<count>{});
-  }
-  [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool ends_branch, auto& visit) {
-    [&]<std::size_t... i>(std::index_sequence<i...>) {
-      (At<i>::name_tensors(name_inside(prefix, typename Entries::Labels{}),
-                           ends_branch && i >= first_of_last_layer() && i < last_with_parameters(), visit),
-       ...);
-    }(std::make_index_sequence<count>{});
-  }
-
- protected:
-  static constexpr std::size_t last_with_parameters() {  // one past the last child with parameters; 0 if none
-    std::size_t last = 0;
-    [&]<std::size_t... i>(std::index_sequence<i...>) {
-      ((At<i>::layout.count > 0 ? last = i + 1 : last), ...);
-    }(std::make_index_sequence<count>{});
-    return last;
-  }
-  /// The child where that layer begins: its bias may be a child of its own.
-  static constexpr std::size_t first_of_last_layer() {
-    std::size_t first = last_with_parameters();
-    if (first > 0) --first;
-    [&]<std::size_t... i>(std::index_sequence<i...>) {
-      const auto is_bias = []<class Child>(std::type_identity<Child>) {
-        if constexpr (requires { Child::has_bias_of_layer_before; }) return Child::has_bias_of_layer_before;
-        else return false;
-      };
-      const bool begins_before = ((i == first && is_bias(std::type_identity<At<i>>{})) || ...);
-      if (begins_before) --first;
-    }(std::make_index_sequence<count>{});
-    return first;
-  }
-
-  // Where the parameters of each child begin inside those of this sequence.
-  static constexpr std::array<TensorPlace, count> offsets = []<std::size_t... i>(std::index_sequence<i...>) {
-    std::array<TensorPlace, count> result{};
-    ParameterLayout sum{};
-    ((result[i] = {ParameterLayout::align(sum.value_bytes, At<i>::layout.value_alignment), sum.count, sum.trained},
-      sum.append(At<i>::layout)),
-     ...);
-    return result;
-  }(std::make_index_sequence<count>{});
+ private:
+  using Weights::resident_of;
 
   // Among the model's own children each child is a unit, except a Repeat, whose iterations are units.
   template <std::size_t i>
@@ -205,47 +133,6 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
   static constexpr bool holds_units = Context::units && is_repeat<typename Entry<i>::Layer> && At<i>::layout.count > 0;
   template <std::size_t i>
   using UnitOf = Unit<At<i>, Context>;
-
-  template <std::size_t i>
-  static constexpr UnitOffsets size_of_units(std::size_t ranks) {
-    if constexpr (!Context::units) return {};
-    else if constexpr (requires { At<i>::iterations; }) return At<i>::UnitOfIteration::size(ranks) * At<i>::iterations;
-    else return UnitOf<i>::size(ranks);
-  }
-  static constexpr std::array<UnitOffsets, count + 1> unit_offsets_at(std::size_t ranks) {
-    return [&]<std::size_t... i>(std::index_sequence<i...>) {
-      std::array<UnitOffsets, count + 1> result{};
-      ((result[i + 1] = result[i] + size_of_units<i>(ranks)), ...);
-      return result;
-    }(std::make_index_sequence<count>{});
-  }
-  static constexpr std::array<UnitOffsets, count + 1> unit_offsets_alone = unit_offsets_at(1),
-                                                      unit_offsets_planned =
-                                                          unit_offsets_at(Context::Sharding::planned_ranks);
-
-  // Where the buffers of each child begin inside those of this sequence, in bytes.
-  static constexpr std::array<std::size_t, count> buffer_offsets = []<std::size_t... i>(std::index_sequence<i...>) {
-    std::array<std::size_t, count> result{};
-    std::size_t sum = 0;
-    ((result[i] = sum, sum += At<i>::layout.buffer_bytes), ...);
-    return result;
-  }(std::make_index_sequence<count>{});
-
-  /// Where child i's parameters and gradients are kept.
-  static constexpr WeightPlaces resident_of(const auto& walk, WeightPlaces weights, std::size_t i) {
-    if constexpr (Context::units) {
-      const UnitOffsets at = unit_offset(i, walk.ranks);
-      return {weights.values + at.parameters, weights.gradients + at.gradients, weights.add,
-              layout.buffer_bytes > 0 ? weights.buffers + buffer_offsets[i] : absent};
-    } else if (Context::Sharding::slices_parameters && weights.values == absent) {  // not read
-      return {absent, weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add,
-              layout.buffer_bytes > 0 ? weights.buffers + buffer_offsets[i] : absent};
-    } else {
-      return {weights.values + offsets[i].values,
-              weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add,
-              layout.buffer_bytes > 0 ? weights.buffers + buffer_offsets[i] : absent};
-    }
-  }
 
   // ---- the order in which units are used, for prefetching
 
@@ -294,42 +181,6 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     if constexpr (is_unit<i>) release<UnitOf<i>>(walk, resident_of(walk, weights, i), own, next);
   }
 
- public:
-  // Where child i's units begin in the persistent regions; i = count: where they end.
-  static constexpr UnitOffsets unit_offset(std::size_t i, std::size_t ranks) {
-    if (ranks == 1) return unit_offsets_alone[i];
-    return ranks == Context::Sharding::planned_ranks ? unit_offsets_planned[i] : unit_offsets_at(ranks)[i];
-  }
-
-  /// Calls f.operator()<Unit>(offsets of the first, how many, path) for every child that has parameters.
-  static constexpr void for_each_unit(std::size_t ranks, LayerPath path, auto&& f) {
-    [&]<std::size_t... k>(std::index_sequence<k...>) {
-      (visit_units<unit_order.index[k]>(ranks, path, f), ...);
-    }(std::make_index_sequence<unit_order.members>{});
-  }
-
- private:
-  struct UnitOrder {  // the children that have parameters
-    std::array<std::size_t, count> index{};
-    std::size_t members = 0;
-  };
-  static constexpr UnitOrder unit_order = []<std::size_t... i>(std::index_sequence<i...>) {
-    UnitOrder result;
-    ((At<i>::layout.count > 0 ? void(result.index[result.members++] = i) : void()), ...);
-    return result;
-  }(std::make_index_sequence<count>{});
-  // Two functions, since each statement counts in a plan: compilers limit them.
-  template <std::size_t i>
-  static constexpr void visit_units(std::size_t ranks, LayerPath path, auto& f) {
-    f.template operator()<UnitOf<i>>(unit_offset(i, ranks), std::size_t{1}, unit_path(path, i));
-  }
-  template <std::size_t i>
-    requires requires { At<i>::iterations; }
-  static constexpr void visit_units(std::size_t ranks, LayerPath path, auto& f) {
-    using Unit = typename At<i>::UnitOfIteration;
-    f.template operator()<Unit>(unit_offset(i, ranks), At<i>::iterations, unit_path(path, i));
-  }
-
   /// Child i; its output is the input of the next.
   template <std::size_t i>
   static constexpr Tensor forward_of(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
@@ -352,9 +203,9 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again> 
     std::array<std::size_t, count + 1> floors;
     WeightPlaces weights;
     LayerPath path;
-    std::array<std::size_t, count> recomputed;
-    std::array<bool, count> is_ready;
     std::size_t onto = absent;
+    std::array<std::size_t, count> recomputed{};
+    std::array<bool, count> is_ready{};
   };
   template <std::size_t i>
   static constexpr std::size_t value(auto& walk, Values& values) {

@@ -1,0 +1,94 @@
+// regimen/walk/context.hpp — what a walk of layers needs to know of where they stand.
+#pragma once
+
+#include <regimen/layer/layer.hpp>
+#include <regimen/walk/flatten.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace regimen::walk {
+
+/// The context of layers.
+///   Facts     of the policies:
+///               Roles        element types            Checkpoint   segment, offloads, recomputes<Layer>
+///               Freeze       freezes<Layer>           Sharding     which slices of the units' buffers a rank keeps
+///               states       arrays that the optimizer keeps per parameter
+///               Groups       group_of<Layer>(parameter), states_of(group); void: one group
+///               Decays       decays<Layer>(parameter); void: nothing does
+///               fuses        whether the fusion pass is applied; Roles::Epilogues: what products apply
+///               alignment    bytes: every parameter begins at a multiple, in each buffer of its unit
+///               row_alignment   bytes: so does every row of the model's output, if its last layer can write it so
+///   Shared    Tied, the tables that several layers use; Named, the names of values
+///   Compute   of these layers
+///   units     whether these are the model's own children
+///   twice     whether they may be computed twice, all of them
+///   keeps_statistics   whether buffers stand for the statistics of the batch, and stay
+///   offloads  whether the blocks of a Repeat are moved to the host's memory
+template <class Facts, class Shared, class Compute, bool units_>
+struct ContextOf {
+  using Roles = regimen::Roles<Compute, typename Facts::Roles::master, typename Facts::Roles::reduce,
+                               typename Facts::Roles::Epilogues, typename Facts::Roles::compute>;
+  using Checkpoint = typename Facts::Checkpoint;
+  using Freeze = typename Facts::Freeze;
+  using Sharding = typename Facts::Sharding;
+  using Tied = typename Shared::Tied;
+  using Named = typename Shared::Named;
+  using Groups = typename Facts::Groups;
+  using Decays = typename Facts::Decays;
+  static constexpr std::size_t states = Facts::states, alignment = Facts::alignment;
+  using Epilogues = typename Roles::Epilogues;
+  using Fusing = Fuses<Facts::fuses, Epilogues, std::conditional_t<Epilogues::any, Freeze, void>>;
+  static constexpr bool units = units_, twice = Checkpoint::repeats, offloads = Checkpoint::offloads,
+                        keeps_statistics = false;
+  using inner = ContextOf<Facts, Shared, Compute, false>;
+  template <class Other>
+  using with_compute = ContextOf<Facts, Shared, Other, units>;
+};
+
+/// The same for the layers of a block whose tensors move together: none moves by itself.
+template <class Context>
+struct moved_as_one : Context {
+  static constexpr bool offloads = false;
+  using inner = moved_as_one<typename Context::inner>;
+  template <class Other>
+  using with_compute = moved_as_one<typename Context::template with_compute<Other>>;
+};
+
+/// The same for layers that are computed twice whatever Checkpoint says. Their tensors are soon used, and do not move.
+template <class Context>
+struct computed_twice : Context {
+  static constexpr bool twice = true, offloads = false;
+  using inner = computed_twice<typename Context::inner>;
+  template <class Other>
+  using with_compute = computed_twice<typename Context::template with_compute<Other>>;
+};
+
+/// The same for the layers of a Frozen.
+struct FreezeAll final {
+  template <class Layer>
+  static constexpr bool freezes = true;
+};
+template <class Context, bool keeps_statistics_>
+struct frozen_inside : Context {
+  using Freeze = FreezeAll;
+  using Fusing = Fuses<Context::Fusing::fuses, typename Context::Epilogues,
+                       std::conditional_t<Context::Epilogues::any, Freeze, void>>;
+  static constexpr bool keeps_statistics = keeps_statistics_;
+  using inner = frozen_inside<typename Context::inner, keeps_statistics>;
+  template <class Other>
+  using with_compute = frozen_inside<typename Context::template with_compute<Other>, keeps_statistics>;
+};
+/// That of a layer to which these labels lead.
+template <class Context, class Labels>
+struct context_behind {
+  using type = Context;
+};
+template <class Context, class Labels>
+  requires lead_through_frozen<Labels>
+struct context_behind<Context, Labels> {
+  using type = frozen_inside<Context, Context::keeps_statistics || lead_through_kept<Labels>>;
+};
+
+}  // namespace regimen::walk
+// SPDX-License-Identifier: Apache-2.0
