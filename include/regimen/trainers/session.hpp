@@ -247,8 +247,7 @@ struct Session final {
   }
   void abandon() {
     walk.abandon(resident.end);
-    if (!is_in_average())
-      waiting = Waiting::forward;  // the averages stay in the weights' place until with_average ends
+    if (!is_in_average()) waiting = Waiting::forward;  // with_average alone ends it
     by_hand = {.ticket = by_hand.ticket};
     feed.recount();
   }
