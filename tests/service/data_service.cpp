@@ -219,7 +219,7 @@ class FalseWorker {
       std::string types;
       unpack(text, wanted, types);
       const SamplesOf<float, std::int32_t, Pictures> samples(pictures);
-      Opened opened = identify(samples, wanted);
+      PipelineFacts opened = identify(samples, wanted);
       opened.memory = 1 << 20;
       opened.threads = 2;
       const std::string answer = packed(opened, pictures.label);
@@ -871,7 +871,7 @@ TEST_CASE("patience is for the next sample, not for the batch") {
 
 TEST_CASE("a worker that says what cannot be is refused") {
   const std::uint64_t most = ~std::uint64_t{0};
-  const std::vector<std::pair<Opened, std::string>> lies{{{most, 1 << 20, 2, 0}, "18446744073709551615 samples"},
+  const std::vector<std::pair<PipelineFacts, std::string>> lies{{{most, 1 << 20, 2, 0}, "18446744073709551615 samples"},
                                                          {{most / 2, 1 << 20, 2, 0}, "9223372036854775807 samples"},
                                                          {{most_samples + 1, 1 << 20, 2, 0}, "281474976710657 samples"},
                                                          {{64, 1 << 20, 0, 0}, "0 threads"},

@@ -50,10 +50,10 @@ inline void expect_processes(Control& ranks, const char* who) {
 /// All ranks have failed and meet, so that those who do not come are named: nobody else gathers so many bytes, so it is
 /// never taken for another exchange.
 inline void meet_after_failure(Control& ranks) {
-  struct Failed {
+  struct Failure {
     std::byte bytes[24];
   };
-  gather_small(ranks, Failed{});
+  gather_small(ranks, Failure{});
 }
 
 }  // namespace regimen::comm

@@ -123,7 +123,7 @@ struct ColumnSum final {
         for (; rest >= together; rest -= together, i += together * row) {
           // Written out: in a loop that the compiler does not unroll, what is loaded lies in memory.
           [&]<unsigned... r>(std::integer_sequence<unsigned, r...>) {
-            const typename Terms::template Loaded<n> loaded[] = {terms.template load<n>(i + r * row)...};
+            const typename Terms::template ValuePacks<n> loaded[] = {terms.template load<n>(i + r * row)...};
             (add_values(terms.template value<n>(loaded[r], i + r * row, column)), ...);
           }(std::make_integer_sequence<unsigned, together>{});
         }
@@ -149,7 +149,7 @@ struct StoredTerms final {
   const T* d_y;
 
   template <unsigned n>
-  using Loaded = Pack<T, n>;
+  using ValuePacks = Pack<T, n>;
   template <unsigned n>
   REGIMEN_HD Pack<T, n> load(std::size_t i) const {
     return read<n>(d_y + i);
@@ -171,16 +171,16 @@ struct ActivationTerms final {
   T* d_x;
 
   template <unsigned n>
-  struct Loaded {
+  struct ValuePacks {
     Pack<T, n> x, d_y;
   };
   template <unsigned n>
-  REGIMEN_HD Loaded<n> load(std::size_t i) const {
+  REGIMEN_HD ValuePacks<n> load(std::size_t i) const {
     return {read<n>(x + i), read<n>(d_y + i)};
   }
   REGIMEN_HD_UNCHECKED
   template <unsigned n>
-  REGIMEN_HD Pack<S, n> value(const Loaded<n>& loaded, std::size_t i, std::size_t column) const {
+  REGIMEN_HD Pack<S, n> value(const ValuePacks<n>& loaded, std::size_t i, std::size_t column) const {
     Pack<T, n> shift{}, rounded;
     if (bias != nullptr) shift = read<n>(bias + column);
     Pack<S, n> values;
@@ -204,16 +204,16 @@ struct ScaleTerms final {
   T* d_x;
 
   template <unsigned n>
-  struct Loaded {
+  struct ValuePacks {
     Pack<T, n> x, d_y;
   };
   template <unsigned n>
-  REGIMEN_HD Loaded<n> load(std::size_t i) const {
+  REGIMEN_HD ValuePacks<n> load(std::size_t i) const {
     return {read<n>(x + i), read<n>(d_y + i)};
   }
   REGIMEN_HD_UNCHECKED
   template <unsigned n>
-  REGIMEN_HD Pack<S, n> value(const Loaded<n>& loaded, std::size_t i, std::size_t column) const {
+  REGIMEN_HD Pack<S, n> value(const ValuePacks<n>& loaded, std::size_t i, std::size_t column) const {
     const auto factors = read<n>(gain + column);
     Pack<T, n> rounded;
     Pack<S, n> values;

@@ -162,7 +162,7 @@ namespace detail {
 
 /// A mapping, written out for the model of a Trainer or an Inference, which it fits.
 template <const auto& map, class Owner>
-Written written_for() {
+TensorMap written_for() {
   using Model = TensorsOf<typename Owner::Recipe::Bound>;
   constexpr Verdict verdict = compare(map.entries, Model::list);
   static_assert(
@@ -193,7 +193,7 @@ Written written_for() {
 template <const auto& map, class Owner>
 void load(Owner& owner, const std::string& path) {
   constexpr bool trains = requires { typename Owner::Master; };
-  const detail::Written written = detail::written_for<map, Owner>();
+  const detail::TensorMap written = detail::written_for<map, Owner>();
   const auto inside = saves::Inside::writing(owner, "names::load");
   std::size_t widest = 0;
   const char* widest_name = "";
@@ -241,7 +241,7 @@ struct SaveOptions final {
 /// failure   as safetensors::write; a kill at any moment leaves the previous file whole. Of several see write_in_parts
 template <const auto& map, class Owner>
 void save(Owner& owner, const std::string& path, const SaveOptions& options = {}) {
-  const detail::Written written = detail::written_for<map, Owner>();
+  const detail::TensorMap written = detail::written_for<map, Owner>();
   const auto held = saves::Inside::holding(owner, "names::save");
   const auto parameters = owner.parameters();
   const auto write = [&] { detail::write(written, parameters, path, options.largest_file); };

@@ -34,7 +34,7 @@ struct Piece {
 };
 
 /// A mapping, written out for a model that it fits.
-struct Written {
+struct TensorMap {
   std::vector<Piece> pieces;
   std::vector<std::string> ignored;  // patterns of keys
   std::vector<std::string> optional;
@@ -93,10 +93,10 @@ struct Written {
   }
 };
 
-[[gnu::noinline]] inline Written write_out(std::span<const Entry> entries, std::span<const ModelTensor> tensors) {
-  Written written;
+[[gnu::noinline]] inline TensorMap write_out(std::span<const Entry> entries, std::span<const ModelTensor> tensors) {
+  TensorMap written;
   written.tensors = tensors;
-  Walk<Written> walk{entries, tensors, written};
+  Walk<TensorMap> walk{entries, tensors, written};
   walk.run();
   std::set<std::pair<std::string_view, std::size_t>> seen;
   for (const Piece& piece : written.pieces)
@@ -139,7 +139,7 @@ void for_each_pair(const Correspondence& both, F&& f) {
 class Reading final {
  public:
   /// widest   bytes of an element that the owner takes, and what it calls the type; 0: any
-  Reading(const std::string& path, const Written& written, std::size_t widest, const char* widest_name)
+  Reading(const std::string& path, const TensorMap& written, std::size_t widest, const char* widest_name)
       : files_(path), written_(written) {
     for (const Found& found : files_.tensors()) {
       const std::string key(written.key_of(found.tensor->name));
@@ -233,13 +233,13 @@ class Reading final {
   }
 
   safetensors::ShardedFile files_;
-  const Written& written_;
+  const TensorMap& written_;
   std::map<std::string, Found, std::less<>> found_;
 };
 
 /// Their tensors, from ours.
 template <class Parameters>
-void write(const Written& written, const Parameters& parameters, const std::string& path, std::size_t largest) {
+void write(const TensorMap& written, const Parameters& parameters, const std::string& path, std::size_t largest) {
   struct Theirs {
     safetensors::Dtype dtype{};
     std::vector<const Piece*> pieces{};  // several: they are its parts

@@ -111,13 +111,13 @@ struct Recipe {
   }();
 
   /// The results of a walk.
-  struct Walked {
+  struct WalkSummary {
     std::size_t peak = 0, peak_of_live = 0, peak_event = 0, host = 0;
     std::array<Cost, 3> cost{};
     typename Planned::Engine::Lacking lacking{};
     planning::ProductRows rows{};
   };
-  static constexpr Walked summary(const Planned& walk) {
+  static constexpr WalkSummary summary(const Planned& walk) {
     return {walk.arena.peak,  walk.arena.peak_of_live, walk.arena.peak_event, walk.host.peak,
             walk.engine.cost, walk.engine.lacking,     walk.engine.rows};
   }
@@ -125,7 +125,7 @@ struct Recipe {
   /// A second pass over the larger of step and evaluation: the first pass found the time of the peak, this one logs the
   /// live tensors at that time.
   static constexpr regimen::detail::LiveTensors live_at_peak(std::size_t batch_size, std::size_t world,
-                                                             const Walked& step, const Walked& evaluation) {
+                                                             const WalkSummary& step, const WalkSummary& evaluation) {
     const bool training = step.peak >= evaluation.peak;
     TensorLog log{};
     log.snapshot_at = (training ? step : evaluation).peak_event;
@@ -133,8 +133,8 @@ struct Recipe {
     else walk_evaluation(batch_size, false, &log, world);
     return log.report;
   }
-  static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world, const Walked& step,
-                                        const Walked& evaluation, const regimen::detail::LiveTensors& tensors) {
+  static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world, const WalkSummary& step,
+                                        const WalkSummary& evaluation, const regimen::detail::LiveTensors& tensors) {
     MemoryPlan made{};
     made.batch = batch_size;
     made.micro_batches = micro_batches;
@@ -154,14 +154,14 @@ struct Recipe {
     return made;
   }
   static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world = planned_ranks) {
-    const Walked step = summary(walk_step(batch_size, false, nullptr, world)),
-                 evaluation = summary(walk_evaluation(batch_size, false, nullptr, world));
+    const WalkSummary step = summary(walk_step(batch_size, false, nullptr, world)),
+                      evaluation = summary(walk_evaluation(batch_size, false, nullptr, world));
     return make_plan(batch_size, world, step, evaluation, live_at_peak(batch_size, world, step, evaluation));
   }
 
   // Constants of their own: compilers count the steps of each constant expression apart.
-  static constexpr Walked step_walked = summary(walk_step(batch, false, nullptr, planned_ranks, nullptr)),
-                          evaluation_walked = summary(walk_evaluation(batch, false, nullptr, planned_ranks));
+  static constexpr WalkSummary step_walked = summary(walk_step(batch, false, nullptr, planned_ranks, nullptr)),
+                               evaluation_walked = summary(walk_evaluation(batch, false, nullptr, planned_ranks));
   static constexpr regimen::detail::LiveTensors live =
       live_at_peak(batch, planned_ranks, step_walked, evaluation_walked);
   static constexpr MemoryPlan plan = make_plan(batch, planned_ranks, step_walked, evaluation_walked, live);
@@ -192,10 +192,10 @@ inline constexpr std::size_t sets_in = boost::mp11::mp_size<walk::shared_sets<La
 template <class Network_, class Configuration>
 struct InferenceRecipe {
   using Network = Network_;
-  template <class Walked>
+  template <class WalkSummary>
   using bound = walk::BoundModel<
-      Walked, InferenceFacts<typename Configuration::precision::compute, alignment_of_parameters<Configuration>,
-                             alignment_of_rows<Configuration>, fusing_of<Configuration>>>;
+      WalkSummary, InferenceFacts<typename Configuration::precision::compute, alignment_of_parameters<Configuration>,
+                                  alignment_of_rows<Configuration>, fusing_of<Configuration>>>;
   using Bound = bound<Network>;
   using Step = Forward<Bound>;
   using Target = typename Configuration::target::description;

@@ -68,7 +68,7 @@ struct Inside final {
   template <class Owner>
   static auto holding(Owner& owner, const char* who) {
     if constexpr (requires { typename Owner::Session; }) return owner.session_.enter(who);
-    else if constexpr (requires { typename Owner::Entered; }) return typename Owner::Entered(owner, who);
+    else if constexpr (requires { typename Owner::Entry; }) return typename Owner::Entry(owner, who);
     else return nullptr;
   }
 };

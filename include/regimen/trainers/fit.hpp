@@ -47,8 +47,8 @@ template <class Trainer, class Source>
 void expect_readable(const Source& source) {
   LoaderOptions options{.order = Order::Sequential, .workers = 0};
   for (const bool last : {false, true}) {
-    Loader<typename Trainer::Input, typename Trainer::Label, Borrowed<Source>> loader({&source},
-                                                                                      Trainer::sample_shape(), options);
+    Loader<typename Trainer::Input, typename Trainer::Label, SourceReference<Source>> loader(
+        {&source}, Trainer::sample_shape(), options);
     if (last || loader.size() > 1) loader.next();
     options.first.samples = loader.size() - 1;
   }
@@ -229,7 +229,7 @@ class FitOf final : public FitProgram {
   const Validation* const validation_;
   decltype(teller(std::declval<Trainer&>(), std::declval<Callbacks&>()...)) tell_callbacks_;
   decltype(measurement_of(std::declval<Session&>(), std::declval<Callbacks&>()...)) measured_;
-  Loader<typename Trainer::Input, typename Trainer::Label, Borrowed<Source>> loader_;
+  Loader<typename Trainer::Input, typename Trainer::Label, SourceReference<Source>> loader_;
   Launch *oldest_ = nullptr, *newest_ = nullptr;  // that run
 };
 

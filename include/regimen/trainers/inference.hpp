@@ -169,7 +169,7 @@ class Inference {
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
   /// With several outputs: all outputs of a sample, then all of the next.
   std::vector<Output> predict(std::span<const Input> inputs) {
-    const Entered in(*this, "Inference::predict");
+    const Entry in(*this, "Inference::predict");
     in.of.expect_weights("Inference::predict");
     const typename Inside::Abandon at_the_end{in.of};
     return programs::predict_all<Step>(in.of.walk, in.of.resident, inputs, rule::vocabulary_of<Network>(),
@@ -195,7 +195,7 @@ class Inference {
   template <class Of = Recipe>
     requires(Of::decodes && !Of::translates)
   std::vector<Output> start(std::span<const Input> text) {
-    const Entered in(*this, "Inference::start");
+    const Entry in(*this, "Inference::start");
     in.of.expect_window(text.size());
     programs::check_tokens(text, Recipe::window, rule::vocabulary_of<Network>(), "Inference::start", 0);
     in.of.begin_text();
@@ -211,7 +211,7 @@ class Inference {
   template <class Of = Recipe>
     requires(Of::decodes && Of::translates)
   std::vector<Output> start(std::span<const std::int32_t> source, std::span<const std::int32_t> text) {
-    const Entered in(*this, "Inference::start");
+    const Entry in(*this, "Inference::start");
     in.of.expect_window(text.size());
     constexpr std::size_t length = sizeof(Of::Step::X::Element::first) / sizeof(std::int32_t);
     constexpr std::int32_t padding = rule::two_texts<typename rule::parts_t<typename Of::Network>::Layers>::padding;
@@ -233,7 +233,7 @@ class Inference {
   template <class Of = Recipe>
     requires Of::decodes
   std::vector<Output> next(std::int32_t token) {
-    const Entered in(*this, "Inference::next");
+    const Entry in(*this, "Inference::next");
     if (!in.of.has_text()) throw Error("Inference::next", "a text that start has read", "none, or new weights since");
     if (in.of.position == Recipe::window)
       throw Error("Inference::next",
@@ -257,7 +257,7 @@ class Inference {
   /// thread predicts with them. If the engine's memory is not host memory, they are a copy, valid until the next call
   /// of parameters() or load.
   std::vector<HeldParameter> parameters() & {
-    const Entered in(*this, "Inference::parameters");
+    const Entry in(*this, "Inference::parameters");
     return in.of.parameters();
   }
   template <class Self = Inference>
@@ -335,21 +335,21 @@ class Inference {
   }
 
   /// Held by each member that computes, or reads or writes weights.
-  struct Entered {
+  struct Entry {
     Inside& of;
     OneThread::Scope thread;
     decltype(std::declval<const Engine&>().scope()) scope;
 
-    Entered(const Inference& self, const char* who)
+    Entry(const Inference& self, const char* who)
         : of(self.inside(who)),
           thread(of.one, [&](OneThread::Admission admission) { of.weights->refuse(who, admission); }),
           scope(std::as_const(of.walk.engine).scope()) {}
   };
   /// Held by each member that changes weights: no other thread is in an Inference with these weights.
-  struct Writing final : Entered {
+  struct Writing final : Entry {
     trainers::SharedWeights::Writing alone;
 
-    Writing(const Inference& self, const char* who) : Entered(self, who), alone(*this->of.weights, who) {}
+    Writing(const Inference& self, const char* who) : Entry(self, who), alone(*this->of.weights, who) {}
   };
   std::unique_ptr<Inside> inside_;
 };

@@ -12,7 +12,7 @@ namespace regimen::trainers {
 
 /// A reference to the program's source: a Loader holds its source by value, and copies may be large.
 template <class Source>
-struct Borrowed final {
+struct SourceReference final {
   const Source* source;
 
   std::size_t size(const SampleShape& shape) const { return source->size(shape); }

@@ -307,7 +307,7 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
   /// weights. After load it continues at the saved place: apply advances the place in the data, and save writes it.
   /// Borrows the source, which must outlive the loader.
   template <class Source>
-  Loader<Input, Label, trainers::Borrowed<Source>> batches(const Source& source, const FitOptions& run = {}) {
+  Loader<Input, Label, trainers::SourceReference<Source>> batches(const Source& source, const FitOptions& run = {}) {
     const auto inside = session_.enter("Trainer::batches");
     session_.position.by_hand = 0;
     session_.position.batching = {};
@@ -319,7 +319,7 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
   }
   template <class Source>
     requires(!std::is_lvalue_reference_v<Source>)
-  Loader<Input, Label, trainers::Borrowed<Source>> batches(Source&& source, const FitOptions& run = {}) {
+  Loader<Input, Label, trainers::SourceReference<Source>> batches(Source&& source, const FitOptions& run = {}) {
     static_assert(sizeof(typename rule::borrows_no_temporary<Source>::must_hold));
     return batches(std::as_const(source), run);
   }

@@ -8,8 +8,8 @@
 #include <regimen/data/loader.hpp>
 #include <regimen/data/rules.hpp>
 #include <regimen/rule/inference.hpp>
-#include <regimen/trainers/fit.hpp>  // Borrowed
 #include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/loaders.hpp>
 #include <regimen/trainers/result.hpp>
 
 #include <algorithm>
@@ -181,7 +181,7 @@ class Ensemble final {
     constexpr bool of_classes = std::is_same_v<Label, std::int32_t>;
     constexpr std::size_t targets = of_classes ? First::output_rows : First::output_size;
     const SampleShape shape{First::input_size, targets, 0, of_classes ? columns() : 0};
-    Loader<Input, Label, trainers::Borrowed<Source>> loader(
+    Loader<Input, Label, trainers::SourceReference<Source>> loader(
         {&source}, shape, {First::batch, Order::Sequential, Remainder::Short, 0, {}, 1, workers, 2});
     double loss = 0, correct = 0;
     std::size_t count = 0;

@@ -90,11 +90,11 @@ class Checkpoints final {
   static constexpr std::string_view prefix = "step-", suffix = ".safetensors";
 
   /// The state that is saved meanwhile holds the loss that it was chosen by: they are one file.
-  struct Judged {
-    Judged(double& of, double loss) : evaluated(of) { evaluated = loss; }
-    ~Judged() { evaluated = no_value; }
-    Judged(const Judged&) = delete;
-    Judged& operator=(const Judged&) = delete;
+  struct LossOfState {
+    LossOfState(double& of, double loss) : evaluated(of) { evaluated = loss; }
+    ~LossOfState() { evaluated = no_value; }
+    LossOfState(const LossOfState&) = delete;
+    LossOfState& operator=(const LossOfState&) = delete;
     double& evaluated;
   };
 
@@ -124,7 +124,7 @@ class Checkpoints final {
   void save(Trainer& trainer, std::uint64_t step) {
     finish(trainer);
     {
-      const Judged judged(saves::Inside::session(trainer).evaluated, step == none ? best_ : no_value);
+      const LossOfState judged(saves::Inside::session(trainer).evaluated, step == none ? best_ : no_value);
       trainer.save_in_background(step == none ? best_file() : file_in(folder_, step));
     }
     saves_ = true;

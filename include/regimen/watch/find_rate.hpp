@@ -49,9 +49,9 @@ namespace trainers {
 
 /// Keeps everything of a Session that steps change, on the host, and puts it back.
 template <class Session>
-class Untouched final {
+class SessionCopy final {
  public:
-  explicit Untouched(Session& session)
+  explicit SessionCopy(Session& session)
       : session_(session),
         kept_(session.resident.end),
         options_(session.options),
@@ -60,9 +60,9 @@ class Untouched final {
     session.walk.engine.download(0, std::span(kept_)).wait();
     host_weights_.swap(session.host.weights);
   }
-  Untouched(const Untouched&) = delete;
-  Untouched& operator=(const Untouched&) = delete;
-  ~Untouched() {
+  SessionCopy(const SessionCopy&) = delete;
+  SessionCopy& operator=(const SessionCopy&) = delete;
+  ~SessionCopy() {
     try {
       session_.abandon();
       session_.walk.engine.upload(0, std::span<const std::byte>(kept_)).wait();
@@ -106,7 +106,7 @@ RateSweep find_rate(Trainer& trainer, const Source& source, const RateOptions& o
   saves::StateAccess<Session>::expect_finished_step(session, "find_rate");
   saves::StateAccess<Session>::finish_saving(session);
   [[maybe_unused]] const auto scope = session.walk.engine.scope();
-  const trainers::Untouched<Session> untouched(session);
+  const trainers::SessionCopy<Session> untouched(session);
   session.position.steps_done = 0;
   session.options.optimizer.learning_rate = options.from;
   session.options.schedule = Schedule::steps(1, std::pow(options.to / options.from, 1 / (double(options.steps) - 1)));

@@ -208,11 +208,11 @@ struct Traits : engines::DefaultTraits {
     return scratch(o.product);
   }
   /// The wider factor of a product as it is stored, and the same in the narrower type with rows of whole 16 bytes.
-  struct Rounded {
+  struct WideFactor {
     std::size_t rows, columns, from_leading, leading, bytes;
   };
   template <class A, class B, class C>
-  static constexpr Rounded rounded(const op::Product<A, B, C>& o) {
+  static constexpr WideFactor rounded(const op::Product<A, B, C>& o) {
     constexpr bool a_is_wider = sizeof(A) > sizeof(B);
     constexpr std::size_t element = a_is_wider ? sizeof(B) : sizeof(A);
     const bool transposed = a_is_wider ? o.transpose_a : o.transpose_b;

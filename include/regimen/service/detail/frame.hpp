@@ -27,7 +27,7 @@ namespace regimen::data::service {
 /// send frames. A worker answers each, in any order.
 ///
 ///   trainer → worker   Open: Extents, then the words of the types      Read: an array of data::Key
-///   worker → trainer   Opened: Opened, then the pipeline's name      Samples: all inputs, then all targets
+///   worker → trainer   Opened: PipelineFacts, then the pipeline's name      Samples: all inputs, then all targets
 ///                      Failed: why not, in words
 inline constexpr std::uint64_t protocol = 1;
 /// Whom a trainer calls: more than any rank, so that a rank and a worker never take each other for one of their own.
@@ -116,14 +116,14 @@ Extents extents_of(const SampleShape& shape) {
 }
 
 /// What identifies a pipeline, beside its name. `print` is a sum over the first, the middle and the last sample.
-struct Opened final {
+struct PipelineFacts final {
   std::uint64_t size = 0, memory = 0;  // samples; bytes of answers that the worker keeps at most
   std::uint32_t threads = 0, print = 0;
 };
 
 struct Pipeline final {
   std::string name, from;
-  Opened opened;
+  PipelineFacts opened;
 };
 
 /// A record and words after it.
@@ -146,7 +146,7 @@ inline std::span<const std::byte> bytes_of(std::string_view text) {
 }
 
 /// A pipeline as errors name it: "flowers | decode" (1000 samples, the first of which have the sum 1a2b3c4d).
-inline std::string words_of_pipeline(const std::string& name, const Opened& opened) {
+inline std::string words_of_pipeline(const std::string& name, const PipelineFacts& opened) {
   std::array<char, 16> print{};
   std::snprintf(print.data(), print.size(), "%08x", opened.print);
   return "\"" + name + "\" of " + regimen::detail::counted(static_cast<std::size_t>(opened.size), "sample") +
@@ -221,8 +221,8 @@ class SamplesOf final : public Samples {
 };
 
 /// What identifies a pipeline; throws what the source throws at one of the three samples.
-[[gnu::cold]] inline Opened identify(const Samples& samples, const Extents& shape) {
-  Opened opened;
+[[gnu::cold]] inline PipelineFacts identify(const Samples& samples, const Extents& shape) {
+  PipelineFacts opened;
   const SampleShape extents = shape.sample_shape();
   const std::size_t size = samples.size(extents);
   opened.size = size;

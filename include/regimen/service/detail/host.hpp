@@ -106,7 +106,7 @@ class Host final {
 
  private:
   /// Refuses options that make no sense, and samples that cannot be read or are too large.
-  Opened checked() const {
+  PipelineFacts checked() const {
     if (threads_ > most_threads)
       throw Error("serve, workers", "at most " + std::to_string(most_threads) + " threads", std::to_string(threads_));
     if (options_.memory < least_memory)
@@ -119,7 +119,7 @@ class Host final {
                   "samples of at most " + std::to_string(options_.memory / 2) + " bytes, half of .memory",
                   shape_.bytes() + 1 == 0 ? "more than can be counted" : std::to_string(shape_.bytes()),
                   "serve with more .memory");
-    Opened opened = identify(*samples_, shape_);
+    PipelineFacts opened = identify(*samples_, shape_);
     opened.memory = options_.memory;
     opened.threads = static_cast<std::uint32_t>(threads_);
     return opened;
@@ -273,7 +273,7 @@ class Host final {
   const ServeOptions options_;
   const std::string name_, types_ = samples_->types(), secret_;
   const std::size_t threads_;
-  const Opened opened_;
+  const PipelineFacts opened_;
   Owner owner_;
   Socket listener_;
   Exchange exchange_;

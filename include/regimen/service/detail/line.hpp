@@ -94,7 +94,7 @@ class Line final {
     if (heard == Heard::Refusal) throw Lost(text, "a worker that takes this trainer");
   }
   /// Opens a shape of samples: which pipeline is it?
-  void open(const Extents& shape, const std::string& types, comm::Deadline deadline, Opened& opened,
+  void open(const Extents& shape, const std::string& types, comm::Deadline deadline, PipelineFacts& opened,
             std::string& name) {
     const std::string question = packed(shape, types);
     send(frame_of(Kind::Open, 0, bytes_of(question)), question.data(), question.size(), deadline);
@@ -135,7 +135,7 @@ class Line final {
       throw Lost("an answer that was damaged on its way");
   }
   std::string words_of(const Frame& frame, Kind kind, comm::Deadline deadline) {
-    if (frame.kind != kind || frame.first != frame.bytes || frame.bytes > sizeof(Opened) + most_words)
+    if (frame.kind != kind || frame.first != frame.bytes || frame.bytes > sizeof(PipelineFacts) + most_words)
       throw Lost("an answer of another kind than was asked for");
     std::string text(frame.bytes, '\0');
     receive(text.data(), text.size(), deadline);

@@ -172,7 +172,7 @@ class Pool final {
     std::string reason;
     std::string blame;           // the reason, if it has sent nothing since
     std::exception_ptr refusal;  // a worker that will not do, however often it is called
-    Opened opened;
+    PipelineFacts opened;
   };
 
   void begin(const Extents& shape) {
