@@ -28,6 +28,7 @@
 #include <regimen/rule/targets.hpp>
 #include <regimen/rule/texts.hpp>
 #include <regimen/rule/trainers.hpp>
+#include <regimen/rule/update_rules.hpp>
 #include <regimen/rule/weights.hpp>
 
 #include <cstdint>

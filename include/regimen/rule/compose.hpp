@@ -16,6 +16,7 @@
 #include <regimen/rule/steps.hpp>
 #include <regimen/rule/targets.hpp>
 #include <regimen/rule/texts.hpp>
+#include <regimen/rule/update_rules.hpp>
 #include <regimen/rule/weights.hpp>
 
 #include <regimen/rule/configuration.hpp>

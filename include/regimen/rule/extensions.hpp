@@ -135,28 +135,5 @@ struct operation_has_kernel {
   };
 };
 
-/// policy/optimizer.hpp lists these members.   docs/errors/extensions.md#update_rule_is_whole
-template <class UpdateRule, bool Whole = false>
-struct update_rule_is_whole {
-  static constexpr bool holds = Whole;
-  struct must_hold {
-    static_assert(
-        holds,
-        "regimen: an update rule has Options::learning_rate, Coefficients<S>, both corrections, and update; give it all");
-  };
-};
-
-/// Agree: whether state_names and the array of update have `states` elements.
-/// docs/errors/extensions.md#update_rule_states_agree
-template <class UpdateRule, bool Agree = false>
-struct update_rule_states_agree {
-  static constexpr bool holds = Agree;
-  struct must_hold {
-    static_assert(
-        holds,
-        "regimen: an update rule counts its states differently; let states, state_names and the array of update agree");
-  };
-};
-
 }  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

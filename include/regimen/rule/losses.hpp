@@ -11,6 +11,8 @@
 
 namespace regimen::rule {
 
+namespace mp = boost::mp11;
+
 /// CrossEntropy takes the logits of two classes or more, MeanSquaredError any numbers. Accepts: what the loss declares.
 /// docs/errors/losses.md#loss_accepts_output
 template <class Loss, class Output, bool Accepts = false>
@@ -170,78 +172,70 @@ struct temperature_above_zero {
   };
 };
 
-}  // namespace regimen::rule
-
-namespace regimen::detail {
-
-namespace mp = boost::mp11;
-
 /// The rules about a loss by itself; a loss that is not defined yet is checked later.
 template <class Loss>
 struct loss_rules {
-  using rules = mp::mp_list<rule::coupling_is_declared_by_loss<Loss>>;
+  using rules = mp::mp_list<coupling_is_declared_by_loss<Loss>>;
 };
 template <class Loss>
-  requires is_incomplete<Loss>
+  requires detail::is_incomplete<Loss>
 struct loss_rules<Loss> {
   using rules = mp::mp_list<>;
 };
 template <class Loss>
   requires requires { typename Loss::smoothing; }
 struct loss_rules<Loss> {
-  using rules =
-      mp::mp_list<rule::coupling_is_declared_by_loss<Loss>, rule::fraction_is_a_ratio<typename Loss::smoothing>,
-                  rule::smoothing_below_one<typename Loss::smoothing>>;
+  using rules = mp::mp_list<coupling_is_declared_by_loss<Loss>, fraction_is_a_ratio<typename Loss::smoothing>,
+                            smoothing_below_one<typename Loss::smoothing>>;
 };
 template <class Loss>
   requires requires { typename Loss::delta; }
 struct loss_rules<Loss> {
-  using rules = mp::mp_list<rule::coupling_is_declared_by_loss<Loss>, rule::fraction_is_a_ratio<typename Loss::delta>,
-                            rule::delta_above_zero<typename Loss::delta>>;
+  using rules = mp::mp_list<coupling_is_declared_by_loss<Loss>, fraction_is_a_ratio<typename Loss::delta>,
+                            delta_above_zero<typename Loss::delta>>;
 };
 template <class Loss>
   requires requires { typename Loss::temperature; }
 struct loss_rules<Loss> {
-  using rules =
-      mp::mp_list<rule::coupling_is_declared_by_loss<Loss>, rule::fraction_is_a_ratio<typename Loss::temperature>,
-                  rule::temperature_above_zero<typename Loss::temperature>>;
+  using rules = mp::mp_list<coupling_is_declared_by_loss<Loss>, fraction_is_a_ratio<typename Loss::temperature>,
+                            temperature_above_zero<typename Loss::temperature>>;
 };
 
 /// Those of all losses of a sum.
 template <class Loss>
 struct weighed_rules {
-  using type = mp::mp_list<rule::policy_takes_option<axis::loss, Loss>>;
+  using type = mp::mp_list<policy_takes_option<axis::loss, Loss>>;
 };
 template <class Loss>
-  requires belongs_to<Loss, axis::loss>
+  requires detail::belongs_to<Loss, axis::loss>
 struct weighed_rules<Loss> {
   using type = typename loss_rules<Loss>::rules;
 };
 template <class Loss, class Weight>
 struct weighed_rules<Weighted<Loss, Weight>> {
   using type = mp::mp_append<typename weighed_rules<Loss>::type,
-                             mp::mp_list<rule::fraction_is_a_ratio<Weight>, rule::weight_above_zero<Weight>>>;
+                             mp::mp_list<fraction_is_a_ratio<Weight>, weight_above_zero<Weight>>>;
 };
 template <class Loss>
 struct loss_rules<Summed<Loss>> {
-  using rules = mp::mp_list<rule::summed_stands_outside<Summed<Loss>>>;
+  using rules = mp::mp_list<summed_stands_outside<Summed<Loss>>>;
 };
 template <class Loss>
-  requires(!is_incomplete<Masked<Loss>>)
+  requires(!detail::is_incomplete<Masked<Loss>>)
 struct loss_rules<Masked<Loss>> {
-  using rules = mp::mp_push_back<typename weighed_rules<Loss>::type, rule::masked_takes_loss<Loss>>;
+  using rules = mp::mp_push_back<typename weighed_rules<Loss>::type, masked_takes_loss<Loss>>;
 };
 template <class Loss>
-  requires(!is_incomplete<SampleWeighted<Loss>>)
+  requires(!detail::is_incomplete<SampleWeighted<Loss>>)
 struct loss_rules<SampleWeighted<Loss>> {
-  using rules = mp::mp_push_back<typename weighed_rules<Loss>::type, rule::sample_weighted_takes_loss<Loss>>;
+  using rules = mp::mp_push_back<typename weighed_rules<Loss>::type, sample_weighted_takes_loss<Loss>>;
 };
 /// Of a loss in a sum.
 template <class Loss>
 struct summand_rules : weighed_rules<Loss> {};
 template <class Loss>
 struct summand_rules<SampleWeighted<Loss>> {
-  using type = mp::mp_list<rule::sample_weighted_stands_outside<SampleWeighted<Loss>>>;
+  using type = mp::mp_list<sample_weighted_stands_outside<SampleWeighted<Loss>>>;
 };
 template <class Loss, class Weight>
 struct summand_rules<Weighted<SampleWeighted<Loss>, Weight>> : summand_rules<SampleWeighted<Loss>> {};
@@ -250,5 +244,5 @@ struct loss_rules<SumOf<Losses...>> {
   using rules = mp::mp_append<mp::mp_list<>, typename summand_rules<Losses>::type...>;
 };
 
-}  // namespace regimen::detail
+}  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

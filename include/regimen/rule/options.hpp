@@ -113,28 +113,6 @@ struct decay_chooses_parameters {
   };
 };
 
-/// With 1 an average would never move.   docs/errors/options.md#average_keeps_a_share
-template <class Decay>
-struct average_keeps_a_share {
-  static constexpr bool holds = is_share<Decay>;
-  struct must_hold {
-    static_assert(
-        holds,
-        "regimen: Averaged<...> keeps a share of at least 0 and below 1; write Averaged<AdamW, Ratio<999, 1000>>");
-  };
-};
-
-/// optimizer/split.hpp says what a group is.   docs/errors/options.md#split_ends_with_rest
-template <class UpdateRule>
-struct split_ends_with_rest {
-  static constexpr bool holds = never<UpdateRule>;
-  struct must_hold {
-    static_assert(
-        holds,
-        "regimen: Split<...> lacks groups; give it up to three, such as Matrices<Muon>, and end with Rest<AdamW>");
-  };
-};
-
 /// The rule of a group without parameters would be ignored. Of a parameter the first group decides that takes it.
 /// Takes: whether a parameter that trains is left for Group.   docs/errors/options.md#group_takes_a_parameter
 template <class Group, bool Takes = false>

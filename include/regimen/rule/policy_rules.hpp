@@ -163,11 +163,11 @@ struct single<P, axis::clip> {
 };
 template <class P>
 struct single<P, axis::optimizer> {
-  using rules = typename update_rules<typename P::rule>::rules;
+  using rules = typename rule::update_rules<typename P::rule>::rules;
 };
 template <class P>
 struct single<P, axis::loss> {
-  using rules = typename loss_rules<typename P::function>::rules;
+  using rules = typename rule::loss_rules<typename P::function>::rules;
 };
 template <class P>
 struct single<P, axis::world> {

@@ -1,10 +1,9 @@
 // regimen/rule/update_rules.hpp — the rules about an update rule: its options, its states, its groups.
 #pragma once
 
+#include <regimen/core/rules.hpp>
 #include <regimen/core/whole_tensor.hpp>
 #include <regimen/programs/groups.hpp>
-#include <regimen/rule/extensions.hpp>
-#include <regimen/rule/options.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
@@ -14,11 +13,10 @@
 #include <type_traits>
 #include <utility>
 
-namespace regimen::detail {
+namespace regimen::rule {
 
 namespace mp = boost::mp11;
 
-/// The rules about an update rule: its options, and its update with this many states.
 template <class UpdateRule>
 concept MakesCoefficients = std::is_constructible_v<typename UpdateRule::template Coefficients<fp64>,
                                                     const typename UpdateRule::Options&, const Scalars&>;
@@ -41,8 +39,9 @@ concept UpdatesTensors =
     };
 template <class UpdateRule, std::size_t states>
 constexpr bool updates_with() {
-  if constexpr (sees_whole_tensors<UpdateRule> && UpdatesByOperations<UpdateRule>) return states == UpdateRule::states;
-  else if constexpr (sees_whole_tensors<UpdateRule>) return UpdatesTensors<UpdateRule, states>;
+  if constexpr (detail::sees_whole_tensors<UpdateRule> && UpdatesByOperations<UpdateRule>)
+    return states == UpdateRule::states;
+  else if constexpr (detail::sees_whole_tensors<UpdateRule>) return UpdatesTensors<UpdateRule, states>;
   else return UpdatesElements<UpdateRule, states>;
 }
 template <class UpdateRule, std::size_t... states>
@@ -57,13 +56,58 @@ constexpr bool states_agree() {
     return UpdateRule::state_names.size() == UpdateRule::states;
   else return false;
 }
+/// policy/optimizer.hpp lists these members.   docs/errors/extensions.md#update_rule_is_whole
+template <class UpdateRule, bool Whole = false>
+struct update_rule_is_whole {
+  static constexpr bool holds = Whole;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: an update rule has Options::learning_rate, Coefficients<S>, both corrections, and update; give it all");
+  };
+};
+
+/// Agree: whether state_names and the array of update have `states` elements.
+/// docs/errors/extensions.md#update_rule_states_agree
+template <class UpdateRule, bool Agree = false>
+struct update_rule_states_agree {
+  static constexpr bool holds = Agree;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: an update rule counts its states differently; let states, state_names and the array of update agree");
+  };
+};
+
+/// With 1 an average would never move.   docs/errors/options.md#average_keeps_a_share
+template <class Decay>
+struct average_keeps_a_share {
+  static constexpr bool holds = is_share<Decay>;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: Averaged<...> keeps a share of at least 0 and below 1; write Averaged<AdamW, Ratio<999, 1000>>");
+  };
+};
+
+/// optimizer/split.hpp says what a group is.   docs/errors/options.md#split_ends_with_rest
+template <class UpdateRule>
+struct split_ends_with_rest {
+  static constexpr bool holds = never<UpdateRule>;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: Split<...> lacks groups; give it up to three, such as Matrices<Muon>, and end with Rest<AdamW>");
+  };
+};
+
 /// An update rule that is not defined yet is not checked here.
 template <class UpdateRule>
 struct update_rules {
-  using rules = mp::mp_list<rule::update_rule_is_whole<UpdateRule>>;
+  using rules = mp::mp_list<update_rule_is_whole<UpdateRule>>;
 };
 template <class UpdateRule>
-  requires is_incomplete<UpdateRule>
+  requires detail::is_incomplete<UpdateRule>
 struct update_rules<UpdateRule> {
   using rules = mp::mp_list<>;
 };
@@ -75,29 +119,29 @@ struct update_rules<UpdateRule> {
     if constexpr (agree) return true;
     else return updates_with_any<UpdateRule>(std::make_index_sequence<5>{});
   }();
-  using rules = mp::mp_list<rule::update_rule_is_whole<UpdateRule, updates>,
-                            rule::update_rule_states_agree<UpdateRule, agree || !updates>>;
+  using rules =
+      mp::mp_list<update_rule_is_whole<UpdateRule, updates>, update_rule_states_agree<UpdateRule, agree || !updates>>;
 };
 template <class UpdateRule, class Decay>
 struct update_rules<Averaged<UpdateRule, Decay>> {
-  using rules = mp::mp_push_back<typename update_rules<UpdateRule>::rules, rule::average_keeps_a_share<Decay>>;
+  using rules = mp::mp_push_back<typename update_rules<UpdateRule>::rules, average_keeps_a_share<Decay>>;
 };
 /// Of the rules of all groups; a Split in a Split is no update rule.
 template <class... Groups>
 struct update_rules<Split<Groups...>> {
-  using rules = mp::mp_list<rule::split_ends_with_rest<Split<Groups...>>>;
+  using rules = mp::mp_list<split_ends_with_rest<Split<Groups...>>>;
 };
 template <class... Groups>
-  requires(are_groups<Groups...>())
+  requires(detail::are_groups<Groups...>())
 struct update_rules<Split<Groups...>> {
   template <class Rule>
   struct of : update_rules<Rule> {};
   template <class... Inner>
   struct of<Split<Inner...>> {
-    using rules = mp::mp_list<rule::update_rule_is_whole<Split<Inner...>>>;
+    using rules = mp::mp_list<update_rule_is_whole<Split<Inner...>>>;
   };
   using rules = mp::mp_unique<mp::mp_append<typename of<typename Groups::rule>::rules...>>;
 };
 
-}  // namespace regimen::detail
+}  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0
