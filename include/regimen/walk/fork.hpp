@@ -163,16 +163,12 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   }
   static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces weights,
                                         LayerPath path, Place place) {
-    const auto begins = floors(walk, floor, place);
-    if constexpr (adds) {
-      std::array<std::size_t, count> d_values{};
-      d_values.fill(d_y.offset);
-      const std::size_t d_x = backward_of_branches(walk, d_values, false, x, begins, weights, path, place);
-      if (d_y.owned) walk.arena.give(d_y.offset);
-      return d_x;
-    } else {
-      return backward_of_branches(walk, split(walk, d_y, x, begins, path), true, x, begins, weights, path, place);
-    }
+    Branches all{.begins = floors(walk, floor, place), .x = x, .weights = weights, .path = path, .place = place};
+    all.d_values.fill(d_y.offset);
+    if constexpr (!adds) split(walk, d_y, all);
+    const std::size_t d_x = backward_of_branches(walk, all);
+    if (adds && d_y.owned) walk.arena.give(d_y.offset);
+    return d_x;
   }
 
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
@@ -299,34 +295,41 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     return y;
   }
 
-  /// The gradients of all outputs that want one. Consumes d_y.
-  static constexpr std::array<std::size_t, count> split(auto& walk, Tensor d_y, std::size_t x, const auto& begins,
-                                                        LayerPath path) {
-    std::array<std::size_t, count> values{}, d_values{};
-    values.fill(x);
-    d_values.fill(absent);
+  /// What backward knows of the branches.
+  ///   begins     where the part of the saved stack of each begins
+  ///   d_values   the gradients of their outputs. Of a sum all are that of its output
+  struct Branches {
+    std::array<std::size_t, count + 1> begins;
+    std::size_t x;
+    WeightPlaces weights;
+    LayerPath path;
+    Place place;
+    std::array<std::size_t, count> d_values{};
+  };
+  /// Finds the gradients of all outputs that want one. Consumes d_y.
+  static constexpr void split(auto& walk, Tensor d_y, Branches& all) {
+    std::array<std::size_t, count> values{};
+    values.fill(all.x);
+    all.d_values.fill(absent);
     for_each_branch([&]<std::size_t i>() {
-      values[i] = reads_values ? just_below<typename At<i>::Output>(walk, begins[i + 1]) : absent;
-      if (At<i>::active) d_values[i] = allocate<typename At<i>::Output>(walk, Place::transient, path);
+      values[i] = reads_values ? just_below<typename At<i>::Output>(walk, all.begins[i + 1]) : absent;
+      if (At<i>::active) all.d_values[i] = allocate<typename At<i>::Output>(walk, Place::transient, all.path);
     });
-    if (input < count && flows) d_values[input] = allocate<X>(walk, Place::transient, path);
-    walk.path = path;
-    Joined::backward(walk, d_y.offset, values, d_values);
+    if (input < count && flows) all.d_values[input] = allocate<X>(walk, Place::transient, all.path);
+    walk.path = all.path;
+    Joined::backward(walk, d_y.offset, values, all.d_values);
     if (d_y.owned) walk.arena.give(d_y.offset);
-    return d_values;
   }
-  /// The gradient of x, of all branches together.   owned   whether this consumes d_values
-  static constexpr std::size_t backward_of_branches(auto& walk, const std::array<std::size_t, count>& d_values,
-                                                    bool owned, std::size_t x, const auto& begins, WeightPlaces weights,
-                                                    LayerPath path, Place place) {
+  /// The gradient of x, of all branches together. Consumes the gradients of their outputs, if they are not a sum's.
+  static constexpr std::size_t backward_of_branches(auto& walk, const Branches& all) {
     Tensor d_x{};
-    if (input < count && flows) d_x = {d_values[input], owned};
+    if (input < count && flows) d_x = {all.d_values[input], !adds};
     for_each_branch<true>([&]<std::size_t i>() {
       constexpr bool joins = joins_d_x<(Context::Epilogues::sums && flows), At<i>>;
       if constexpr (reads_values) At<i>::retire_output(walk, Place::saved);
-      const std::size_t own =
-          At<i>::backward(walk, Tensor{d_values[i], owned && d_values[i] != absent, joins ? d_x.offset : absent}, x,
-                          begins[i], weights_of(weights, i), path, place_of<i>(place));
+      const Tensor d_value{all.d_values[i], !adds && all.d_values[i] != absent, joins ? d_x.offset : absent};
+      const std::size_t own = At<i>::backward(walk, d_value, all.x, all.begins[i], weights_of(all.weights, i), all.path,
+                                              place_of<i>(all.place));
       if constexpr (flows) {
         if (!joins && d_x.offset != absent) add<X>(walk, d_x.offset, own);
         if (d_x.owned) walk.arena.give(d_x.offset);

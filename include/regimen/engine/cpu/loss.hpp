@@ -29,6 +29,46 @@ constexpr std::size_t partials_for(std::size_t things, std::size_t elements) {
   return chunks > most_partials ? most_partials : chunks;
 }
 
+/// The rows of logits of a loss. Training and evaluation share what is done with them; the former `writes` gradients.
+template <class S>
+struct LossRows {
+  S* logits;
+  std::size_t rows, columns, leading;
+  S factor;  // of gradients
+  WeightsOf weights;
+  bool writes;
+
+  LossRows(const auto& o, const Memory& at, bool with_gradient)
+      : logits(at(o.logits)),
+        rows(o.rows),
+        columns(o.columns),
+        leading(o.row()),
+        factor(static_cast<S>(o.scale * at(o.scalars)->loss_scale)),
+        weights(o.weight, at),
+        writes(with_gradient) {}
+
+  /// Adds up what body(row, loss, count) adds, in a fixed order.
+  void sum(Scalars& scalars, const auto& body) const {
+    double losses[most_partials] = {}, counts[most_partials] = {};
+    const std::size_t chunks = partials_for(rows, rows * columns);
+    parallel_for(chunks, [&](std::size_t chunk) {
+      double loss = 0, count = 0;
+      const std::size_t end = part_begin(rows, chunks, chunk + 1);
+      for (std::size_t row = part_begin(rows, chunks, chunk); row < end; ++row) body(row, loss, count);
+      losses[chunk] = loss;
+      counts[chunk] = count;
+    });
+    for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+      scalars.loss_sum += losses[chunk];
+      scalars.count += counts[chunk];
+    }
+  }
+  /// The gradients of a row that has no loss.
+  void fill(S* row, S value) const {
+    if (writes) for_each_vector<S>(0, columns, [&](std::size_t i, auto n) { store(Vector<S>(value), row + i, n); });
+  }
+};
+
 template <class S>
 S largest_of(const S* from, std::size_t count) {
   Vector<S> most = -std::numeric_limits<S>::infinity();
@@ -64,39 +104,23 @@ double cross_entropy(S* logits, std::size_t columns, std::size_t target, double 
   return loss;
 }
 
-/// Training and evaluation share it; the former `writes` gradients.
 template <class S>
-void cross_entropy_of_rows(S* logits, const std::int32_t* targets, Scalars& scalars, std::size_t rows,
-                           std::size_t columns, std::size_t leading, double scale, double smoothing,
-                           const WeightsOf& weights, bool writes) {
-  const S factor = static_cast<S>(scale * scalars.loss_scale);
-  double losses[most_partials] = {}, counts[most_partials] = {};
-  const std::size_t chunks = partials_for(rows, rows * columns);
-  parallel_for(chunks, [&](std::size_t chunk) {
-    double loss = 0, count = 0;
-    const std::size_t end = part_begin(rows, chunks, chunk + 1);
-    for (std::size_t row = part_begin(rows, chunks, chunk); row < end; ++row) {
-      S* const values = logits + row * leading;
-      const std::size_t target = static_cast<std::uint32_t>(targets[row]);
-      const double weight = weights[row];
-      const bool ignored = targets[row] == ignore_index || weight == 0, valid = target < columns;
-      if (!ignored) count += op::count_of_weight(weight);
-      if (!ignored && valid) {
-        loss += weight * cross_entropy(values, columns, target, smoothing, factor * static_cast<S>(weight), writes);
-      } else {
-        const S fill = ignored ? S(0) : std::numeric_limits<S>::quiet_NaN();
-        loss += static_cast<double>(fill);
-        if (writes)
-          for_each_vector<S>(0, columns, [&](std::size_t i, auto n) { store(Vector<S>(fill), values + i, n); });
-      }
+void cross_entropy_of_rows(const LossRows<S>& all, const std::int32_t* targets, double smoothing, Scalars& scalars) {
+  all.sum(scalars, [&](std::size_t row, double& loss, double& count) {
+    S* const values = all.logits + row * all.leading;
+    const std::size_t target = static_cast<std::uint32_t>(targets[row]);
+    const double weight = all.weights[row];
+    const bool ignored = targets[row] == ignore_index || weight == 0, valid = target < all.columns;
+    if (!ignored) count += op::count_of_weight(weight);
+    if (!ignored && valid) {
+      loss += weight *
+              cross_entropy(values, all.columns, target, smoothing, all.factor * static_cast<S>(weight), all.writes);
+    } else {
+      const S fill = ignored ? S(0) : std::numeric_limits<S>::quiet_NaN();
+      loss += static_cast<double>(fill);
+      all.fill(values, fill);
     }
-    losses[chunk] = loss;
-    counts[chunk] = count;
   });
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-    scalars.loss_sum += losses[chunk];
-    scalars.count += counts[chunk];
-  }
 }
 
 /// Loss of one row; its gradient over the logits, if `writes`.
@@ -123,35 +147,17 @@ double soft_cross_entropy(S* logits, const S* target, std::size_t columns, S fac
   return static_cast<double>(mass) * std::log(static_cast<double>(total)) - static_cast<double>(product);
 }
 
-/// Training and evaluation share it; the former `writes` gradients.
+/// A row that begins with NaN has no loss, if `masked`.
 template <class S>
-void soft_cross_entropy_of_rows(S* logits, const S* targets, Scalars& scalars, std::size_t rows, std::size_t columns,
-                                std::size_t leading, double scale, bool masked, const WeightsOf& weights, bool writes) {
-  const S factor = static_cast<S>(scale * scalars.loss_scale);
-  double losses[most_partials] = {}, counts[most_partials] = {};
-  const std::size_t chunks = partials_for(rows, rows * columns);
-  parallel_for(chunks, [&](std::size_t chunk) {
-    double loss = 0, count = 0;
-    const std::size_t end = part_begin(rows, chunks, chunk + 1);
-    for (std::size_t row = part_begin(rows, chunks, chunk); row < end; ++row) {
-      S* const values = logits + row * leading;
-      const S* const target = targets + row * columns;
-      const double weight = weights[row];
-      if ((masked && is_nan(*target)) || weight == 0) {
-        if (writes)
-          for_each_vector<S>(0, columns, [&](std::size_t i, auto n) { store(Vector<S>(S(0)), values + i, n); });
-        continue;
-      }
-      loss += weight * soft_cross_entropy(values, target, columns, factor * static_cast<S>(weight), writes);
-      count += op::count_of_weight(weight);
-    }
-    losses[chunk] = loss;
-    counts[chunk] = count;
+void soft_cross_entropy_of_rows(const LossRows<S>& all, const S* targets, bool masked, Scalars& scalars) {
+  all.sum(scalars, [&](std::size_t row, double& loss, double& count) {
+    S* const values = all.logits + row * all.leading;
+    const S* const target = targets + row * all.columns;
+    const double weight = all.weights[row];
+    if ((masked && is_nan(*target)) || weight == 0) return all.fill(values, S(0));
+    loss += weight * soft_cross_entropy(values, target, all.columns, all.factor * static_cast<S>(weight), all.writes);
+    count += op::count_of_weight(weight);
   });
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-    scalars.loss_sum += losses[chunk];
-    scalars.count += counts[chunk];
-  }
 }
 
 }  // namespace detail
@@ -160,15 +166,13 @@ void soft_cross_entropy_of_rows(S* logits, const S* targets, Scalars& scalars, s
 /// seen to be wrong; nothing outside the row is accessed.
 template <bool WithGradient, class S>
 void compute(const op::CrossEntropy<WithGradient, S>& o, const Memory& at) {
-  detail::cross_entropy_of_rows(at(o.logits), at(o.target), *at(o.scalars), o.rows, o.columns, o.row(), o.scale,
-                                o.smoothing, detail::WeightsOf(o.weight, at), WithGradient);
+  detail::cross_entropy_of_rows(detail::LossRows<S>(o, at, WithGradient), at(o.target), o.smoothing, *at(o.scalars));
 }
 
 template <bool WithGradient, class S>
 void compute(const op::SoftCrossEntropy<WithGradient, S>& o, const Memory& at) {
-  detail::soft_cross_entropy_of_rows(at(o.logits), static_cast<const S*>(at(o.target)), *at(o.scalars), o.rows,
-                                     o.columns, o.row(), o.scale, o.masked, detail::WeightsOf(o.weight, at),
-                                     WithGradient);
+  detail::soft_cross_entropy_of_rows(detail::LossRows<S>(o, at, WithGradient), static_cast<const S*>(at(o.target)),
+                                     o.masked, *at(o.scalars));
 }
 
 /// Differences and their squares in fp64; the gradient is rounded once.

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <regimen/comm/control.hpp>
-#include <regimen/core/error.hpp>
 #include <regimen/core/operation.hpp>
-#include <regimen/core/path_text.hpp>
 #include <regimen/engine/cuda/attention.hpp>
 #include <regimen/engine/cuda/convolution.hpp>
 #include <regimen/engine/cuda/copies.hpp>
@@ -16,6 +14,7 @@
 #include <regimen/engine/cuda/runtime.hpp>
 #include <regimen/engine/cuda/traits.hpp>
 #include <regimen/engine/cuda/transport.hpp>
+#include <regimen/engine/cuda/words.hpp>
 #include <regimen/engine/engine.hpp>
 #include <regimen/engine/hash.hpp>
 #include <regimen/engine/plan/devices.hpp>
@@ -77,12 +76,7 @@ class Engine : public engines::EveryIteration {
   static void expect_room(const Plan& plan, Ranks* ranks) {
     if constexpr (requires { R::unused_memory(); }) {
       const auto [unused, needed] = Transport::room({R::unused_memory(), plan.peak}, ranks);
-      if (needed > unused)
-        throw Error(
-            "memory of the GPU", "at most " + std::to_string(unused) + " bytes, which are free",
-            std::to_string(needed) + " bytes, as planned" +
-                (needed == plan.peak ? "" : " for the " + std::to_string(ranks->size()) + " ranks that share it"),
-            "choose a smaller batch, Checkpoint<Every<1>> or another GPU", plan.table());
+      if (needed > unused) fail_for_room(unused, needed, plan, ranks == nullptr ? 1 : ranks->size());
     }
   }
 
@@ -215,11 +209,7 @@ class Engine : public engines::EveryIteration {
   auto scope() const { return runtime_.scope(); }
   template <class Compute>
   static std::string numerics() {
-    return R::numerics() + (std::is_same_v<Compute, tf32> ? ", factors rounded to tf32" : "") +
-           (Traits::fuses_attention                                   ? ", attention and its dropout by cuDNN"
-            : Traits::prefers_fused && sizeof(stored_t<Compute>) == 2 ? ", attention without dropout by cuDNN"
-                                                                      : "") +
-           (Traits::calls_convolutions ? ", convolutions by cuDNN" : "") + versions();
+    return R::numerics() + words_of_numerics<Traits, Compute>() + versions();
   }
   template <class Compute>
   std::string description() const {
@@ -246,18 +236,9 @@ class Engine : public engines::EveryIteration {
     runtime_.record(done_, stream_);
     transport_.synchronize(done_);
   }
-  /// Throws what is handled again, an Error with the names of the operation and of its layer.
   [[noreturn, gnu::cold, gnu::noinline]] void fail(const char* operation) {
     if (!prepares_) ranges_.close();
-    try {
-      throw;
-    } catch (const Error& error) {
-      const std::string layer = phase == op::Phase::update ? ", in the update"
-                                : layer_.digits == 0       ? ", outside of layers"
-                                                           : ", at or after layer " + layer_.text();
-      throw Error(std::string("the operation ") + operation + layer,
-                  waits_ ? "its end without an error" : "to be prepared and queued", error.what());
-    }
+    fail_again(operation, phase, layer_, waits_);
   }
 
   template <class Operation>
@@ -310,23 +291,11 @@ class Engine : public engines::EveryIteration {
       using Wide = std::conditional_t<a_is_wider, A, B>;
       using T = std::conditional_t<a_is_wider, B, A>;
       const auto [rows, columns, from_leading, leading, bytes] = Traits::rounded(o);
-      View<Wide> wide;
-      if constexpr (a_is_wider) wide = o.a;
-      else wide = o.b;
+      const View<Wide> wide{a_is_wider ? o.a.offset : o.b.offset};
       if (leading == columns && from_leading == columns)
         launch(op::Cast<Wide, T>{.x = wide, .y = {scratch}, .count = rows * columns}, scratch);
       else launch_kernels(kernel::PadRows<Wide, T>{wide, {scratch}, rows, columns, leading, from_leading}, scratch);
-      const op::Product<T, T, C> narrow{.a = {a_is_wider ? scratch : o.a.offset},
-                                        .b = {a_is_wider ? o.b.offset : scratch},
-                                        .c = o.c,
-                                        .m = o.m,
-                                        .n = o.n,
-                                        .k = o.k,
-                                        .transpose_a = o.transpose_a,
-                                        .transpose_b = o.transpose_b,
-                                        .add = o.add,
-                                        .a_leading = a_is_wider ? leading : o.a_leading,
-                                        .c_leading = o.c_leading};
+      const op::Product<T, T, C> narrow = narrowed<T>(o, scratch, leading);
       ProductDescriptor descriptor = describe(narrow, R::workspace);
       if (!a_is_wider) descriptor.a.leading = static_cast<std::int64_t>(leading);  // A is our b
       start(descriptor, narrow, scratch + bytes);
@@ -400,13 +369,7 @@ class Engine : public engines::EveryIteration {
   void finish_moved(std::size_t ticket) { transport_.synchronize(host_copies_.copied(ticket)); }
   /// Every operation before was waited for, so an error is the copy's.
   void finish_if_waiting(const char* what, std::size_t bytes, const auto& finish) {
-    if (!waits_ || bytes == 0) return;
-    try {
-      finish();
-    } catch (const Error& error) {
-      throw Error(std::string(what) + ", of " + std::to_string(bytes) + " bytes", "its end without an error",
-                  error.what());
-    }
+    if (waits_ && bytes > 0) finish_copy(what, bytes, finish);
   }
   std::size_t send(comm::CollectiveKind kind, const engines::Transfer& transfer) {
     if (!prepares_) {

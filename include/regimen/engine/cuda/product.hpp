@@ -178,5 +178,22 @@ constexpr void for_each_part(const ProductPart& whole, double least_flops, const
   for_each_part(rest, least_flops, each);
 }
 
+/// A product of which the wider factor was copied to the other's type, at `copy`, in rows of `leading` elements.
+template <class T, class A, class B, class C>
+constexpr op::Product<T, T, C> narrowed(const op::Product<A, B, C>& o, std::size_t copy, std::size_t leading) {
+  constexpr bool a_is_wider = sizeof(A) > sizeof(B);
+  return {.a = {a_is_wider ? copy : o.a.offset},
+          .b = {a_is_wider ? o.b.offset : copy},
+          .c = o.c,
+          .m = o.m,
+          .n = o.n,
+          .k = o.k,
+          .transpose_a = o.transpose_a,
+          .transpose_b = o.transpose_b,
+          .add = o.add,
+          .a_leading = a_is_wider ? leading : o.a_leading,
+          .c_leading = o.c_leading};
+}
+
 }  // namespace regimen::cuda
 // SPDX-License-Identifier: Apache-2.0

@@ -4,10 +4,10 @@
 #include <regimen/comm/rendezvous.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/service/detail/frame.hpp>
-#include <regimen/service/detail/line.hpp>
 #include <regimen/service/detail/owner.hpp>
 #include <regimen/service/detail/part.hpp>
 #include <regimen/service/detail/remote_options.hpp>
+#include <regimen/service/detail/worker.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -26,9 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace regimen::data {
-
-namespace service {
+namespace regimen::data::service {
 
 /// Samples from several workers. Each worker has a thread here, which takes parts of batches from one queue. A part that a
 /// worker does not answer returns to the queue; since a sample is a function of its key, whoever answers writes the same
@@ -156,25 +154,6 @@ class Pool final {
   }
 
  private:
-  /// A part that a worker was asked for.
-  struct Flight {
-    std::uint32_t number = 0;
-    Part part;
-  };
-  struct Worker {
-    explicit Worker(const std::string& address) : line(address) {}
-    Line line;
-    std::thread thread;
-    // Guarded.
-    bool was_called = false, is_up = false;
-    bool is_cut = false;  // by this trainer, whose patience is over
-    std::uint64_t samples = 0;
-    std::string reason;
-    std::string blame;           // the reason, if it has sent nothing since
-    std::exception_ptr refusal;  // a worker that will not do, however often it is called
-    PipelineFacts opened;
-  };
-
   void begin(const Extents& shape) {
     if (shape_ && *shape_ != shape)
       throw Error("Remote", "one model's shape of samples, as it was asked for before", "another shape",
@@ -235,9 +214,7 @@ class Pool final {
   }
   std::string words_of_workers() const {
     std::string text;
-    for (const auto& worker : workers_)
-      text += (text.empty() ? "" : "; ") + worker->line.address() + ": " +
-              (worker->blame.empty() ? "no answer so far" : worker->blame);
+    for (const auto& worker : workers_) text += (text.empty() ? "" : "; ") + worker->words();
     return text;
   }
   /// Hangs up on all workers, none of which has sent a sample in time: they give back what they were asked for.
@@ -418,6 +395,5 @@ class Pool final {
   bool is_settled_ = false, stop_ = false;
 };
 
-}  // namespace service
-}  // namespace regimen::data
+}  // namespace regimen::data::service
 // SPDX-License-Identifier: Apache-2.0
