@@ -153,11 +153,8 @@ class FitOf final : public FitProgram {
     (oldest_ == nullptr ? oldest_ : newest_) = &started;
   }
   StepResults finish() override {
-    Launch& oldest = *oldest_;
-    oldest_ = newest_;
-    newest_ = nullptr;
     StepResults results;
-    session_.guarded([&] { results = session_.finish(oldest); });
+    session_.guarded([&] { results = session_.finish(*std::exchange(oldest_, std::exchange(newest_, nullptr))); });
     return results;
   }
   Evaluation evaluate() override { return evaluate_in_fit(trainer_, *validation_, session_.run, measured_); }

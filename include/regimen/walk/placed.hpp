@@ -1,6 +1,7 @@
 // regimen/walk/placed.hpp — a layer to be walked: where it stands in the user's lists, and whose names it has.
 #pragma once
 
+#include <regimen/layer/activation.hpp>
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/padded.hpp>
