@@ -248,7 +248,7 @@ struct Session final {
   void abandon() {
     walk.abandon(resident.end);
     if (!is_in_average()) waiting = Waiting::forward;  // with_average alone ends it
-    by_hand = {.ticket = by_hand.ticket};
+    by_hand = ByHand{.ticket = by_hand.ticket};
     feed.recount();
   }
   bool is_between_steps() const { return waiting == Waiting::forward; }
@@ -335,7 +335,7 @@ struct Session final {
     const View<Scalars> from = steps > 1 ? resident.results : resident.scalars;
     noted.read = walk.engine.download(from.offset, std::as_writable_bytes(std::span(noted.scalars).first(count)));
     waiting = Waiting::forward;
-    by_hand = {.ticket = by_hand.ticket};
+    by_hand = ByHand{.ticket = by_hand.ticket};
     return noted;
   }
   /// Waits for started steps; their results, the oldest first.
