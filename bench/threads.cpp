@@ -15,7 +15,7 @@ int main() {
   for (std::size_t round = 0; round < pair.calls.size(); ++round)
     of_the_machine.push_back(pair.calls[round] / pair.apart_calls[round]);
   std::printf(
-      "two threads serve %.2f times what one does, where two with weights of their own do %.2f times as much: %.2f of it\n",
+      "two threads serve %.2f times what one does, where two processes do %.2f times as much: %.2f of it\n",
       bench::median(pair.calls), bench::median(pair.apart_calls), bench::median(of_the_machine));
   std::printf(
       "for the same processor time each of two serves %.2f of what one alone does, and waits in %zu of %zu calls\n",

@@ -9,13 +9,19 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <ctime>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <span>
 #include <thread>
 #include <vector>
 
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace bench {
 
@@ -80,8 +86,8 @@ struct Check final {
   }
 };
 
-/// Two threads beside one alone: with Inferences that share weights, and with Inferences that share nothing, which show how
-/// much of two processors there was. A round has all three, one after the other.
+/// Two threads with Inferences that share weights beside one alone, and two processes, which share nothing and show how much of
+/// two processors there was. A round has all three, one after the other.
 ///   calls, apart_calls   how many times as much two do in a second
 ///   …by_processor        how much each of two does in a second on a processor, in parts of what one alone does
 ///   waits                how often one of two threads gave up its processor: for a lock, if there were one
@@ -90,7 +96,7 @@ struct Pair final {
   std::size_t waits = 0, served = 0;
 
   explicit Pair(std::size_t rounds) {
-    Model first = controller(), second = first.share(1), apart = controller();
+    Model first = controller(), second = first.share(1);
     const auto serve = [](Model& model, const std::atomic<bool>& stop) {
       const std::vector<float> input(24, 0.5f);
       std::uint64_t done = 0;
@@ -101,8 +107,7 @@ struct Pair final {
       const Done alone = done_by([&](const auto& stop) { return serve(first, stop); }),
                  both = done_by([&](const auto& stop) { return serve(first, stop); },
                                 [&](const auto& stop) { return serve(second, stop); }),
-                 both_apart = done_by([&](const auto& stop) { return serve(first, stop); },
-                                      [&](const auto& stop) { return serve(apart, stop); });
+                 both_apart = done_by_processes([&](const auto& stop) { return serve(first, stop); });
       calls.push_back(both.a_second / alone.a_second);
       apart_calls.push_back(both_apart.a_second / alone.a_second);
       by_processor.push_back(both.a_processor_second / alone.a_processor_second);
@@ -148,6 +153,35 @@ struct Pair final {
     all.a_second = double(all.count) / std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     all.a_processor_second = double(all.count) / processor;
     return all;
+  }
+  /// What a work does in each of two processes.
+  template <class Work>
+  static Done done_by_processes(const Work& work) {
+    struct Shared {
+      std::atomic<bool> stop{false};
+      double processor[2]{};
+      std::uint64_t done[2]{};
+    };
+    const auto unmap = [](Shared* at) { ::munmap(at, sizeof(Shared)); };
+    void* const memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw regimen::Error("bench::Pair", "memory for two processes", "none");
+    const std::unique_ptr<Shared, decltype(unmap)> shared(new (memory) Shared, unmap);
+    const auto began = std::chrono::steady_clock::now();
+    ::pid_t processes[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+      processes[i] = ::fork();
+      if (processes[i] < 0) throw regimen::Error("bench::Pair", "another process", "none");
+      if (processes[i] == 0) {
+        shared->processor[i] = processor_seconds([&] { shared->done[i] = work(shared->stop); });
+        std::_Exit(0);
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    shared->stop = true;
+    for (const ::pid_t process : processes) ::waitpid(process, nullptr, 0);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    const auto count = static_cast<std::size_t>(shared->done[0] + shared->done[1]);
+    return {double(count) / seconds, double(count) / (shared->processor[0] + shared->processor[1]), 0, count};
   }
 };
 

@@ -18,7 +18,7 @@ TEST_CASE("a check for a second thread is at most a hundredth of a small call") 
 /// alone, and waits for nothing. The first is 1.7 / 2 at least: who spins, or moves cache lines between processors, spends more
 /// of that time. The second is counted: who waits for a lock gives up its processor, at every call that meets another; a
 /// hundredth is for what the system itself waits for, as memory. So it holds on a machine that others use, too. (What two
-/// with weights of their own lose to each other, as on two threads of one core, is no fault of sharing.)
+/// processes lose to each other, as on two threads of one core, is no fault of sharing.)
 TEST_CASE("two threads serve 1.7 times what one does") {
   const bench::Pair pair(9);
   CAPTURE(pair.waits, pair.served, bench::median(pair.calls), bench::median(pair.apart_calls));
