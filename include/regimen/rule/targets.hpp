@@ -86,9 +86,8 @@ struct largest_batch_needs_target {
   };
 };
 
-/// Extents, Repeats and batches multiply; beyond 2^52 elements the plan's bytes would
-/// wrap around. So elements are first
-/// counted in floating point.   docs/errors/targets.md#bytes_can_be_counted
+/// Extents, Repeats and batches multiply; beyond 2^52 elements the plan's bytes would wrap around. So elements are counted
+/// in floating point first.   docs/errors/targets.md#bytes_can_be_counted
 template <class Network, class Batch, bool Countable>
 struct bytes_can_be_counted {
   static constexpr bool holds = Countable;
