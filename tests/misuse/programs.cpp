@@ -151,12 +151,12 @@ namespace borrows_no_temporary_trials {
 struct Net : Model<Input<Vector<4>>, Linear<3>> {};
 using Search = tune::Search<tune::Recipes<Trainer<Net>>>;
 
-void set(auto& options, const tune::Values& values) { options.optimizer.learning_rate = values["learning_rate"]; }
-
 std::size_t axes() {
   const tune::Random plan{.trials = 20};
   const std::vector<tune::Axis> rates{tune::log_uniform("learning_rate", 1e-4, 1e-1)};
-  const auto change = [](auto& options, const tune::Values& values) { set(options, values); };
+  const auto change = [](auto& options, const tune::Values& values) {
+    options.optimizer.learning_rate = values["learning_rate"];
+  };
 #ifndef REGIMEN_MISUSE
   const Search search("search", plan, rates, change, {.run = {.steps = 1000}});
   const auto& trials = search.trials();

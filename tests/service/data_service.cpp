@@ -871,12 +871,13 @@ TEST_CASE("patience is for the next sample, not for the batch") {
 
 TEST_CASE("a worker that says what cannot be is refused") {
   const std::uint64_t most = ~std::uint64_t{0};
-  const std::vector<std::pair<PipelineFacts, std::string>> lies{{{most, 1 << 20, 2, 0}, "18446744073709551615 samples"},
-                                                         {{most / 2, 1 << 20, 2, 0}, "9223372036854775807 samples"},
-                                                         {{most_samples + 1, 1 << 20, 2, 0}, "281474976710657 samples"},
-                                                         {{64, 1 << 20, 0, 0}, "0 threads"},
-                                                         {{64, 1 << 20, 1025, 0}, "1025 threads"},
-                                                         {{64, 1, 2, 0}, "1 bytes of memory"}};
+  const std::vector<std::pair<PipelineFacts, std::string>> lies{
+      {{most, 1 << 20, 2, 0}, "18446744073709551615 samples"},
+      {{most / 2, 1 << 20, 2, 0}, "9223372036854775807 samples"},
+      {{most_samples + 1, 1 << 20, 2, 0}, "281474976710657 samples"},
+      {{64, 1 << 20, 0, 0}, "0 threads"},
+      {{64, 1 << 20, 1025, 0}, "1025 threads"},
+      {{64, 1, 2, 0}, "1 bytes of memory"}};
   for (const auto& [lie, words] : lies) {
     const FalseWorker liar([said = lie](int socket, FalseWorker&) {
       const auto soon = Clock::now() + std::chrono::seconds(5);

@@ -35,7 +35,7 @@ struct RefusedDataset : D {
 template <class D>
 concept IsRefusedDataset = requires { typename D::refused_dataset; };
 
-/// What stands in place of a source.
+/// What stands in place of a source.   told: its error was given where it became a stage's dataset
 enum class SourceMistake { samples, number, path, dataset, told };
 
 template <class S, class In, class Label>

@@ -20,15 +20,15 @@ template <class Session, class Source, class Program>
 Evaluation evaluate(Session& session, const Source& source, std::size_t workers, const Program& program) {
   using Step = typename Session::Step;
   [[maybe_unused]] const auto scope = session.walk.engine.scope();
-  Loader<typename Session::Input, typename Session::Label, SourceReference<Source>> loader({&source},
-                                                                                           Session::sample_shape(),
-                                                                                           {.batch = Session::batch,
-                                                                                            .order = Order::Sequential,
-                                                                                            .seed = session.seed,
-                                                                                            .epochs = 1,
-                                                                                            .workers = workers,
-                                                                                            .rank = session.rank(),
-                                                                                            .ranks = session.ranks()});
+  const LoaderOptions options{.batch = Session::batch,
+                              .order = Order::Sequential,
+                              .seed = session.seed,
+                              .epochs = 1,
+                              .workers = workers,
+                              .rank = session.rank(),
+                              .ranks = session.ranks()};
+  Loader<typename Session::Input, typename Session::Label, SourceReference<Source>> loader(
+      {&source}, Session::sample_shape(), options);
   const typename Session::Mode mode(session);
   session.guarded([&] { session.preparation.evaluation_of(session, loader.size()); });
   const Scalars kept = session.scalars();
