@@ -11,7 +11,7 @@ usage: bench/gpu.sh [--build | --pack | --run] [options] [section...]
 
 Without --build, --pack and --run it builds and runs. Sections; all, if none is named:
 
-  tests       tests/device: the engine and its kernels against the CPU; lesson 7
+  tests       tests/device: the engine and its kernels against the CPU; lesson 7, by nvcc and by the library
   step        tokens/s of whole training steps beside PyTorch, eager and compiled
   products    TFLOP/s of the products of a GPT-2 step, and of others, beside PyTorch's for the same shapes and types
   attention   TFLOP/s of each form of attention alone, at GPT-2's extents
@@ -172,7 +172,8 @@ compile_all() {
       ranks) command=("$nvcc" "${flags[@]}" -O3 "$source" "${with_nccl[@]}" -lz "${libraries[@]}") ;;        # without NCCL
       test_*) command=("$nvcc" "${flags[@]}" -O1 "$source" "${libraries[@]}") ;;
       lesson_*)   # one file of both, as nvcc lists what the last of several has read
-        printf '#include "%s"\n' "$source" "$root/examples/program.cpp" > "$folder/made/$name.cpp"
+        printf '#include "%s"\n' "$source" "$root/examples/program.cpp" > "$folder/made/.$name.cpp"
+        cmp -s "$folder/made/.$name.cpp" "$folder/made/$name.cpp" || cp "$folder/made/.$name.cpp" "$folder/made/$name.cpp"
         command=("$nvcc" "${flags[@]}" -O1 "$folder/made/$name.cpp" -lz "${libraries[@]}") ;;
       *) command=("$nvcc" "${flags[@]}" -O3 "$source" "${libraries[@]}") ;;
     esac
@@ -184,6 +185,17 @@ compile_all() {
     name=$(program_of "$source")
     is_left_out "$name" || [ -x "$folder/bin/$name" ] || failed=1
   done
+  # Lesson 7 by regimen::cuda_compiled, as a user builds it.
+  if is_left_out gpu_compiled; then rm -f "$folder/bin/gpu_compiled"
+  elif ! command -v cmake > /dev/null; then echo "no cmake here: lesson 7 by the library is not built"
+  else
+    { cmake -S "$root" -B "$folder/library" -DREGIMEN_TESTS=OFF -DREGIMEN_BENCH=OFF -DREGIMEN_CUDA=ON -DCMAKE_BUILD_TYPE=Release \
+        "-DCMAKE_CUDA_ARCHITECTURES=$arch-real" "-DCMAKE_CUDA_COMPILER=$nvcc" &&
+      cmake --build "$folder/library" --target gpu_compiled -j "$jobs"; } > "$folder/logs/build/gpu_compiled.log" 2>&1 ||
+      { echo "does not build: gpu_compiled (log: $folder/logs/build/gpu_compiled.log)"; tail -n 20 "$folder/logs/build/gpu_compiled.log"; failed=1; }
+    program=$(find "$folder/library" -name gpu_compiled -type f -perm -u+x | head -n 1)
+    [ -z "$program" ] || strip -s -o "$folder/bin/gpu_compiled" "$program"
+  fi
   if [ -x "$folder/bin/step_products" ]; then
     "$folder/bin/step_products" > "$folder/products.txt" || { echo "step_products: exit code $?"; failed=1; }
   fi
@@ -376,8 +388,10 @@ program 45 step gpt_nano "$folder/bin/step_nano"
 peer 45 step gpt2_124m.eager peers/gpt.py "${gpt2[@]}" --seconds 5
 input=$logs/products.ours.out peer 60 products torch gpu/products.py
 peer 60 step gpt_nano.compiled peers/gpt.py "${nano[@]}" --compile --mode reduce-overhead
+test_program 60 trainer_policies
 test_program 60 convolution
 program 60 tests lesson_07_gpu "$folder/bin/lesson_07_gpu" --steps 300 --sample 0
+program 60 tests gpu_compiled "$folder/bin/gpu_compiled" --steps 300 --sample 0
 sanitized 60 memcheck test_block_kernels
 sanitized 60 racecheck test_block_kernels
 sanitized 60 memcheck test_trainer small

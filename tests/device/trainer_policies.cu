@@ -1,0 +1,46 @@
+// tests/device/trainer_policies.cu — a GPT trains on Device<Cuda> what it trains on the CPU, with policies besides the defaults.
+//
+// Most of it is host code, and bench/compile/registers.cu compiles the kernels for all GPUs; so it is
+// compiled for 90a-real
+//
+// nvcc compiles it wherever there is one; where there is a device, too, it runs. Exit code 77: there is none.
+#include "trains.hpp"
+
+#include <cstdio>
+#include <vector>
+
+using namespace regimen;
+using test::agree;
+
+namespace {
+
+/// Of six blocks: Checkpoint<Offload> moves the blocks of a Repeat of three and more.
+struct DeepGpt final : Model<Input<Tokens<16>>, Embedding<Vocabulary<64>, 32>, PositionEmbedding,
+                             Repeat<6, support::SmallBlock>, LayerNorm, Linear<64>> {};
+
+/// What blocks save waits in the host's memory, and no loss and no norm has another bit.
+template <class Format>
+bool offloads(const char* what) {
+  return test::attempt(what, [&] {
+    using Kept = Trainer<DeepGpt, Batch<4>, Format, Device<Cuda>>;
+    using Moved = Trainer<DeepGpt, Batch<4>, Format, Checkpoint<Offload>, Device<Cuda>>;
+    static_assert(Moved::plan().host > 0 && Moved::plan().peak < Kept::plan().peak);
+    const std::vector<double> kept = test::losses<Kept>(), moved = test::losses<Moved>();
+    const bool equal = kept == moved && moved == test::losses<Moved>();
+    std::printf("{\"trains\":\"%s\",\"repeats\":%s}\n", what, equal ? "true" : "false");
+    return equal;
+  });
+}
+
+}  // namespace
+
+int main() {
+  if (!test::is_there()) return 77;
+  bool holds = agree<Precision<fp64>, Accumulate<2>, Checkpoint<Every<1>>>("fp64, accumulated");
+  holds = agree<Precision<fp32>, Optimizer<Muon>>("fp32, Muon") && holds;
+  holds = agree<Precision<fp32>, Optimizer<Split<Matrices<Muon>, Rest<AdamW>>>>("fp32, two schedules") && holds;
+  holds = offloads<Precision<fp32>>("fp32, offloaded") && holds;
+  holds = offloads<Precision<bf16, fp32>>("bf16, offloaded") && holds;
+  return holds ? 0 : 1;
+}
+// SPDX-License-Identifier: Apache-2.0
