@@ -393,7 +393,7 @@ test_program 60 convolution
 program 60 tests lesson_07_gpu "$folder/bin/lesson_07_gpu" --steps 300 --sample 0
 program 60 tests gpu_compiled "$folder/bin/gpu_compiled" --steps 300 --sample 0
 sanitized 60 memcheck test_block_kernels
-sanitized 60 racecheck test_block_kernels
+sanitized 150 racecheck test_block_kernels
 sanitized 60 memcheck test_trainer small
 program 75 ranks all "$folder/bin/ranks"
 sanitized 60 synccheck test_block_kernels
