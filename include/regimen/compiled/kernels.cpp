@@ -4,16 +4,20 @@
 #include <regimen/engine/cpu/engine.ipp>
 #include <regimen/engine/cpu/machine.ipp>
 
-#include <cstdint>
 #include <string>
 
 namespace regimen::cpu {
 
-void check_kernels(std::uint64_t flags) {
-  if (flags == kernel_flags) return;
-  throw Error("regimen::compiled", "kernels compiled with the program's flags (" + std::to_string(flags) + ")",
-              std::to_string(kernel_flags),
-              "compile both with the same -march and libraries: set CMAKE_CXX_FLAGS before regimen is added or found");
+void check_kernels(const char* version, const char* flags) {
+  const auto text = [](const char* of, const char* with) {
+    return "version " + std::string(of) + " with" + (*with == '\0' ? " no flags" : with);
+  };
+  const std::string asks = text(version, flags), has = text(kernel_version, kernel_flags);
+  if (asks == has) return;
+  throw Error(
+      "regimen::compiled", "the program's " + asks, has,
+      "compile both with the same headers, -march, libraries and sanitizers: set CMAKE_CXX_FLAGS before regimen "
+      "is added or found");
 }
 
 template std::string path_text<fp64>();

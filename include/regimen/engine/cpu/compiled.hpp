@@ -9,6 +9,7 @@
 #include <regimen/core/number.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/core/ratio.hpp>
+#include <regimen/version.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
@@ -36,55 +37,78 @@ namespace cpu {
 
 struct Memory;
 
-/// Whatever a compiler's flags decide about kernels and their bits. Equal for two files if the one may call the other's
-/// kernels. The test docs.kernel_flags checks that every macro by which kernels differ is here.
-inline constexpr std::uint64_t kernel_flags = 0u
+/// Whatever a compiler's flags decide about kernels, their bits, and objects that both sides know. Equal for two files if
+/// the one may call the other's code. The test docs.kernel_flags checks that every macro by which kernels differ is here.
+/// Of this file: the linker would join what is inline.
+static constexpr char kernel_flags[] =
+    ""
 #if defined(__FMA__)
-                                              | 1u << 8
-#endif
-#if defined(__AVX2__)
-                                              | 1u << 9
-#endif
-#if defined(__AVX512F__)
-                                              | 1u << 10
-#endif
-#if defined(__AVX512BF16__)
-                                              | 1u << 11
-#endif
-#if defined(__AMX_BF16__)
-                                              | 1u << 12
-#endif
-#if defined(__FAST_MATH__)
-                                              | 1u << 13
-#endif
-#if REGIMEN_HAS_CBLAS
-                                              | 1u << 14
-#endif
-#if REGIMEN_HAS_ONEDNN
-                                              | 1u << 15
+    " fma"
 #endif
 #if defined(__F16C__)
-                                              | 1u << 16
+    " f16c"
+#endif
+#if defined(__AVX2__)
+    " avx2"
+#endif
+#if defined(__AVX512F__)
+    " avx512f"
 #endif
 #if defined(__AVX512BW__)
-                                              | 1u << 17
+    " avx512bw"
 #endif
 #if defined(__AVX512DQ__)
-                                              | 1u << 18
+    " avx512dq"
 #endif
 #if defined(__AVX512VL__)
-                                              | 1u << 19
+    " avx512vl"
 #endif
-#if __FINITE_MATH_ONLY__
-                                              | 1u << 20
+#if defined(__AVX512BF16__)
+    " avx512bf16"
+#endif
+#if defined(__AMX_BF16__)
+    " amx-bf16"
 #endif
 #if defined(__ARM_FEATURE_FMA)
-                                              | 1u << 21
+    " arm-fma"
+#endif
+#if defined(__FAST_MATH__)
+    " fast-math"
+#endif
+#if __FINITE_MATH_ONLY__
+    " finite-math-only"
+#endif
+#if REGIMEN_HAS_CBLAS
+    " cblas"
+#endif
+#if REGIMEN_HAS_ONEDNN
+    " onednn"
+#endif
+#if defined(_GLIBCXX_DEBUG)
+    " _GLIBCXX_DEBUG"
+#endif
+#if defined(_GLIBCXX_ASSERTIONS)
+    " _GLIBCXX_ASSERTIONS"
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+    " address-sanitizer"
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+    " address-sanitizer"
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+    " thread-sanitizer"
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+    " thread-sanitizer"
+#endif
 #endif
     ;
+static constexpr const char* kernel_version = library_version;
 
-/// Throws Error unless the kernels were compiled with these flags. Defined in compiled/kernels.cpp.
-void check_kernels(std::uint64_t flags);
+/// Throws Error unless the library is of this version and has these flags. Defined in compiled/kernels.cpp.
+void check_kernels(const char* version, const char* flags);
 
 // ---- the list: one for each format, and one of what has none. A source of compiled/ compiles each.
 

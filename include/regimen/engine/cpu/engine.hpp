@@ -106,7 +106,7 @@ class Engine : public engines::EveryIteration {
   Engine(const engines::Resources<Ranks>& resources, const Engine* lender);
   static void expect_kernels() {
 #if REGIMEN_COMPILED
-    check_kernels(kernel_flags);
+    check_kernels(kernel_version, kernel_flags);
 #endif
   }
 
