@@ -140,7 +140,7 @@ inline TcpOptions tcp_options(const Membership& world, std::uint64_t fingerprint
   options.port = world.port;
   options.fingerprint = fingerprint;
   options.deadline = deadline;
-  options.secret = secret_from(detail::look_in_environment);
+  options.secret = secret_of_environment();
   return options;
 }
 

@@ -51,7 +51,7 @@ class Host final {
         shape_(shape),
         options_(options),
         name_(options.name.empty() ? samples_->name() : options.name),
-        secret_(options.secret ? *options.secret : comm::secret_from(comm::detail::look_in_environment)),
+        secret_(options.secret ? *options.secret : comm::secret_of_environment()),
         threads_(options.workers == 0 ? static_cast<std::size_t>(processor_count()) : options.workers),
         opened_(checked()),
         clients_(exchange_, shape.bytes(), opened_.size, options.memory, options.connections, options.deadline) {

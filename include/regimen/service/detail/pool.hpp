@@ -39,7 +39,7 @@ class Pool final {
       : options_(options),
         types_(std::move(types)),
         local_(std::move(local)),
-        secret_(options.secret ? *options.secret : comm::secret_from(comm::detail::look_in_environment)) {
+        secret_(options.secret ? *options.secret : comm::secret_of_environment()) {
     comm::detail::checked(options.deadline);
     constexpr std::size_t most_workers = 1024, most_depth = 256;
     if (addresses.empty() || addresses.size() > most_workers)
