@@ -11,7 +11,9 @@ else()
 endif()
 foreach(source IN LISTS programs)
   get_filename_component(name ${source} NAME_WE)
-  add_test(NAME compile.${name} COMMAND sh ${compile}/budget.sh ${counter} ${name} ${includes} COMMAND_EXPAND_LISTS)
+  add_stamped_test(compile.${name} "${counter};-std=c++20;${includes}" ${compile}/${source}
+    READS ${compile}/budget.sh ${compile}/budget.txt ${compile}/count.sh
+    COMMAND sh ${compile}/budget.sh ${counter} ${name} ${includes} COMMAND_EXPAND_LISTS)
   list(APPEND costs compile.${name})
 endforeach()
 
@@ -20,8 +22,8 @@ add_custom_target(compile_budget COMMAND sh ${compile}/budget.sh --update ${coun
 
 # Depth is free: programs of 12, 96 and 1000 blocks cost the same, under every compiler's default limits.
 foreach(compiler IN LISTS compilers)
-  add_test(NAME compile.depth.${compiler} COMMAND sh ${compile}/depth.sh ${program_${compiler}} ${compile}/depth.cpp ${includes}
-    COMMAND_EXPAND_LISTS)
+  add_stamped_test(compile.depth.${compiler} "${check_${compiler}}" ${compile}/depth.cpp READS ${compile}/depth.sh ${compile}/count.sh
+    COMMAND sh ${compile}/depth.sh ${program_${compiler}} ${compile}/depth.cpp ${includes} COMMAND_EXPAND_LISTS)
   list(APPEND costs compile.depth.${compiler})
 endforeach()
 
@@ -35,8 +37,8 @@ if("nvcc" IN_LIST compilers AND REGIMEN_PYTHON3)
     set(architectures 90a)
   endif()
   foreach(architecture IN LISTS architectures)
-    add_test(NAME compile.registers.${architecture} COMMAND ${REGIMEN_PYTHON3} ${compile}/registers.py ${program_nvcc} ${architecture}
-      ${includes} COMMAND_EXPAND_LISTS)
+    add_stamped_test(compile.registers.${architecture} "${check_nvcc}" ${compile}/registers.cu READS ${compile}/registers.py
+      COMMAND ${REGIMEN_PYTHON3} ${compile}/registers.py ${program_nvcc} ${architecture} ${includes} COMMAND_EXPAND_LISTS)
     list(APPEND costs compile.registers.${architecture})
   endforeach()
 endif()
@@ -63,7 +65,8 @@ add_test(NAME compile.quickstart.cuda_compiled COMMAND bash ${compile}/quickstar
 list(APPEND costs compile.quickstart.cuda_compiled)
 
 # One more Trainer in a program emits at most so many functions. (g++ 12 counts 337, 675 and 368.)
-add_test(NAME compile.emitted COMMAND sh ${compile}/emitted.sh g++ 339 677 370 ${includes} COMMAND_EXPAND_LISTS)
+add_stamped_test(compile.emitted "g++;-std=c++20;-DREGIMEN_COMPILED=1;${includes}" ${compile}/trainers.cpp READS ${compile}/emitted.sh
+  COMMAND sh ${compile}/emitted.sh g++ 339 677 370 ${includes} COMMAND_EXPAND_LISTS)
 list(APPEND costs compile.emitted)
 
 # Programs of ResNet-50 and Llama compile in 1.6 times the quickstart's time.
