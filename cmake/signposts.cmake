@@ -95,7 +95,7 @@ if(axes EQUAL 0 OR policies LESS axes)
   string(APPEND lost "  ${policies} policies were found for ${axes} axes\n")
 endif()
 
-foreach(subject loop step)
+foreach(subject loop step "by hand" outputs state)
   file(STRINGS ${ROOT}/include/regimen/trainers/trainer.hpp lines REGEX "^/// ${subject} +[a-z]+/")
   if(NOT lines MATCHES "^/// ${subject} +([^;]+)$")
     string(APPEND lost "  trainers/trainer.hpp: the comment of Trainer has not one line \"${subject}\"\n")

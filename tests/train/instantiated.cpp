@@ -1,5 +1,5 @@
 // tests/train/instantiated.cpp — `template class Trainer<...>` and `template class Inference<...>` compile for every kind of model: members that
-// refuse a model speak when they are called. So a program may compile a Trainer in one file, and name it in others.
+// refuse a model speak when they are called; so do those of the bases of Trainer. So a program may compile a Trainer in one file, and name it in others.
 #include "support/catch.hpp"
 
 #include <regimen/engine/cpu/kernels.hpp>
@@ -35,9 +35,24 @@ TEST_CASE("a Trainer that is instantiated elsewhere trains here") {
   CHECK(trainer.generate(std::vector<std::int32_t>{1}, 3).size() == 3);
 }
 
+namespace {
+using Scaling = Trainer<Writer, Batch<2>, Precision<fp16, fp32>, LossScale<Dynamic>>;
+using Averaging = Trainer<Classifier, Batch<2>, Shard<ZeRO3>, Communicator<Threads>, Optimizer<Averaged<Sgd>>>;
+using Measuring = Trainer<Translator, Batch<2>, Debug<Profile>>;
+}  // namespace
+
 template class regimen::Trainer<Writer, Batch<2>, Precision<fp16, fp32>, LossScale<Dynamic>>;
 template class regimen::Trainer<Classifier, Batch<2>, Shard<ZeRO3>, Communicator<Threads>, Optimizer<Averaged<Sgd>>>;
 template class regimen::Trainer<Translator, Batch<2>, Debug<Profile>>;
+template struct regimen::trainers::LoopByHand<Scaling>;
+template struct regimen::trainers::LoopByHand<Averaging>;
+template struct regimen::trainers::LoopByHand<Measuring>;
+template struct regimen::trainers::EvaluationAndPrediction<Scaling>;
+template struct regimen::trainers::EvaluationAndPrediction<Averaging>;
+template struct regimen::trainers::EvaluationAndPrediction<Measuring>;
+template struct regimen::trainers::WeightsAndState<Scaling>;
+template struct regimen::trainers::WeightsAndState<Averaging>;
+template struct regimen::trainers::WeightsAndState<Measuring>;
 template class regimen::Inference<Classifier>;
 template class regimen::Inference<Writer, Batch<1>>;
 template class regimen::Inference<Translator>;

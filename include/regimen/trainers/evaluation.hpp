@@ -1,15 +1,23 @@
-// regimen/trainers/evaluation.hpp — evaluation and prediction with the weights of a Trainer.
+// regimen/trainers/evaluation.hpp — evaluation and prediction with the weights of a Trainer: evaluate, predict, generate.
 #pragma once
 
 #include <regimen/core/operation.hpp>
+#include <regimen/data/rules.hpp>
 #include <regimen/programs/forward.hpp>
+#include <regimen/rule/texts.hpp>
+#include <regimen/trainers/callbacks.hpp>
 #include <regimen/trainers/expect.hpp>
+#include <regimen/trainers/generate.hpp>
 #include <regimen/trainers/loaders.hpp>
+#include <regimen/trainers/refused_data.hpp>
 #include <regimen/trainers/result.hpp>
 #include <regimen/trainers/session.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace regimen::trainers {
@@ -53,27 +61,109 @@ Evaluation evaluate(Session& session, const Source& source, std::size_t workers,
   return evaluation;
 }
 
-/// See Trainer::predict.
-template <class Session>
-auto predict(Session& session, std::span<const typename Session::Input> inputs) {
+/// Gives metrics the outputs of an evaluation: include regimen/watch/metrics.hpp.
+template <class Session, class... Metrics>
+class Measurement;
+
+/// Members of a Trainer, which is Self.
+template <class Self>
+struct EvaluationAndPrediction {
+ private:
+  using Session = typename SessionOf<Self>::type;
   using Step = typename Session::Step;
-  [[maybe_unused]] const auto scope = session.walk.engine.scope();
-  const typename Session::Mode mode(session);
-  const auto predicted = [&] {
-    return programs::predict_all<Step>(session.walk, session.resident, inputs, Session::vocabulary, "Trainer::predict");
-  };
-  if constexpr (Session::Recipe::checks_finite) {
-    const Scalars kept = session.scalars();
-    session.walk.run(op::Begin{session.resident.scalars});
-    auto outputs = predicted();
-    const Scalars found = session.scalars();
-    session.write_scalars(kept);
-    expect_finite(found);
-    return outputs;
-  } else {
-    return predicted();
+  using Input = typename Session::Input;
+  using Label = typename Session::Label;
+  using Output = typename Step::Output::Element;
+
+ public:
+  /// Loss (and accuracy) over a whole source, in its order, without gradients and dropout.
+  template <class Source>
+  Evaluation evaluate(const Source& source, std::size_t workers = 1) {
+    static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
+    if constexpr (!Self::template serves<Source>) return {};
+    else {
+      Session& session = static_cast<Self&>(*this).session_;
+      const auto inside = session.enter("Trainer::evaluate");
+      return trainers::evaluate(session, source, workers,
+                                [&](const auto&) { Step::evaluate(session.walk, session.resident); });
+    }
   }
-}
+  /// Evaluates with metrics, of regimen/watch/metrics.hpp or your own: `Accuracy accuracy; trainer.evaluate(test,
+  /// accuracy);`. Each metric sees outputs and targets of all samples of all ranks, and then has its result. All ranks
+  /// call this, with metrics of the same types. Needs host memory for a batch of outputs.
+  template <class Source, class First, class... Metrics>
+    requires(!std::is_convertible_v<First&, std::size_t>)
+  Evaluation evaluate(const Source& source, First&& first, Metrics&&... others) {
+    static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
+    static_assert(sizeof(typename RuleOfMetric<Session, First>::must_hold) > 0);
+    static_assert(((sizeof(typename RuleOfMetric<Session, Metrics>::must_hold) > 0) && ...));
+    if constexpr (!Self::template serves<Source> ||
+                  !(RuleOfMetric<Session, First>::holds && ... && RuleOfMetric<Session, Metrics>::holds))
+      return {};
+    else {
+      Session& session = static_cast<Self&>(*this).session_;
+      const auto inside = session.enter("Trainer::evaluate");
+      Measurement<Session, std::remove_reference_t<First>, std::remove_reference_t<Metrics>...> measurement(
+          session, first, others...);
+      const Evaluation found =
+          trainers::evaluate(session, source, 1, [&](const auto& now) { measurement.add(session, now); });
+      measurement.combine(session);
+      return found;
+    }
+  }
+
+  /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
+  /// With several outputs: all outputs of a sample, then all of the next.
+  std::vector<Output> predict(std::span<const Input> inputs) {
+    Session& session = static_cast<Self&>(*this).session_;
+    const auto inside = session.enter("Trainer::predict");
+    [[maybe_unused]] const auto scope = session.walk.engine.scope();
+    const typename Session::Mode mode(session);
+    const auto predicted = [&] {
+      return programs::predict_all<Step>(session.walk, session.resident, inputs, Session::vocabulary,
+                                         "Trainer::predict");
+    };
+    if constexpr (Session::Recipe::checks_finite) {
+      const Scalars kept = session.scalars();
+      session.walk.run(op::Begin{session.resident.scalars});
+      auto outputs = predicted();
+      const Scalars found = session.scalars();
+      session.write_scalars(kept);
+      expect_finite(found);
+      return outputs;
+    } else {
+      return predicted();
+    }
+  }
+  /// Refuses data in another type than the model's input: convert them explicitly.
+  template <class Data>
+    requires(!ReadAs<Data, Input>)
+  std::vector<Output> predict(const Data&) {
+    static_assert(sizeof(refused_data<Data, Input>));
+    return {};
+  }
+
+  /// Generates tokens after a prompt, for causal models of tokens; see generate.hpp. Each token costs a pass over the
+  /// window. An Inference is far faster, since it has a cache of keys and values.
+  template <class Of = Self>
+  std::vector<std::int32_t> generate(std::span<const std::int32_t> prompt, std::size_t count,
+                                     const Sampling& sampling = {}) {
+    return regimen::generate<Of>(static_cast<Of&>(*this), prompt, count, sampling);
+  }
+  /// Generates the target of a source, for models of two texts.
+  template <class Of = Self>
+  std::vector<std::int32_t> generate(std::span<const std::int32_t> source, std::span<const std::int32_t> prompt,
+                                     std::size_t count, const Sampling& sampling = {}) {
+    return regimen::generate<Of>(static_cast<Of&>(*this), source, prompt, count, sampling);
+  }
+  /// Refuses characters.
+  template <class Prompt>
+    requires std::is_convertible_v<const Prompt&, std::string_view>
+  std::vector<std::int32_t> generate(const Prompt&, std::size_t = 0, const Sampling& = {}) {
+    static_assert(sizeof(typename rule::generate_reads_tokens<Prompt>::must_hold));
+    return {};
+  }
+};
 
 }  // namespace regimen::trainers
 // SPDX-License-Identifier: Apache-2.0

@@ -1,29 +1,71 @@
-// regimen/trainers/loop_by_hand.hpp — the parts of a step for hand-written loops: forward, backward, apply, in this order.
+// regimen/trainers/loop_by_hand.hpp — a Trainer's members for hand-written loops: forward, (scale,) backward, (unscale,)
+// apply, in this order.
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/data/loader.hpp>
+#include <regimen/rule/trainers.hpp>
 #include <regimen/trainers/expect.hpp>
+#include <regimen/trainers/loaders.hpp>
+#include <regimen/trainers/options.hpp>
+#include <regimen/trainers/refused_data.hpp>
 #include <regimen/trainers/result.hpp>
 #include <regimen/trainers/session.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 namespace regimen::trainers {
 
 inline std::atomic<std::uint64_t> last_ticket{0};
 
-/// The latest result of forward or backward has the number `ticket`; others are refused.
-template <class Session>
-struct LoopByHand final {
-  using Step = typename Session::Step;
-  using Recipe = typename Session::Recipe;
+/// A loss, scaled or not, where gradients belong.
+template <class T>
+concept AnyLoss = std::is_same_v<T, UnscaledLoss> || std::is_same_v<T, ScaledLoss>;
 
-  static UnscaledLoss forward(Session& session, std::span<const typename Session::Input> inputs,
-                              std::span<const typename Session::Label> targets) {
+/// Members of a Trainer, which is Self. The latest result of forward or backward has the number `ticket`; others are
+/// refused.
+template <class Self>
+struct LoopByHand {
+ private:
+  using Session = typename SessionOf<Self>::type;
+  using Step = typename Session::Step;
+  using Input = typename Session::Input;
+  using Label = typename Session::Label;
+
+ public:
+  /// The micro-batches that fit would read from here on, in fit's order. A loop by hand over them ends with fit's
+  /// weights. After load it continues at the saved place: apply advances the place in the data, and save writes it.
+  /// Borrows the source, which must outlive the loader.
+  template <class Source>
+  Loader<Input, Label, SourceReference<Source>> batches(const Source& source, const FitOptions& run = {}) {
+    Session& session = static_cast<Self&>(*this).session_;
+    const auto inside = session.enter("Trainer::batches");
+    session.position.by_hand = 0;
+    session.position.batching = {};
+    if constexpr (Self::template serves<Source>)
+      if (const std::size_t size = source.size(Session::sample_shape()); size > 0)
+        session.position.batching = {
+            size, Session::batch * session.ranks(), run.order, run.remainder, run.epochs, session.position.place};
+    return {{&source}, Session::sample_shape(), loader_options(session, run)};
+  }
+  template <class Source>
+    requires(!std::is_lvalue_reference_v<Source>)
+  Loader<Input, Label, SourceReference<Source>> batches(Source&& source, const FitOptions& run = {}) {
+    static_assert(sizeof(typename rule::borrows_no_temporary<Source>::must_hold));
+    return batches(std::as_const(source), run);
+  }
+
+  /// Forward and loss of one micro-batch.
+  UnscaledLoss forward(std::span<const Input> inputs, std::span<const Label> targets) {
+    Session& session = static_cast<Self&>(*this).session_;
+    const auto inside = session.enter("Trainer::forward");
     const std::size_t samples = check_batch<Session>("Trainer::forward", inputs.size(), targets.size(), Session::batch);
     if (session.waiting != Waiting::forward && session.waiting != Waiting::apply)
       out_of_order(session.waiting, "forward");
@@ -45,23 +87,52 @@ struct LoopByHand final {
     return {mean_of(after.loss_sum - before.loss_sum, Step::divisor_of(after.count - before.count)),
             session.by_hand.ticket = next_ticket()};
   }
-  static ScaledLoss scale(const Session& session, const UnscaledLoss& loss) {
+  /// Data or labels in another type than the model and its loss read: convert them explicitly.
+  template <class Inputs, class Targets>
+    requires(!ReadAs<Inputs, Input> || !ReadAs<Targets, Label>)
+  UnscaledLoss forward(const Inputs&, const Targets&) {
+    static_assert(sizeof(refused_sample<Inputs, Input, Targets, Label>));
+    std::abort();
+  }
+  /// Inputs without targets.
+  template <class Inputs>
+  UnscaledLoss forward(const Inputs&) {
+    static_assert(sizeof(typename rule::step_takes_targets<Inputs>::must_hold));
+    std::abort();
+  }
+
+  ScaledLoss scale(const UnscaledLoss& loss) const {
+    const Session& session = static_cast<const Self&>(*this).session_;
+    const auto inside = session.enter("Trainer::scale");
     check_ticket(session, loss.ticket_, "scale");
     return ScaledLoss{loss.ticket_};
   }
-  static ScaledGradients backward(Session& session, const ScaledLoss& loss) {
-    run_backward(session, loss.ticket_);
-    return ScaledGradients{session.by_hand.ticket};
+  /// Backward. Adds to the gradients of earlier micro-batches of the step.
+  ScaledGradients backward(const ScaledLoss& loss) {
+    return ScaledGradients{run_backward(static_cast<Self&>(*this).session_, loss.ticket_)};
   }
-  static Gradients backward(Session& session, const UnscaledLoss& loss) {
-    run_backward(session, loss.ticket_);
-    return Gradients{session.by_hand.ticket};
+  template <class LossScale = typename Session::Configuration::loss_scale>
+  Gradients backward(const UnscaledLoss& loss) {
+    if constexpr (LossScale::scales)
+      static_assert(sizeof(typename rule::backward_needs_scaled_loss<LossScale>::must_hold));
+    return Gradients{run_backward(static_cast<Self&>(*this).session_, loss.ticket_)};
   }
-  static Gradients unscale(const Session& session, const ScaledGradients& gradients) {
+  Gradients unscale(const ScaledGradients& gradients) const {
+    const Session& session = static_cast<const Self&>(*this).session_;
+    const auto inside = session.enter("Trainer::unscale");
     check_ticket(session, gradients.ticket_, "unscale");
     return Gradients{gradients.ticket_};
   }
-  static StepResult apply(Session& session, const Gradients& gradients) {
+  template <AnyLoss Loss>
+  Gradients unscale(const Loss&) const {
+    static_assert(sizeof(typename rule::apply_needs_backward<Loss>::must_hold));
+    std::abort();
+  }
+
+  /// The update, with the gradients of all micro-batches since the last update.
+  StepResult apply(const Gradients& gradients) {
+    Session& session = static_cast<Self&>(*this).session_;
+    const auto inside = session.enter("Trainer::apply");
     check_ticket(session, gradients.ticket_, "apply");
     if (session.waiting != Waiting::apply) out_of_order(session.waiting, "apply");
     if (session.ranks() > 1 && session.by_hand.batches != Session::micro_batches)
@@ -69,6 +140,7 @@ struct LoopByHand final {
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
     StepResult result;
     session.guarded([&] {
+      using Recipe = typename Session::Recipe;
       Step::update(session.walk, session.resident, Recipe::loss_scaling, Recipe::clip, session.options.optimizer);
       compare_weights(session, 1);
       const std::size_t batches = session.by_hand.batches;
@@ -79,11 +151,30 @@ struct LoopByHand final {
     });
     return result;
   }
+  template <AnyLoss Loss>
+  StepResult apply(const Loss&) {
+    static_assert(sizeof(typename rule::apply_needs_backward<Loss>::must_hold));
+    return {};
+  }
+  template <class Scaled>
+    requires std::is_same_v<Scaled, ScaledGradients>
+  StepResult apply(const Scaled&) {
+    static_assert(sizeof(typename rule::scaled_gradients_need_unscale<Scaled>::must_hold));
+    return {};
+  }
+
+  /// Drops a step that has begun by hand: after an exception between forward and apply.
+  void abandon() {
+    Session& session = static_cast<Self&>(*this).session_;
+    const auto inside = session.enter("Trainer::abandon");
+    session.abandon();
+  }
 
  private:
   /// Unique in the process: another Trainer's results are refused, too.
   static std::uint64_t next_ticket() { return ++last_ticket; }
-  static void run_backward(Session& session, std::uint64_t ticket) {
+  static std::uint64_t run_backward(Session& session, std::uint64_t ticket) {
+    const auto inside = session.enter("Trainer::backward");
     check_ticket(session, ticket, "backward");
     if (session.waiting != Waiting::backward) out_of_order(session.waiting, "backward");
     if (session.ranks() > 1 && session.by_hand.batches >= Session::micro_batches)
@@ -94,6 +185,7 @@ struct LoopByHand final {
       ++session.by_hand.batches;
       session.waiting = Waiting::apply;
     });
+    return session.by_hand.ticket;
   }
   static void check_ticket(const Session& session, std::uint64_t ticket, const char* what) {
     if (ticket != session.by_hand.ticket)

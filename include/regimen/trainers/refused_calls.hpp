@@ -1,57 +1,31 @@
-// regimen/trainers/refused_calls.hpp — wrong calls of a Trainer's members, each with its own error.
+// regimen/trainers/refused_calls.hpp — wrong calls of a Trainer's step and fit, each with its own error.
 #pragma once
 
 #include <regimen/rule/fit.hpp>
-#include <regimen/rule/texts.hpp>
 #include <regimen/rule/trainers.hpp>
-#include <regimen/trainers/generate.hpp>  // Sampling
-#include <regimen/trainers/mistakes.hpp>
 #include <regimen/trainers/options.hpp>
 #include <regimen/trainers/refused_data.hpp>
 #include <regimen/trainers/result.hpp>
+#include <regimen/trainers/session.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <initializer_list>
-#include <string_view>
 #include <type_traits>
-#include <vector>
 
 namespace regimen::trainers {
 
-/// A loss, scaled or not, where gradients belong.
-template <class T>
-concept AnyLoss = std::is_same_v<T, UnscaledLoss> || std::is_same_v<T, ScaledLoss>;
-
-/// Overloads for wrong calls of a Trainer. None of them ever compiles.
-template <class Input, class Label, class Output>
+/// Overloads of a Trainer, which is Self. None of them ever compiles.
+template <class Self>
 struct RefusedCalls {
+ private:
+  using Input = typename SessionOf<Self>::type::Input;
+  using Label = typename SessionOf<Self>::type::Label;
+
+ public:
   // Data or labels in another type than the model and its loss read: convert them explicitly.
   template <class Inputs, class Targets>
     requires(!ReadAs<Inputs, Input> || !ReadAs<Targets, Label>)
   StepResult step(const Inputs&, const Targets&) {
     static_assert(sizeof(refused_sample<Inputs, Input, Targets, Label>));
-    return {};
-  }
-  template <class Inputs, class Targets>
-    requires(!ReadAs<Inputs, Input> || !ReadAs<Targets, Label>)
-  UnscaledLoss forward(const Inputs&, const Targets&) {
-    static_assert(sizeof(refused_sample<Inputs, Input, Targets, Label>));
-    std::abort();
-  }
-  template <class Data>
-    requires(!ReadAs<Data, Input>)
-  std::vector<Output> predict(const Data&) {
-    static_assert(sizeof(refused_data<Data, Input>));
-    return {};
-  }
-
-  // Characters where generate reads tokens.
-  template <class Prompt>
-    requires std::is_convertible_v<const Prompt&, std::string_view>
-  std::vector<std::int32_t> generate(const Prompt&, std::size_t = 0, const Sampling& = {}) {
-    static_assert(sizeof(typename rule::generate_reads_tokens<Prompt>::must_hold));
     return {};
   }
 
@@ -60,11 +34,6 @@ struct RefusedCalls {
   StepResult step(const Inputs&) {
     static_assert(sizeof(typename rule::step_takes_targets<Inputs>::must_hold));
     return {};
-  }
-  template <class Inputs>
-  UnscaledLoss forward(const Inputs&) {
-    static_assert(sizeof(typename rule::step_takes_targets<Inputs>::must_hold));
-    std::abort();
   }
 
   // Data in braces.
@@ -88,29 +57,7 @@ struct RefusedCalls {
     static_assert(sizeof(typename rule::options_follow_sources<Third>::must_hold));
     return {};
   }
-
-  // Pieces of a step in the wrong order.
-  template <AnyLoss Loss>
-  Gradients unscale(const Loss&) const {
-    static_assert(sizeof(typename rule::apply_needs_backward<Loss>::must_hold));
-    std::abort();
-  }
-  template <AnyLoss Loss>
-  StepResult apply(const Loss&) {
-    static_assert(sizeof(typename rule::apply_needs_backward<Loss>::must_hold));
-    return {};
-  }
-  template <class Scaled>
-    requires std::is_same_v<Scaled, ScaledGradients>
-  StepResult apply(const Scaled&) {
-    static_assert(sizeof(typename rule::scaled_gradients_need_unscale<Scaled>::must_hold));
-    return {};
-  }
 };
-
-template <class Recipe, class Step = typename Recipe::Step>
-using RefusedCallsOf =
-    RefusedCalls<typename Step::X::Element, typename Step::Labels::Element, typename Step::Output::Element>;
 
 }  // namespace regimen::trainers
 // SPDX-License-Identifier: Apache-2.0

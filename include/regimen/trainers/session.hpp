@@ -53,6 +53,10 @@ struct engine_of<Device, true> {
   using type = typename Device::profiled;
 };
 
+/// The Session of a Trainer: of its network and its policies.
+template <class Self>
+struct SessionOf;
+
 /// The inside of a Trainer. `fit`, the loop by hand, evaluation and saved state work on it; a program cannot reach it.
 ///
 /// Recipe_          of the network, bound to Configuration_

@@ -13,40 +13,37 @@
 #include <regimen/rule/rejected.hpp>
 #include <regimen/rule/run_options.hpp>
 #include <regimen/rule/trainers.hpp>
-#include <regimen/saves/load_state.hpp>
 #include <regimen/saves/trainer_state.hpp>
 #include <regimen/trainers/answers.hpp>
-#include <regimen/trainers/average.hpp>
 #include <regimen/trainers/evaluation.hpp>
-#include <regimen/trainers/expect.hpp>
 #include <regimen/trainers/fit.hpp>
-#include <regimen/trainers/generate.hpp>
-#include <regimen/trainers/loaders.hpp>
 #include <regimen/trainers/loop_by_hand.hpp>
 #include <regimen/trainers/mistakes.hpp>
 #include <regimen/trainers/options.hpp>
 #include <regimen/trainers/refused_calls.hpp>
 #include <regimen/trainers/result.hpp>
 #include <regimen/trainers/session.hpp>
-#include <regimen/trainers/weights.hpp>
+#include <regimen/trainers/weights_and_state.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace regimen {
 
+template <class Network, class... Policies>
+class Trainer;
+
 namespace trainers {
-/// Gives metrics the outputs of an evaluation: include regimen/watch/metrics.hpp.
-template <class Session, class... Metrics>
-class Measurement;
+template <class Network, class... Policies>
+struct SessionOf<Trainer<Network, Policies...>> {
+  using Configuration = ConfigurationOf<Policies...>;
+  using type = Session<programs::Recipe<Network, Configuration>, Configuration>;
+};
 }  // namespace trainers
 
 /// Trains Network with the policies, in any order.
@@ -57,16 +54,23 @@ class Measurement;
 ///
 /// loop      trainers/fit_loop.ipp (FitLoop, run), trainers/fit.hpp (FitOf)
 /// step      programs/step.hpp (forward, backward, update, step), trainers/session.hpp (start_step)
+/// by hand   trainers/loop_by_hand.hpp (batches, forward, scale, backward, unscale, apply, abandon)
+/// outputs   trainers/evaluation.hpp (evaluate, predict, generate)
+/// state     trainers/weights_and_state.hpp (parameters, gradients, save, with_average, load, load_weights)
 /// memory    one arena of exactly planned().peak bytes, allocated by the constructor; a step allocates nothing
 /// failure   an impossible combination does not compile. At run time: Error. After an exception in a step you may go on
 ///           with the Trainer, or load the last saved file, which is intact. With several ranks an exception ends the
 ///           run of all ranks
 /// threads   one thread at a time may call a Trainer; a second one gets an Error
 ///
-/// `template class Trainer<...>;` and `extern template class Trainer<...>;` compile: members that refuse a model are templates.
+/// `template class Trainer<...>;` and `extern template class Trainer<...>;` compile: members that refuse a model are
+/// templates. Members of the public bases are compiled where they are called.
 template <class Network, class... Policies>
-class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, ConfigurationOf<Policies...>>> {
-  using Refused = trainers::RefusedCallsOf<programs::Recipe<Network, ConfigurationOf<Policies...>>>;
+class Trainer : public trainers::EvaluationAndPrediction<Trainer<Network, Policies...>>,
+                public trainers::LoopByHand<Trainer<Network, Policies...>>,
+                public trainers::WeightsAndState<Trainer<Network, Policies...>>,
+                trainers::RefusedCalls<Trainer<Network, Policies...>> {
+  using Refused = trainers::RefusedCalls<Trainer>;
   static constexpr bool is_alone = programs::Recipe<Network, ConfigurationOf<Policies...>>::Step::Sharding::alone;
 
  public:
@@ -83,7 +87,7 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
   using Output = typename Step::Output::Element;  // at least fp32
   using Master = typename Step::Master;
   using Reduce = typename Step::Reduce;  // of gradients
-  using Session = trainers::Session<Recipe, Configuration>;
+  using Session = typename trainers::SessionOf<Trainer>::type;
   using Engine = typename Session::Engine;
 
   static constexpr std::size_t batch = Recipe::batch;                  // samples of a micro-batch
@@ -244,226 +248,6 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
 
   using Refused::fit;
 
-  /// Loss (and accuracy) over a whole source, in its order, without gradients and dropout.
-  template <class Source>
-  Evaluation evaluate(const Source& source, std::size_t workers = 1) {
-    static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
-    if constexpr (!serves<Source>) return {};
-    else {
-      const auto inside = session_.enter("Trainer::evaluate");
-      return trainers::evaluate(session_, source, workers,
-                                [&](const auto&) { Step::evaluate(session_.walk, session_.resident); });
-    }
-  }
-  /// Evaluates with metrics, of regimen/watch/metrics.hpp or your own: `Accuracy accuracy; trainer.evaluate(test,
-  /// accuracy);`. Each metric sees outputs and targets of all samples of all ranks, and then has its result. All ranks
-  /// call this, with metrics of the same types. Needs host memory for a batch of outputs.
-  template <class Source, class First, class... Metrics>
-    requires(!std::is_convertible_v<First&, std::size_t>)
-  Evaluation evaluate(const Source& source, First&& first, Metrics&&... others) {
-    static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
-    static_assert(sizeof(typename trainers::RuleOfMetric<Session, First>::must_hold) > 0);
-    static_assert(((sizeof(typename trainers::RuleOfMetric<Session, Metrics>::must_hold) > 0) && ...));
-    if constexpr (!serves<Source> || !(trainers::RuleOfMetric<Session, First>::holds && ... &&
-                                       trainers::RuleOfMetric<Session, Metrics>::holds))
-      return {};
-    else {
-      const auto inside = session_.enter("Trainer::evaluate");
-      trainers::Measurement<Session, std::remove_reference_t<First>, std::remove_reference_t<Metrics>...> measurement(
-          session_, first, others...);
-      const Evaluation found =
-          trainers::evaluate(session_, source, 1, [&](const auto& now) { measurement.add(session_, now); });
-      measurement.combine(session_);
-      return found;
-    }
-  }
-
-  /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
-  /// With several outputs: all outputs of a sample, then all of the next.
-  std::vector<Output> predict(std::span<const Input> inputs) {
-    const auto inside = session_.enter("Trainer::predict");
-    return trainers::predict(session_, inputs);
-  }
-  using Refused::predict;
-
-  /// Generates tokens after a prompt, for causal models of tokens; see generate.hpp. Each token costs a pass over the
-  /// window. An Inference is far faster, since it has a cache of keys and values.
-  template <class Self = Trainer>
-  std::vector<std::int32_t> generate(std::span<const std::int32_t> prompt, std::size_t count,
-                                     const Sampling& sampling = {}) {
-    return regimen::generate<Self>(*this, prompt, count, sampling);
-  }
-  /// Generates the target of a source, for models of two texts.
-  template <class Self = Trainer>
-  std::vector<std::int32_t> generate(std::span<const std::int32_t> source, std::span<const std::int32_t> prompt,
-                                     std::size_t count, const Sampling& sampling = {}) {
-    return regimen::generate<Self>(*this, source, prompt, count, sampling);
-  }
-  using Refused::generate;
-
-  // ---- a loop written by hand: forward, (scale,) backward, (unscale,) apply
-
-  /// The micro-batches that fit would read from here on, in fit's order. A loop by hand over them ends with fit's
-  /// weights. After load it continues at the saved place: apply advances the place in the data, and save writes it.
-  /// Borrows the source, which must outlive the loader.
-  template <class Source>
-  Loader<Input, Label, trainers::SourceReference<Source>> batches(const Source& source, const FitOptions& run = {}) {
-    const auto inside = session_.enter("Trainer::batches");
-    session_.position.by_hand = 0;
-    session_.position.batching = {};
-    if constexpr (serves<Source>)
-      if (const std::size_t size = source.size(sample_shape()); size > 0)
-        session_.position.batching = {size,          batch * ranks(), run.order,
-                                      run.remainder, run.epochs,      session_.position.place};
-    return {{&source}, sample_shape(), trainers::loader_options(session_, run)};
-  }
-  template <class Source>
-    requires(!std::is_lvalue_reference_v<Source>)
-  Loader<Input, Label, trainers::SourceReference<Source>> batches(Source&& source, const FitOptions& run = {}) {
-    static_assert(sizeof(typename rule::borrows_no_temporary<Source>::must_hold));
-    return batches(std::as_const(source), run);
-  }
-
-  /// Forward and loss of one micro-batch.
-  UnscaledLoss forward(std::span<const Input> inputs, std::span<const Label> targets) {
-    const auto inside = session_.enter("Trainer::forward");
-    return ByHand::forward(session_, inputs, targets);
-  }
-  using Refused::forward;
-  ScaledLoss scale(const UnscaledLoss& loss) const {
-    const auto inside = session_.enter("Trainer::scale");
-    return ByHand::scale(session_, loss);
-  }
-  /// Backward. Adds to the gradients of earlier micro-batches of the step.
-  ScaledGradients backward(const ScaledLoss& loss) {
-    const auto inside = session_.enter("Trainer::backward");
-    return ByHand::backward(session_, loss);
-  }
-  template <class LossScale = typename Configuration::loss_scale>
-  Gradients backward(const UnscaledLoss& loss) {
-    if constexpr (LossScale::scales)
-      static_assert(sizeof(typename rule::backward_needs_scaled_loss<LossScale>::must_hold));
-    const auto inside = session_.enter("Trainer::backward");
-    return ByHand::backward(session_, loss);
-  }
-  Gradients unscale(const ScaledGradients& gradients) const {
-    const auto inside = session_.enter("Trainer::unscale");
-    return ByHand::unscale(session_, gradients);
-  }
-  using Refused::unscale;
-  /// The update, with the gradients of all micro-batches since the last update.
-  StepResult apply(const Gradients& gradients) {
-    const auto inside = session_.enter("Trainer::apply");
-    return ByHand::apply(session_, gradients);
-  }
-  using Refused::apply;
-  /// Drops a step that has begun by hand: after an exception between forward and apply.
-  void abandon() {
-    const auto inside = session_.enter("Trainer::abandon");
-    session_.abandon();
-  }
-
-  // ---- state
-
-  /// Name, shape and present values of every parameter, in the order of the model. If you write to the values, call
-  /// parameters_changed() before any other member. The values are the weights themselves; if ranks keep slices, or the
-  /// engine's memory is not host memory, they are a copy on the host, valid until the next call of parameters() or
-  /// load.
-  std::vector<NamedParameter<Master>> parameters() & {
-    const auto inside = session_.enter("Trainer::parameters");
-    return trainers::Weights<Session>::parameters(session_);
-  }
-  /// Name, shape and values of the gradients of all parameters that train, in the order of parameters(); a copy if the
-  /// engine's memory is not host memory. The gradient of the loss is value / gradient_divisor().
-  std::vector<NamedParameter<Reduce>> gradients() & {
-    const auto inside = session_.enter("Trainer::gradients");
-    return trainers::Weights<Session>::gradients(session_);
-  }
-  template <class Self = Trainer>
-  std::vector<NamedParameter<Master>> parameters() && {
-    static_assert(sizeof(typename rule::borrows_no_temporary<Self>::must_hold));
-    return {};
-  }
-  template <class Self = Trainer>
-  std::vector<NamedParameter<Reduce>> gradients() && {
-    static_assert(sizeof(typename rule::borrows_no_temporary<Self>::must_hold));
-    return {};
-  }
-  /// The number of valid targets since the step began, or 1 for Summed, times all scales of the loss. Valid between
-  /// backward and apply; also after a step, unless the step changed a dynamic loss scale.
-  double gradient_divisor() {
-    const auto inside = session_.enter("Trainer::gradient_divisor");
-    [[maybe_unused]] const auto scope = session_.walk.engine.scope();
-    const Scalars s = session_.scalars();
-    return Step::divisor_of(s.count) * Step::scale_of(session_.walk.capacity, ranks()) * s.loss_scale;
-  }
-
-  /// Sets the weights to the values of parameters().
-  void parameters_changed() {
-    const auto inside = session_.enter("Trainer::parameters_changed");
-    trainers::Weights<Session>::take(session_);
-  }
-
-  /// Writes the whole state into one safetensors file: weights, optimizer state, and everything else for exact
-  /// resumption. The write is atomic: a kill at any moment leaves the previous file whole. With several ranks each rank
-  /// writes its slices to a part next to `path`; `path` becomes the index of the parts. Any number of ranks, under any
-  /// Shard, may load it. Move index and parts together. Removes the parts of older saves to `path`. Only one run at a
-  /// time may save to a path.
-  void save(const std::string& path) {
-    const auto inside = session_.enter("Trainer::save");
-    State::save(session_, path);
-  }
-  /// Copies the state to host memory outside the plan, returns, and saves the copy on another thread. If the process is
-  /// killed before the save ends, the older state stays. Ranks do not wait for each other; rank 0 puts the state in
-  /// place when all parts exist, at most `limit` from now. First finishes an earlier background save, and throws its
-  /// errors.
-  void save_in_background(const std::string& path, std::chrono::seconds limit = std::chrono::seconds(300)) {
-    const auto inside = session_.enter("Trainer::save_in_background");
-    State::save_in_background(session_, path, limit);
-  }
-  /// Waits until the state of save_in_background is in place, and throws its errors. All ranks call it.
-  void finish_saving() {
-    const auto inside = session_.enter("Trainer::finish_saving");
-    State::finish_saving(session_);
-  }
-  /// Saves in one file, for other programs, under any Shard. Rank 0 gathers the whole state in host memory.
-  void save_whole(const std::string& path) {
-    const auto inside = session_.enter("Trainer::save_whole");
-    State::save_whole(session_, path);
-  }
-  /// Calls f() while the averages of an Averaged<...> rule replace the weights: for evaluate, predict, generate,
-  /// parameters. Then restores the weights, bit for bit, also after an exception; values that f wrote to them are lost.
-  /// Needs host memory, outside the plan, for the weights that this rank keeps and kernels read. Parameters without an
-  /// average, and buffers, keep their values. All ranks call it. Refuses to train or save inside, and refuses before
-  /// the first step that counts.
-  template <class F, class TheRule = UpdateRule>
-  void with_average(F&& f) {
-    static_assert(sizeof(typename rule::averages_are_kept<TheRule, trainers::keeps_averages<TheRule>>::must_hold));
-    const auto inside = session_.enter("Trainer::with_average");
-    trainers::Average<Session>::with(session_, "Trainer::with_average", f);
-  }
-  /// Writes only the averages, as weights, into one file for Inference, load_weights and other programs. All ranks call
-  /// it.
-  template <class TheRule = UpdateRule>
-  void save_average(const std::string& path) {
-    static_assert(sizeof(typename rule::averages_are_kept<TheRule, trainers::keeps_averages<TheRule>>::must_hold));
-    const auto inside = session_.enter("Trainer::save_average");
-    trainers::Average<Session>::save(session_, path);
-  }
-  /// Reads a file of save, from this or another run of the same model, or a file of weights alone. Training then
-  /// continues exactly as without the interruption, except where policies differ: the file does not change a static
-  /// loss scale. Drops a step that has begun by hand. Not in a callback of fit.
-  void load(const std::string& path) {
-    const auto inside = session_.enter("Trainer::load");
-    Loading::load(session_, path);
-  }
-  /// Reads only the weights of such a file, and starts at step 0 without optimizer state; seed and loss scale stay. The
-  /// file may come from other policies; each value is rounded once to the master type.
-  void load_weights(const std::string& path) {
-    const auto inside = session_.enter("Trainer::load_weights");
-    Loading::load_weights(session_, path);
-  }
-
   /// The memory that the run has used, and the number of its operations.
   Used used() const {
     const auto inside = session_.enter("Trainer::used");
@@ -502,9 +286,9 @@ class Trainer : trainers::RefusedCallsOf<programs::Recipe<Network, Configuration
 
  private:
   friend struct saves::Inside;
-  using ByHand = trainers::LoopByHand<Session>;
-  using State = saves::StateAccess<Session>;
-  using Loading = saves::StateLoading<Session>;
+  friend trainers::EvaluationAndPrediction<Trainer>;
+  friend trainers::LoopByHand<Trainer>;
+  friend trainers::WeightsAndState<Trainer>;
 
   Trainer(std::unique_ptr<comm::Ranks> ranks, const Options& options) : session_(std::move(ranks), options) {
     static_assert(
