@@ -1,5 +1,6 @@
 # cmake -DROOT=<source folder> -P signposts.cmake: each policy's comment has a line that leads to its effect, Trainer's
-# comment leads to the loop and the step, and each file named in docs/architecture.md and docs/policies.md exists.
+# comment leads to the loop, the step and the members of its bases, and each file named in docs/architecture.md and
+# docs/policies.md exists.
 # rooms.cmake includes this file.
 #
 #   ///   effect    walk/segments.hpp (segment), walk/repeat.hpp (whole), walk/node.hpp (recomputes)

@@ -2,11 +2,17 @@
 #include <regimen/core/ratio.hpp>
 #include <regimen/core/rules.hpp>
 #include <regimen/core/shape.hpp>
+#include <regimen/layer/cross_attention.hpp>
+#include <regimen/layer/named.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/loss/cross_entropy.hpp>
 #include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/loss/nt_xent.hpp>
 #include <regimen/models/rules.hpp>
+#include <regimen/optimizer/adamw.hpp>
+#include <regimen/optimizer/averaged.hpp>
+#include <regimen/optimizer/sgd.hpp>
+#include <regimen/optimizer/split.hpp>
 #include <regimen/policy/checkpoint.hpp>
 #include <regimen/policy/debug.hpp>
 #include <regimen/rule/attention.hpp>
@@ -15,10 +21,10 @@
 #include <regimen/rule/convolutions.hpp>
 #include <regimen/rule/devices.hpp>
 #include <regimen/rule/fit.hpp>
+#include <regimen/rule/generate.hpp>
 #include <regimen/rule/inference.hpp>
 #include <regimen/rule/layers.hpp>
 #include <regimen/rule/losses.hpp>
-#include <regimen/rule/metrics.hpp>
 #include <regimen/rule/models.hpp>
 #include <regimen/rule/norms.hpp>
 #include <regimen/rule/options.hpp>
@@ -30,8 +36,14 @@
 #include <regimen/rule/trainers.hpp>
 #include <regimen/rule/update_rules.hpp>
 #include <regimen/rule/weights.hpp>
+#include <regimen/trainers/callback_rules.hpp>
+#include <regimen/watch/metric.hpp>
 
 #include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
 using namespace regimen;
 using namespace regimen::rule;
@@ -59,7 +71,8 @@ static_assert(!freeze_names_a_layer<Thing>::holds && freeze_names_a_layer<Thing,
 static_assert(average_keeps_a_share<Ratio<0>>::holds && average_keeps_a_share<Ratio<99, 100>>::holds);
 static_assert(!average_keeps_a_share<Ratio<1>>::holds && !average_keeps_a_share<Ratio<-1, 2>>::holds &&
               !average_keeps_a_share<Ratio<1, 0>>::holds && !average_keeps_a_share<Thing>::holds);
-static_assert(!averages_are_kept<Thing>::holds && averages_are_kept<Thing, true>::holds);
+static_assert(!averages_are_kept<AdamW>::holds && averages_are_kept<Averaged<AdamW>>::holds &&
+              averages_are_kept<Split<Matrices<Averaged<Sgd>>, Rest<AdamW>>>::holds);
 static_assert(!group_takes_a_parameter<Thing>::holds && group_takes_a_parameter<Thing, true>::holds);
 static_assert(!split_ends_with_rest<Thing>::holds);
 static_assert(!tied_layer_exists<Thing>::holds && tied_layer_exists<Thing, true>::holds);
@@ -171,8 +184,9 @@ static_assert(narrowing_data<fp32, fp32>::holds && narrowing_data<fp32, fp64>::h
               narrowing_data<fp64, fp64>::holds);
 static_assert(narrowing_data<std::uint8_t, fp32>::holds && !narrowing_data<fp64, fp32>::holds &&
               !narrowing_data<fp64, bf16>::holds);
-static_assert(!scaled_gradients_need_unscale<Thing>::holds && scaled_gradients_need_unscale<Thing, false>::holds);
-static_assert(!backward_needs_scaled_loss<Thing>::holds && backward_needs_scaled_loss<Thing, true>::holds);
+static_assert(!scaled_gradients_need_unscale<Thing>::holds);
+static_assert(!backward_needs_scaled_loss<LossScale<Dynamic>>::holds &&
+              backward_needs_scaled_loss<LossScale<None>>::holds);
 static_assert(extents_at_least_one<Thing>::holds && extents_at_least_one<Thing, 1, 2>::holds &&
               !extents_at_least_one<Thing, 1, 0>::holds);
 static_assert(rate_below_one<Ratio<0>>::holds && rate_below_one<Ratio<9, 10>>::holds);
@@ -186,20 +200,89 @@ static_assert(!layers_one_to_255<Thing, 0>::holds && !layers_one_to_255<Thing, 2
 static_assert(levels_at_most_7<Thing, 7>::holds && !levels_at_most_7<Thing, 8>::holds);
 static_assert(frozen_layer_has_weights<Thing, true>::holds && !frozen_layer_has_weights<Thing, false>::holds);
 static_assert(something_trains<Thing, 1>::holds && !something_trains<Thing, 0>::holds);
-static_assert(generate_needs_logits<Thing, true>::holds && !generate_needs_logits<Thing, false>::holds);
-static_assert(generate_reads_one_text<Thing, true>::holds && !generate_reads_one_text<Thing, false>::holds);
-static_assert(generate_takes_source<Thing, true>::holds && !generate_takes_source<Thing, false>::holds);
-static_assert(generate_translates<Thing, true>::holds && !generate_translates<Thing, false>::holds);
-static_assert(generate_needs_causal<Thing, true>::holds && !generate_needs_causal<Thing, false>::holds);
+
+// What generate asks of a model, of one that names no network and of one that does.
+template <std::size_t length, std::size_t rows, class Network_ = void>
+struct Predicts {
+  struct Recipe {
+    using Network = Network_;
+  };
+  using Input = std::int32_t;
+  static constexpr std::size_t input_size = length, output_rows = rows, output_size = rows * 16;
+  std::vector<float> predict(std::span<const std::int32_t>) const;
+};
+struct Backward
+    : Model<regimen::Input<Tokens<4>>, Embedding<Vocabulary<16>, 8>, SelfAttention<Heads<2>, Causal>, Linear<16>> {};
+struct Everywhere
+    : Model<regimen::Input<Tokens<4>>, Embedding<Vocabulary<16>, 8>, SelfAttention<Heads<2>>, Linear<16>> {};
+struct Value8 : NamedValue<Shape<4, 8>> {};
+struct Crossing : Model<regimen::Input<Tokens<4>>, Embedding<Vocabulary<16>, 8>, Keep<Value8>,
+                        CrossAttention<Value8, Heads<2>>, Linear<16>> {};
+static_assert(generate_needs_logits<Predicts<4, 4>>::holds && !generate_needs_logits<Predicts<4, 1>>::holds);
+static_assert(generate_needs_causal<Predicts<4, 4>>::holds && generate_needs_causal<Predicts<4, 4, Backward>>::holds &&
+              !generate_needs_causal<Predicts<4, 4, Everywhere>>::holds);
+static_assert(generate_reads_one_text<Predicts<4, 4>>::holds &&
+              generate_reads_one_text<Predicts<4, 4, Everywhere>>::holds &&
+              !generate_reads_one_text<Predicts<4, 4, Crossing>>::holds);
+struct Shares {
+  static void shared_plan();
+};
+template <class Network_ = void>
+struct Translates {
+  struct Recipe {
+    using Network = Network_;
+  };
+  using Input = Bundled<Value<std::int32_t, Shape<3>>, Value<std::int32_t, Shape<4>>>;
+  static constexpr std::size_t output_rows = 4, output_size = 4 * 16;
+  std::vector<float> predict(std::span<const Input>) const;
+};
+static_assert(generate_takes_source<Predicts<4, 4>>::holds && !generate_takes_source<Translates<>>::holds);
+static_assert(generate_translates<Translates<>>::holds && !generate_translates<Translates<Crossing>>::holds &&
+              !generate_translates<Predicts<4, 4>>::holds);
+static_assert(generate_reads_tokens<std::vector<std::int32_t>>::holds && !generate_reads_tokens<std::string>::holds &&
+              !generate_reads_tokens<char[5]>::holds);
+static_assert(inference_is_not_const<const Predicts<4, 4>>::holds && !inference_is_not_const<const Shares>::holds &&
+              inference_is_not_const<Shares>::holds);
+
 static_assert(members_agree<Thing, Thing, true>::holds && !members_agree<Thing, Thing, false>::holds);
-static_assert(metric_adds_batches<Thing, Thing, true>::holds && !metric_adds_batches<Thing, Thing, false>::holds);
-static_assert(metric_is_copied<Thing, true>::holds && !metric_is_copied<Thing, false>::holds);
-static_assert(metric_is_written<Thing, true>::holds && !metric_is_written<Thing, false>::holds);
-static_assert(metric_keeps_result<Thing, true>::holds && !metric_keeps_result<Thing, false>::holds);
-static_assert(metrics_are_included<Thing, true>::holds && !metrics_are_included<Thing, false>::holds);
-static_assert(measured_needs_metric<Thing, true>::holds && !measured_needs_metric<Thing, false>::holds);
-static_assert(callback_takes_event<Thing, true>::holds && !callback_takes_event<Thing, false>::holds);
-static_assert(apply_needs_backward<Thing, true>::holds && !apply_needs_backward<Thing>::holds);
+
+// What fit asks of callbacks and metrics, of a step by itself and of launches.
+template <std::size_t steps_>
+struct Trains {
+  struct Session {
+    static constexpr std::size_t steps = steps_;
+  };
+};
+struct Sums {
+  std::vector<double> sums;
+  void add(const MetricBatch<float, std::int32_t>&);
+};
+struct Kept : Sums {
+  std::unique_ptr<int> kept;
+};
+template <class Event>
+using Hears = void (*)(Trains<1>&, const Event&);
+template <class Event>
+using HearsLaunches = void (*)(Trains<8>&, const Event&);
+static_assert(metric_adds_batches<Sums, float, std::int32_t>::holds &&
+              !metric_adds_batches<Sums, float, float>::holds && !metric_adds_batches<Thing*, float, float>::holds);
+static_assert(metric_is_copied<Sums>::holds && !metric_is_copied<Kept>::holds);
+static_assert(metric_is_written<Sums>::holds && !metric_is_written<const Sums>::holds && metric_is_written<int>::holds);
+static_assert(metric_keeps_result<Sums&>::holds && !metric_keeps_result<Sums>::holds);
+static_assert(!metrics_are_included<Sums, Trains<1>>::holds);
+static_assert(measured_needs_metric<Hears<Measured>, Trains<1>, true>::holds &&
+              !measured_needs_metric<Hears<Measured>, Trains<1>, false>::holds &&
+              measured_needs_metric<Hears<StepResult>, Trains<1>, false>::holds);
+static_assert(callback_takes_event<Hears<StepResult>, Trains<1>, false>::holds &&
+              callback_takes_event<Hears<EpochEvent>, Trains<1>, false>::holds &&
+              callback_takes_event<Hears<Measured>, Trains<1>, true>::holds &&
+              !callback_takes_event<Hears<Measured>, Trains<1>, false>::holds &&
+              !callback_takes_event<Hears<std::string>, Trains<1>, true>::holds);
+static_assert(callback_hears_launches<HearsLaunches<std::span<const StepResult>>, Trains<8>>::holds &&
+              callback_hears_launches<Hears<StepResult>, Trains<1>>::holds &&
+              !callback_hears_launches<HearsLaunches<StepResult>, Trains<8>>::holds);
+
+static_assert(!apply_needs_backward<Thing>::holds);
 static_assert(!model_begins_with_input<Thing>::holds);
 static_assert(input_takes_kind<Tokens<4>>::holds && input_takes_kind<Vector<4>>::holds &&
               input_takes_kind<Image<4, 4, 1>>::holds);

@@ -1,6 +1,7 @@
 // regimen/models/rules.hpp — rules about published models, and the names of their tensors.
 #pragma once
 
+#include <regimen/core/rules.hpp>
 #include <regimen/layer/model.hpp>
 
 #include <cstddef>
@@ -40,9 +41,9 @@ struct layers_of_takes_model {
 };
 
 /// Both write to their owner: load its weights, save the state of its thread.   docs/errors/networks.md#names_take_a_variable
-template <class Owner, bool Const = true>
+template <class Owner>
 struct names_take_a_variable {
-  static constexpr bool holds = !Const;
+  static constexpr bool holds = never<Owner>;
   struct must_hold {
     static_assert(
         holds,

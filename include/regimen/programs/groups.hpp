@@ -123,5 +123,29 @@ const char* state_name_of(std::size_t group, std::size_t state) {
   return name;
 }
 
+inline constexpr std::size_t no_average = ~std::size_t{0};
+/// Which array of a group's state is the average.
+template <class UpdateRule>
+constexpr std::size_t average_of(std::size_t group) {
+  std::size_t found = no_average;
+  [&]<class... Rules>(boost::mp11::mp_list<Rules...>) {
+    std::size_t index = 0;
+    const auto look = [&]<class Rule>(Rule*) {
+      if constexpr (requires { Rule::average; })
+        if (index == group) found = Rule::average;
+      ++index;
+    };
+    (look(static_cast<Rules*>(nullptr)), ...);
+  }(typename GroupsOf<UpdateRule>::Rules{});
+  return found;
+}
+template <class UpdateRule>
+inline constexpr bool keeps_averages = [] {
+  bool any = false;
+  for (std::size_t group = 0; group < GroupsOf<UpdateRule>::count; ++group)
+    any = any || average_of<UpdateRule>(group) != no_average;
+  return any;
+}();
+
 }  // namespace regimen::programs
 // SPDX-License-Identifier: Apache-2.0

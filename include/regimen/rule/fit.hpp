@@ -1,7 +1,8 @@
-// regimen/rule/fit.hpp — rules about what fit takes: sources and callbacks.
+// regimen/rule/fit.hpp — rules about what fit takes. Of callbacks and metrics: trainers/callback_rules.hpp.
 #pragma once
 
 #include <regimen/core/number.hpp>
+#include <regimen/core/rules.hpp>
 
 #include <type_traits>
 
@@ -31,48 +32,13 @@ struct narrowing_data {
 };
 
 /// A third source, or a bare number, has no meaning to fit.   docs/errors/fit.md#options_follow_sources
-template <class Third, bool Follow = false>
+template <class Third>
 struct options_follow_sources {
-  static constexpr bool holds = Follow;
+  static constexpr bool holds = never<Third>;
   struct must_hold {
     static_assert(
         holds,
         "regimen: fit takes a source, perhaps one for validation, then its options; write fit(source, {.steps = 1000})");
-  };
-};
-
-/// A callback of one result would be called once for K steps, and count them as one.
-/// docs/errors/fit.md#callback_hears_launches
-template <class Callback, class Steps, bool hears>
-struct callback_hears_launches {
-  static constexpr bool holds = hears;
-  struct must_hold {
-    static_assert(
-        holds,
-        "regimen: under Steps<K> fit calls after K steps; write a callback of (auto& trainer, std::span<const StepResult>)");
-  };
-};
-
-/// Called: whether the callback accepts (trainer, StepResult), or an Evaluation, EpochEvent or Fitted in its place.
-/// docs/errors/fit.md#callback_takes_event
-template <class Callback, bool Called>
-struct callback_takes_event {
-  static constexpr bool holds = Called;
-  struct must_hold {
-    static_assert(
-        holds,
-        "regimen: fit never calls this; write a callback of (auto& trainer, const StepResult&), or of const Evaluation&");
-  };
-};
-
-/// Trainers know nothing of metrics, so that programs without any do not pay for them.
-/// docs/errors/fit.md#metrics_are_included
-template <class Metric, bool are_included>
-struct metrics_are_included {
-  static constexpr bool holds = are_included;
-  struct must_hold {
-    static_assert(
-        holds, "regimen: a metric needs regimen/watch/metrics.hpp, which is not included here; include it before this");
   };
 };
 

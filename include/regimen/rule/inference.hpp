@@ -1,7 +1,10 @@
 // regimen/rule/inference.hpp — rules about inference: a model that predicts and does not train.
 #pragma once
 
+#include <regimen/core/rules.hpp>
 #include <regimen/policy/policy.hpp>
+
+#include <type_traits>
 
 namespace regimen::rule {
 
@@ -17,10 +20,11 @@ struct inference_trains_nothing {
   };
 };
 
-/// A const object is one that several threads may call.   docs/errors/inference.md#inference_is_not_const
-template <class Inference, bool Const = true>
+/// A const object is one that several threads may call. A const model of a program's own may compute.
+/// docs/errors/inference.md#inference_is_not_const
+template <class Model>
 struct inference_is_not_const {
-  static constexpr bool holds = !Const;
+  static constexpr bool holds = !(std::is_const_v<Model> && requires { Model::shared_plan(); });
   struct must_hold {
     static_assert(
         holds, "regimen: a const Inference neither predicts nor loads; leave out const, or call its share() for one");
@@ -28,9 +32,9 @@ struct inference_is_not_const {
 };
 
 /// A copy would have weights and an arena of its own.   docs/errors/inference.md#inference_is_not_copied
-template <class Inference, bool Copied = true>
+template <class Inference>
 struct inference_is_not_copied {
-  static constexpr bool holds = !Copied;
+  static constexpr bool holds = never<Inference>;
   struct must_hold {
     static_assert(holds, "regimen: an Inference is not copied; share its weights by model.share(), or std::move it");
   };

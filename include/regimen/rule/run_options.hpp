@@ -62,9 +62,9 @@ struct option_has_name {
 
 /// A bare number could be any option; a model belongs into the type, Trainer<Model>.
 /// docs/errors/run_options.md#options_have_names
-template <class Given, bool Taken = false>
+template <class Given>
 struct options_have_names {
-  static constexpr bool holds = Taken;
+  static constexpr bool holds = never<Given>;
   struct must_hold {
     static_assert(
         holds,
@@ -74,9 +74,9 @@ struct options_have_names {
 
 /// The outer level is for the Trainer's own options: schedule, seed, threads.
 /// docs/errors/run_options.md#rule_options_stand_inside
-template <class RuleOptions, bool Taken = false>
+template <class RuleOptions>
 struct rule_options_stand_inside {
-  static constexpr bool holds = Taken;
+  static constexpr bool holds = never<RuleOptions>;
   struct must_hold {
     static_assert(
         holds,

@@ -1,4 +1,4 @@
-// regimen/rule/texts.hpp — rules about texts: generated, of unlike lengths, padded.
+// regimen/rule/texts.hpp — rules about texts of unlike lengths, and their padding. Of generated ones: rule/generate.hpp.
 #pragma once
 
 #include <regimen/layer/padding.hpp>
@@ -8,73 +8,6 @@
 #include <type_traits>
 
 namespace regimen::rule {
-
-/// IsCausal: whether no SelfAttention, Conv1d and GroupNorm of the model reads later positions.
-/// docs/errors/texts.md#generate_needs_causal
-template <class Network, bool IsCausal>
-struct generate_needs_causal {
-  static constexpr bool holds = IsCausal;
-  struct must_hold {
-    static_assert(
-        holds,
-        "regimen: generate needs layers that read no later position; write Causal, CausalPadding, LayerNorm for GroupNorm");
-  };
-};
-
-/// Predicts: whether Model maps Tokens<T> to (T,V).   docs/errors/texts.md#generate_needs_logits
-template <class Model, bool Predicts>
-struct generate_needs_logits {
-  static constexpr bool holds = Predicts;
-  struct must_hold {
-    static_assert(
-        holds,
-        "regimen: generate needs a model from Tokens<T> to (T,V), one row of logits for each token; call predict");
-  };
-};
-
-/// Which token a character is, only the data or a tokenizer say.   docs/errors/texts.md#generate_reads_tokens
-template <class Prompt, bool Reads = false>
-struct generate_reads_tokens {
-  static constexpr bool holds = Reads;
-  struct must_hold {
-    static_assert(
-        holds, "regimen: generate reads tokens, not characters; write generate(model, tokenizer.encode(text), count)");
-  };
-};
-
-/// Every position of a CrossAttention sees all of the named value, be it of the same text, where that is later words.
-/// One: whether the model has no CrossAttention.   docs/errors/texts.md#generate_reads_one_text
-template <class Network, bool One>
-struct generate_reads_one_text {
-  static constexpr bool holds = One;
-  struct must_hold {
-    static_assert(holds,
-                  "regimen: generate goes on with one text, a CrossAttention reads two; call predict for every token");
-  };
-};
-
-/// Told: whether Model reads one text.   docs/errors/texts.md#generate_takes_source
-template <class Model, bool Told>
-struct generate_takes_source {
-  static constexpr bool holds = Told;
-  struct must_hold {
-    static_assert(
-        holds, "regimen: this model generates a text from another one; write generate(model, source, prompt, count)");
-  };
-};
-
-/// Translates: whether the network of Model is that: Input<Bundle<Tokens<S>, Tokens<T>>>, then Fork<Last, encoder, decoder>,
-/// of which the encoder reads Part<0>, the decoder Part<1>, and nothing else but what the encoder keeps; output (T,V).
-///   docs/errors/texts.md#generate_translates
-template <class Model, bool Translates>
-struct generate_translates {
-  static constexpr bool holds = Translates;
-  struct must_hold {
-    static_assert(
-        holds,
-        "regimen: generate from a source needs Fork<Last, encoder of Part<0>, decoder of Part<1>>; call predict");
-  };
-};
 
 /// Name is a NamedLength.   docs/errors/texts.md#within_names_length
 template <class Name>

@@ -1,15 +1,18 @@
 // regimen/rule/trainers.hpp — rules about trainers: objects, and steps written by hand.
 #pragma once
 
+#include <regimen/core/rules.hpp>
+#include <regimen/policy/communicator.hpp>
 #include <regimen/policy/debug.hpp>
+#include <regimen/programs/groups.hpp>
 
 namespace regimen::rule {
 
 /// A Trainer owns one arena, one communicator, and the collectives in flight.
 /// docs/errors/trainers.md#trainer_is_not_copied
-template <class Trainer, bool Copied = true>
+template <class Trainer>
 struct trainer_is_not_copied {
-  static constexpr bool holds = !Copied;
+  static constexpr bool holds = never<Trainer>;
   struct must_hold {
     static_assert(
         holds, "regimen: a Trainer is neither copied nor moved; pass it by reference, or keep it in a std::unique_ptr");
@@ -17,9 +20,9 @@ struct trainer_is_not_copied {
 };
 
 /// Inputs alone have no loss.   docs/errors/trainers.md#step_takes_targets
-template <class Inputs, bool Takes = false>
+template <class Inputs>
 struct step_takes_targets {
-  static constexpr bool holds = Takes;
+  static constexpr bool holds = never<Inputs>;
   struct must_hold {
     static_assert(
         holds, "regimen: a step takes inputs and targets; write step(inputs, targets), or predict(inputs) for outputs");
@@ -27,9 +30,9 @@ struct step_takes_targets {
 };
 
 /// A braced list has no address.   docs/errors/trainers.md#data_lies_somewhere
-template <class Data, bool Lies = false>
+template <class Data>
 struct data_lies_somewhere {
-  static constexpr bool holds = Lies;
+  static constexpr bool holds = never<Data>;
   struct must_hold {
     static_assert(
         holds,
@@ -39,18 +42,18 @@ struct data_lies_somewhere {
 
 /// A loss and its gradients are different types; only backward turns a loss into gradients.
 /// docs/errors/trainers.md#apply_needs_backward
-template <class Loss, bool Gradients = false>
+template <class Loss>
 struct apply_needs_backward {
-  static constexpr bool holds = Gradients;
+  static constexpr bool holds = never<Loss>;
   struct must_hold {
     static_assert(holds, "regimen: this loss has no gradients yet; call backward between forward and apply");
   };
 };
 
 /// Without the scale, small gradients would underflow.   docs/errors/trainers.md#backward_needs_scaled_loss
-template <class Loss, bool Scaled = false>
+template <class LossScale>
 struct backward_needs_scaled_loss {
-  static constexpr bool holds = Scaled;
+  static constexpr bool holds = !LossScale::scales;
   struct must_hold {
     static_assert(holds, "regimen: backward takes a scaled loss under LossScale<...>; call scale before backward");
   };
@@ -58,18 +61,18 @@ struct backward_needs_scaled_loss {
 
 /// Gradients of a scaled loss are a type of their own; only unscale turns them into gradients.
 /// docs/errors/trainers.md#scaled_gradients_need_unscale
-template <class Gradients, bool Scaled = true>
+template <class Gradients>
 struct scaled_gradients_need_unscale {
-  static constexpr bool holds = !Scaled;
+  static constexpr bool holds = never<Gradients>;
   struct must_hold {
     static_assert(holds, "regimen: these gradients still carry the loss scale; call unscale before apply");
   };
 };
 
-/// Kept: whether UpdateRule, or that of a group, is Averaged<...>.   docs/errors/trainers.md#averages_are_kept
-template <class UpdateRule, bool Kept = false>
+/// UpdateRule, or that of a group, is Averaged<...>.   docs/errors/trainers.md#averages_are_kept
+template <class UpdateRule>
 struct averages_are_kept {
-  static constexpr bool holds = Kept;
+  static constexpr bool holds = programs::keeps_averages<UpdateRule>;
   struct must_hold {
     static_assert(holds, "regimen: this Trainer keeps no averages of weights; write Optimizer<Averaged<AdamW>>");
   };
@@ -85,9 +88,9 @@ struct profile_needs_debug {
 };
 
 /// launch, comm::Tcp and comm::Mpi provide it.   docs/errors/trainers.md#communicator_is_given
-template <class Communicator, bool Given = false>
+template <class Communicator>
 struct communicator_is_given {
-  static constexpr bool holds = Given;
+  static constexpr bool holds = Communicator::ranks::is_alone;
   struct must_hold {
     static_assert(
         holds,
@@ -95,11 +98,10 @@ struct communicator_is_given {
   };
 };
 
-/// Known: whether Given is a communicator of the kind that Communicator<...> names.
-/// docs/errors/trainers.md#communicator_matches
-template <class Given, class Communicator, bool Known = false>
+/// Given is a communicator of the kind that Communicator<...> names.   docs/errors/trainers.md#communicator_matches
+template <class Given, class Communicator>
 struct communicator_matches {
-  static constexpr bool holds = Known;
+  static constexpr bool holds = is_given_for<Given, typename Communicator::ranks>;
   struct must_hold {
     static_assert(
         holds,

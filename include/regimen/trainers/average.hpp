@@ -16,30 +16,6 @@
 
 namespace regimen::trainers {
 
-inline constexpr std::size_t no_average = ~std::size_t{0};
-/// Which array of a group's state is the average.
-template <class UpdateRule>
-constexpr std::size_t average_of(std::size_t group) {
-  std::size_t found = no_average;
-  [&]<class... Rules>(boost::mp11::mp_list<Rules...>) {
-    std::size_t index = 0;
-    const auto look = [&]<class Rule>(Rule*) {
-      if constexpr (requires { Rule::average; })
-        if (index == group) found = Rule::average;
-      ++index;
-    };
-    (look(static_cast<Rules*>(nullptr)), ...);
-  }(typename programs::GroupsOf<UpdateRule>::Rules{});
-  return found;
-}
-template <class UpdateRule>
-inline constexpr bool keeps_averages = [] {
-  bool any = false;
-  for (std::size_t group = 0; group < programs::GroupsOf<UpdateRule>::count; ++group)
-    any = any || average_of<UpdateRule>(group) != no_average;
-  return any;
-}();
-
 template <class Session>
 struct Average final {
   using UpdateRule = typename Session::UpdateRule;
@@ -55,8 +31,8 @@ struct Average final {
     const InPlace swapped(session);
     session.guarded([&] {
       for (const programs::TensorRecord& tensor : session.tensors)
-        if (const std::size_t average = average_of<UpdateRule>(tensor.place.group);
-            average != no_average && tensor.place.trains && tensor.count > 0)
+        if (const std::size_t average = programs::average_of<UpdateRule>(tensor.place.group);
+            average != programs::no_average && tensor.place.trains && tensor.count > 0)
           session.walk.run(
               op::Cast<Master, Master>{session.state_view(tensor, average), session.master_view(tensor), tensor.count});
       session.update_copies();

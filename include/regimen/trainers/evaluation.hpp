@@ -4,8 +4,8 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/data/rules.hpp>
 #include <regimen/programs/forward.hpp>
-#include <regimen/rule/texts.hpp>
-#include <regimen/trainers/callbacks.hpp>
+#include <regimen/rule/generate.hpp>
+#include <regimen/trainers/callback_rules.hpp>
 #include <regimen/trainers/expect.hpp>
 #include <regimen/trainers/generate.hpp>
 #include <regimen/trainers/loaders.hpp>
@@ -95,10 +95,10 @@ struct EvaluationAndPrediction {
     requires(!std::is_convertible_v<First&, std::size_t>)
   Evaluation evaluate(const Source& source, First&& first, Metrics&&... others) {
     static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
-    static_assert(sizeof(typename RuleOfMetric<Session, First>::must_hold) > 0);
-    static_assert(((sizeof(typename RuleOfMetric<Session, Metrics>::must_hold) > 0) && ...));
+    static_assert(sizeof(typename RuleOfMetric<Self, First>::must_hold) > 0);
+    static_assert(((sizeof(typename RuleOfMetric<Self, Metrics>::must_hold) > 0) && ...));
     if constexpr (!Self::template serves<Source> ||
-                  !(RuleOfMetric<Session, First>::holds && ... && RuleOfMetric<Session, Metrics>::holds))
+                  !(RuleOfMetric<Self, First>::holds && ... && RuleOfMetric<Self, Metrics>::holds))
       return {};
     else {
       Session& session = static_cast<Self&>(*this).session_;

@@ -66,7 +66,7 @@ Evaluation evaluate_in_fit(Trainer& trainer, const Validation& validation, const
       });
   };
   using Session = typename Trainer::Session;
-  if constexpr (keeps_averages<typename Session::UpdateRule>) {
+  if constexpr (programs::keeps_averages<typename Session::UpdateRule>) {
     Session& session = saves::Inside::session(trainer);
     if (run.validate_average && session.scalars().updates > 0) {
       Evaluation found;
@@ -235,7 +235,7 @@ template <class Trainer, class Source, class Validation, class... Callbacks>
 Fitted fit(Trainer& trainer, const Source& source, const Validation* validation, const FitOptions& run,
            Callbacks&... callbacks) {
   auto& session = saves::Inside::session(trainer);
-  check_run(run, validation != nullptr, keeps_averages<typename Trainer::UpdateRule>);
+  check_run(run, validation != nullptr, programs::keeps_averages<typename Trainer::UpdateRule>);
   const auto inside = session.enter("Trainer::fit");
   session.expect_no_fit("Trainer::fit");
   const Fitting fitting(session, run);

@@ -1,15 +1,13 @@
 // regimen/trainers/generate.hpp — generates text with a model of tokens, one token at a time; from another text, too.
 #pragma once
 
-#include <regimen/core/bundled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/misnamed.hpp>
 #include <regimen/core/refused.hpp>
-#include <regimen/core/shape.hpp>
+#include <regimen/core/rules.hpp>
 #include <regimen/programs/check_ids.hpp>
+#include <regimen/rule/generate.hpp>
 #include <regimen/rule/inference.hpp>
-#include <regimen/rule/model_layers.hpp>
-#include <regimen/rule/texts.hpp>
 #include <regimen/saves/trainer_state.hpp>
 
 #include <algorithm>
@@ -42,60 +40,6 @@ struct Sampling final {
   [[no_unique_address]] detail::Misnamed<misnamed::sampling> max_new_tokens{}, max_length{}, top_p{}, do_sample{},
       num_beams{}, repetition_penalty{}, eos_token_id{};
 };
-
-/// A model for generate: a Trainer or an Inference with input Tokens<T> and output (T,V).
-///   input_size = output_rows = T, output_size = T·V
-template <class Model>
-concept PredictsTokens = requires(Model& model, std::span<const std::int32_t> tokens) {
-  { Model::input_size } -> std::convertible_to<std::size_t>;
-  { Model::output_size } -> std::convertible_to<std::size_t>;
-  { model.predict(tokens)[0] } -> std::convertible_to<double>;
-} && Model::output_rows == Model::input_size;
-
-/// A model for generate with a source: a Trainer or an Inference with input Bundle<Tokens<S>, Tokens<T>> and output
-/// (T,V).
-template <class Model>
-concept PredictsTarget = requires(Model& model, std::span<const typename Model::Input> texts) {
-  { Model::output_size } -> std::convertible_to<std::size_t>;
-  { Model::output_rows } -> std::convertible_to<std::size_t>;
-  { model.predict(texts)[0] } -> std::convertible_to<double>;
-  requires std::same_as<typename Model::Input, Bundled<typename detail::bundled_value<0, typename Model::Input>::type,
-                                                       Value<std::int32_t, Shape<Model::output_rows>>>>;
-  requires std::same_as<typename detail::bundled_value<0, typename Model::Input>::type::Element, std::int32_t>;
-};
-
-namespace detail {
-/// Whether the model is causal, if its type tells: the types of Trainer and Inference name their network.
-template <class Model>
-inline constexpr bool is_causal = true;
-template <class Model>
-  requires requires { typename rule::parts_t<typename Model::Recipe::Network>; }
-inline constexpr bool is_causal<Model> =
-    !rule::looks_ahead<layers_in<typename rule::parts_t<typename Model::Recipe::Network>::Layers>>;
-/// Whether the model attends to no other text, if its type tells.
-template <class Model>
-inline constexpr bool reads_one_text = true;
-template <class Model>
-  requires requires { typename rule::parts_t<typename Model::Recipe::Network>; }
-inline constexpr bool reads_one_text<Model> =
-    !rule::attends_to_named<layers_in<typename rule::parts_t<typename Model::Recipe::Network>::Layers>>;
-/// Of a model with a source, if its type tells: whether encoder and decoder are separate, and whether the decoder looks
-/// ahead.
-template <class Model>
-struct two_texts {
-  static constexpr bool are_apart = true, is_causal = true;
-  static constexpr std::int32_t padding = -1;
-};
-template <class Model>
-  requires requires { typename rule::parts_t<typename Model::Recipe::Network>; }
-struct two_texts<Model> : rule::two_texts<typename rule::parts_t<typename Model::Recipe::Network>::Layers> {};
-}  // namespace detail
-
-namespace detail {
-/// An Inference that may not compute.
-template <class Model>
-inline constexpr bool is_const_inference = std::is_const_v<Model> && requires { Model::shared_plan(); };
-}  // namespace detail
 
 /// Samples a token from logits; `position` numbers the draws of one text.   logits (V)
 std::int32_t draw_token(std::span<const float> logits, const Sampling& sampling, std::uint64_t position);
@@ -179,8 +123,8 @@ std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t
   std::vector<Texts> texts(1);
   auto& read = texts[0].template get<0>();
   auto& window = texts[0].template get<1>();
-  programs::check_source(source.size(), read.size(), two_texts<Model>::padding, "generate");
-  std::fill(std::copy(source.begin(), source.end(), read.begin()), read.end(), two_texts<Model>::padding);
+  programs::check_source(source.size(), read.size(), rule::texts_of<Model>::padding, "generate");
+  std::fill(std::copy(source.begin(), source.end(), read.begin()), read.end(), rule::texts_of<Model>::padding);
   std::vector<std::int32_t> text(prompt.begin(), prompt.end());
   const auto draw = [&](std::size_t i) {
     if constexpr (DecodesTarget<Model>) {
@@ -214,16 +158,11 @@ std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t
 template <class Model>
 std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> prompt, std::size_t count,
                                    const Sampling& sampling = {}) {
-  constexpr bool translates = PredictsTarget<Model>, predicts = PredictsTokens<Model> && !translates;
-  static_assert(sizeof(typename rule::generate_takes_source<Model, !translates>::must_hold));
-  static_assert(sizeof(typename rule::generate_needs_logits<Model, (predicts || translates)>::must_hold));
-  constexpr bool is_causal = !predicts || detail::is_causal<Model>;
-  static_assert(sizeof(typename rule::generate_needs_causal<Model, is_causal>::must_hold));
-  constexpr bool reads_one_text = !predicts || !is_causal || detail::reads_one_text<Model>;
-  static_assert(sizeof(typename rule::generate_reads_one_text<Model, reads_one_text>::must_hold));
-  constexpr bool is_const = detail::is_const_inference<Model>;
-  static_assert(sizeof(typename rule::inference_is_not_const<Model, is_const>::must_hold));
-  if constexpr (predicts && !is_const) return detail::draw_tokens(model, prompt, count, sampling);
+  using Rule = rule::first_broken<rule::generate_takes_source<Model>, rule::generate_needs_logits<Model>,
+                                  rule::generate_needs_causal<Model>, rule::generate_reads_one_text<Model>,
+                                  rule::inference_is_not_const<Model>>;
+  static_assert(sizeof(typename Rule::must_hold));
+  if constexpr (Rule::holds) return detail::draw_tokens(model, prompt, count, sampling);
   else return {};
 }
 
@@ -249,13 +188,10 @@ template <class Model>
 std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> source,
                                    std::span<const std::int32_t> prompt, std::size_t count,
                                    const Sampling& sampling = {}) {
-  constexpr bool translates = PredictsTarget<Model>, are_apart = translates && detail::two_texts<Model>::are_apart;
-  static_assert(sizeof(typename rule::generate_translates<Model, are_apart>::must_hold));
-  constexpr bool is_causal = !are_apart || detail::two_texts<Model>::is_causal;
-  static_assert(sizeof(typename rule::generate_needs_causal<Model, is_causal>::must_hold));
-  constexpr bool is_const = detail::is_const_inference<Model>;
-  static_assert(sizeof(typename rule::inference_is_not_const<Model, is_const>::must_hold));
-  if constexpr (translates && !is_const) return detail::draw_tokens(model, source, prompt, count, sampling);
+  using Rule = rule::first_broken<rule::generate_translates<Model>, rule::generate_needs_causal<Model>,
+                                  rule::inference_is_not_const<Model>>;
+  static_assert(sizeof(typename Rule::must_hold));
+  if constexpr (Rule::holds) return detail::draw_tokens(model, source, prompt, count, sampling);
   else return {};
 }
 
@@ -263,7 +199,7 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> s
 template <class Model, class Prompt>
   requires std::is_convertible_v<const Prompt&, std::string_view>
 std::vector<std::int32_t> generate(Model&, const Prompt&, std::size_t = 0, const Sampling& = {}) {
-  static_assert(sizeof(typename rule::generate_reads_tokens<Prompt, detail::Refused<Model>>::must_hold));
+  if constexpr (!detail::Refused<Model>) static_assert(sizeof(typename rule::generate_reads_tokens<Prompt>::must_hold));
   return {};
 }
 template <class Prompt>

@@ -155,7 +155,7 @@ class Inference {
   template <class Other>
     requires std::is_same_v<Other, Inference&>
   Inference(Other&& other) : Inference(other.share()) {
-    static_assert(sizeof(typename rule::inference_is_not_copied<Inference, !std::is_void_v<Other>>::must_hold));
+    static_assert(sizeof(typename rule::inference_is_not_copied<std::remove_reference_t<Other>>::must_hold));
   }
 
   /// Reads the weights of a state of Trainer::save, by one rank or several, or of a file of weights alone. The file's
@@ -274,42 +274,42 @@ class Inference {
   // A const Inference gets a sentence.
   template <class Self = Inference>
   std::vector<Output> predict(std::span<const Input>) const {
-    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    static_assert(sizeof(typename rule::inference_is_not_const<const Self>::must_hold));
     return {};
   }
   template <class Self = Inference>
   std::vector<Output> start(std::span<const Input>) const
     requires(Recipe::decodes && !Recipe::translates)
   {
-    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    static_assert(sizeof(typename rule::inference_is_not_const<const Self>::must_hold));
     return {};
   }
   template <class Self = Inference>
   std::vector<Output> start(std::span<const std::int32_t>, std::span<const std::int32_t>) const
     requires(Recipe::decodes && Recipe::translates)
   {
-    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    static_assert(sizeof(typename rule::inference_is_not_const<const Self>::must_hold));
     return {};
   }
   template <class Self = Inference>
   std::vector<Output> next(std::int32_t) const
     requires Recipe::decodes
   {
-    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    static_assert(sizeof(typename rule::inference_is_not_const<const Self>::must_hold));
     return {};
   }
   template <class Self = Inference>
   void load(const std::string&) const {
-    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    static_assert(sizeof(typename rule::inference_is_not_const<const Self>::must_hold));
   }
   template <class Self = Inference>
   std::vector<HeldParameter> parameters() const& {
-    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    static_assert(sizeof(typename rule::inference_is_not_const<const Self>::must_hold));
     return {};
   }
   template <class Self = Inference>
   void parameters_changed() const {
-    static_assert(sizeof(typename rule::inference_is_not_const<Self>::must_hold));
+    static_assert(sizeof(typename rule::inference_is_not_const<const Self>::must_hold));
   }
 
   /// The bytes used, and the number of operations that ran.

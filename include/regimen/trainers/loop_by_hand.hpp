@@ -113,8 +113,7 @@ struct LoopByHand {
   }
   template <class LossScale = typename Session::Configuration::loss_scale>
   Gradients backward(const UnscaledLoss& loss) {
-    if constexpr (LossScale::scales)
-      static_assert(sizeof(typename rule::backward_needs_scaled_loss<LossScale>::must_hold));
+    static_assert(sizeof(typename rule::backward_needs_scaled_loss<LossScale>::must_hold));
     return Gradients{run_backward(static_cast<Self&>(*this).session_, loss.ticket_)};
   }
   Gradients unscale(const ScaledGradients& gradients) const {

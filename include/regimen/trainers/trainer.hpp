@@ -71,7 +71,7 @@ class Trainer : public trainers::EvaluationAndPrediction<Trainer<Network, Polici
                 public trainers::WeightsAndState<Trainer<Network, Policies...>>,
                 trainers::RefusedCalls<Trainer<Network, Policies...>> {
   using Refused = trainers::RefusedCalls<Trainer>;
-  static constexpr bool is_alone = programs::Recipe<Network, ConfigurationOf<Policies...>>::Step::Sharding::alone;
+  static constexpr bool is_alone = ConfigurationOf<Policies...>::communicator::ranks::is_alone;
 
  public:
   using Configuration = ConfigurationOf<Policies...>;
@@ -112,7 +112,7 @@ class Trainer : public trainers::EvaluationAndPrediction<Trainer<Network, Polici
   /// constructor below that takes one.
   template <class Given = typename Configuration::communicator>
   explicit Trainer() : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
-    static_assert(sizeof(typename rule::communicator_is_given<Given, is_alone>::must_hold));
+    static_assert(sizeof(typename rule::communicator_is_given<Given>::must_hold));
     comm::refuse_other_ranks(comm::world_of_environment());
   }
   explicit Trainer(const Options& options)
@@ -123,7 +123,7 @@ class Trainer : public trainers::EvaluationAndPrediction<Trainer<Network, Polici
   template <class Missing = typename Configuration::communicator>
     requires(!is_alone)
   explicit Trainer(const Options&) : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
-    static_assert(sizeof(typename rule::communicator_is_given<Missing, is_alone>::must_hold));
+    static_assert(sizeof(typename rule::communicator_is_given<Missing>::must_hold));
   }
 
   /// One of several ranks, each with a Trainer of the same type and equal options. Borrows the communicator: use it for
@@ -143,12 +143,12 @@ class Trainer : public trainers::EvaluationAndPrediction<Trainer<Network, Polici
   template <class Other>
     requires std::is_same_v<std::remove_reference_t<Other>, Trainer>
   Trainer(Other&&) : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
-    static_assert(sizeof(typename rule::trainer_is_not_copied<Trainer, !std::is_void_v<Other>>::must_hold));
+    static_assert(sizeof(typename rule::trainer_is_not_copied<std::remove_reference_t<Other>>::must_hold));
   }
   template <class Other>
     requires std::is_same_v<std::remove_reference_t<Other>, Trainer>
   Trainer& operator=(Other&&) {
-    static_assert(sizeof(typename rule::trainer_is_not_copied<Trainer, !std::is_void_v<Other>>::must_hold));
+    static_assert(sizeof(typename rule::trainer_is_not_copied<std::remove_reference_t<Other>>::must_hold));
     return *this;
   }
   template <class TheRule = UpdateRule>

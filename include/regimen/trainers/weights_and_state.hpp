@@ -107,7 +107,7 @@ struct WeightsAndState {
   /// the first step that counts.
   template <class F, class TheRule = typename Session::UpdateRule>
   void with_average(F&& f) {
-    static_assert(sizeof(typename rule::averages_are_kept<TheRule, keeps_averages<TheRule>>::must_hold));
+    static_assert(sizeof(typename rule::averages_are_kept<TheRule>::must_hold));
     Session& session = static_cast<Self&>(*this).session_;
     const auto inside = session.enter("Trainer::with_average");
     Average<Session>::with(session, "Trainer::with_average", f);
@@ -116,7 +116,7 @@ struct WeightsAndState {
   /// it.
   template <class TheRule = typename Session::UpdateRule>
   void save_average(const std::string& path) {
-    static_assert(sizeof(typename rule::averages_are_kept<TheRule, keeps_averages<TheRule>>::must_hold));
+    static_assert(sizeof(typename rule::averages_are_kept<TheRule>::must_hold));
     Session& session = static_cast<Self&>(*this).session_;
     const auto inside = session.enter("Trainer::save_average");
     Average<Session>::save(session, path);

@@ -263,7 +263,7 @@ class Search<Recipes<Trainers...>> final {
                   : run.validate_every != 0 ? "validate_every"
                                             : "patience",
                   "leave it out");
-    if (run.validate_average && !(regimen::trainers::keeps_averages<typename Trainers::UpdateRule> && ...))
+    if (run.validate_average && !(regimen::programs::keeps_averages<typename Trainers::UpdateRule> && ...))
       throw Error("a search, run.validate_average", "recipes whose rules all keep averages of the weights",
                   "one that keeps none", "write Optimizer<Averaged<...>>, or leave the option out");
     return settings;

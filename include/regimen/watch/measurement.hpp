@@ -5,7 +5,6 @@
 #include <regimen/core/philox.hpp>  // mix
 #include <regimen/core/shape.hpp>
 #include <regimen/programs/forward.hpp>
-#include <regimen/rule/metrics.hpp>
 #include <regimen/trainers/fit_loop.hpp>
 #include <regimen/trainers/result.hpp>
 #include <regimen/watch/metric.hpp>
@@ -47,8 +46,7 @@ void add_weighted(double& sum, double weight, double value);
 /// Whether a metric can add what it sees of a Session's batches.
 template <class Session, class M, class Output = typename Session::Step::Output,
           class Label = typename MetricTargets<typename Session::Recipe::Loss, Output>::Label>
-using MetricAdds = rule::metric_adds_batches<M, MetricBatch<typename Output::Element, Label>,
-                                             Metric<M, typename Output::Element, Label>>;
+using MetricAdds = rule::metric_adds_batches<M, typename Output::Element, Label>;
 template <class Session, class M>
 struct MetricRule final : MetricAdds<Session, M> {};
 

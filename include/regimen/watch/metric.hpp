@@ -60,5 +60,19 @@ concept Metric = requires(M& metric, const MetricBatch<Output, Label>& batch) {
   metric.add(batch);
 };
 
+namespace rule {
+/// Output, Label: of the model and its loss. Accuracy and the like need labels that are whole numbers.
+/// docs/errors/metrics.md#metric_adds_batches
+template <class M, class Output, class Label>
+struct metric_adds_batches {
+  static constexpr bool holds = Metric<M, Output, Label>;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a metric has std::vector<double> sums and add(const MetricBatch<Output, Label>&) of this model's types");
+  };
+};
+}  // namespace rule
+
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0
