@@ -367,7 +367,7 @@ void at_offsets(std::size_t x, std::size_t y, std::size_t table) {
     };
     using V = View<T>;
     is([&](Arena&, V a, V b, V) { return op::Add<T>{a, b, count}; });
-    is([&](Arena&, V a, V b, V) { return op::Cast<T, T>{a, b, count}; });
+    is([&](Arena&, V a, V b, V) { return op::Copy<T>{a, b, count}; });
     is([&](Arena&, V a, V b, V) { return op::Multiply<T>{a, b, b, count}; });
     is([&](Arena&, V a, V b, V) { return op::CopyColumns<T>{a, b, rows, columns, columns, columns}; });
     is([&](Arena&, V a, V b, V c) { return op::AddTable<T>{a, c, b, rows, columns}; });

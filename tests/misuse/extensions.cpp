@@ -127,13 +127,13 @@ struct Sum final {
     using T = typename A::Element;
     static constexpr bool reads_values = false;
     static constexpr void forward(auto& walk, const auto& values, std::size_t y) {
-      walk.run(op::Cast<T, T>{{values[0]}, {y}, walk.batch * A::size});
+      walk.run(op::Copy<T>{{values[0]}, {y}, walk.batch * A::size});
       walk.run(op::Add<T>{{values[1]}, {y}, walk.batch * A::size});
     }
 #ifndef REGIMEN_MISUSE
     static constexpr void backward(auto& walk, std::size_t d_y, const auto&, const auto& d_values) {
       for (const std::size_t d_value : d_values)
-        if (d_value != View<T>::absent) walk.run(op::Cast<T, T>{{d_y}, {d_value}, walk.batch * A::size});
+        if (d_value != View<T>::absent) walk.run(op::Copy<T>{{d_y}, {d_value}, walk.batch * A::size});
     }
 #else
     // forward alone
@@ -163,12 +163,12 @@ struct Sum final {
     using T = typename A::Element;
     static constexpr bool reads_values = false;
     static constexpr void forward(auto& walk, const auto& values, std::size_t y) {
-      walk.run(op::Cast<T, T>{{values[0]}, {y}, walk.batch * A::size});
+      walk.run(op::Copy<T>{{values[0]}, {y}, walk.batch * A::size});
       walk.run(op::Add<T>{{values[1]}, {y}, walk.batch * A::size});
     }
     static constexpr void backward(auto& walk, std::size_t d_y, const auto&, const auto& d_values) {
       for (const std::size_t d_value : d_values)
-        if (d_value != View<T>::absent) walk.run(op::Cast<T, T>{{d_y}, {d_value}, walk.batch * A::size});
+        if (d_value != View<T>::absent) walk.run(op::Copy<T>{{d_y}, {d_value}, walk.batch * A::size});
     }
   };
 };
@@ -204,12 +204,12 @@ struct Sum final {
     // forward and backward alone
 #endif
     static constexpr void forward(auto& walk, const auto& values, std::size_t y) {
-      walk.run(op::Cast<T, T>{{values[0]}, {y}, walk.batch * A::size});
+      walk.run(op::Copy<T>{{values[0]}, {y}, walk.batch * A::size});
       walk.run(op::Add<T>{{values[1]}, {y}, walk.batch * A::size});
     }
     static constexpr void backward(auto& walk, std::size_t d_y, const auto&, const auto& d_values) {
       for (const std::size_t d_value : d_values)
-        if (d_value != View<T>::absent) walk.run(op::Cast<T, T>{{d_y}, {d_value}, walk.batch * A::size});
+        if (d_value != View<T>::absent) walk.run(op::Copy<T>{{d_y}, {d_value}, walk.batch * A::size});
     }
   };
 };
@@ -388,11 +388,11 @@ struct Doubled final {
     using Output = X;
     static constexpr bool in_place = true;
     static constexpr void forward(auto& walk, const auto& call) {
-      walk.run(op::Cast<float, float>{{call.x}, {call.y}, walk.batch * X::size});
+      walk.run(op::Copy<float>{{call.x}, {call.y}, walk.batch * X::size});
       walk.run(Twice{{call.y}, walk.batch * X::size});
     }
     static constexpr void backward(auto& walk, const auto& call) {
-      if (call.wants_d_x()) walk.run(op::Cast<float, float>{{call.d_y}, {call.d_x}, walk.batch * X::size});
+      if (call.wants_d_x()) walk.run(op::Copy<float>{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };

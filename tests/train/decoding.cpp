@@ -58,7 +58,7 @@ struct Twice final : Declaration<says> {
     using T = typename X::Element;
     using Output = X;
     static constexpr void run(auto& walk, std::size_t from, std::size_t to) {
-      walk.run(op::Cast<T, T>{{from}, {to}, walk.batch * X::size});
+      walk.run(op::Copy<T>{{from}, {to}, walk.batch * X::size});
       walk.run(op::Add<T>{{from}, {to}, walk.batch * X::size});
     }
     static constexpr void forward(auto& walk, const auto& call) { run(walk, call.x, call.y); }

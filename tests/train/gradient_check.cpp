@@ -88,7 +88,7 @@ struct Forgetful final {
                                                                                  .d_bias = {call.gradients},
                                                                                  .rows = walk.batch * X::rows,
                                                                                  .columns = X::columns});
-      if (call.wants_d_x()) walk.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
+      if (call.wants_d_x()) walk.run(op::Copy<T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };

@@ -84,7 +84,7 @@ Found run_feed(std::uint64_t seed) {
         const auto number = static_cast<float>(i + 1);
         std::memcpy(to.data(), &number, sizeof number);
       });
-      engine.run(op::Cast<float, float>{.x = {0}, .y = {256 + i * apart * sizeof(float)}, .count = 1});
+      engine.run(op::Copy<float>{.x = {0}, .y = {256 + i * apart * sizeof(float)}, .count = 1});
     }
     std::vector<float> numbers(count * apart);
     engine.download(256, std::as_writable_bytes(std::span(numbers))).wait();

@@ -93,7 +93,7 @@ struct Upstream final {
   template <bool gradient, class Output>
   static constexpr void run(auto& walk, std::size_t output, std::size_t target, View<Scalars>, double) {
     using S = typename Output::Element;
-    if constexpr (gradient) walk.run(op::Cast<S, S>{{target}, {output}, walk.batch * Output::size});
+    if constexpr (gradient) walk.run(op::Copy<S>{{target}, {output}, walk.batch * Output::size});
   }
 };
 

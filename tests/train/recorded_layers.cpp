@@ -16,10 +16,10 @@ struct AsImage final {
     using T = typename X::Element;
     using Output = Value<T, Shape<Extents..., X::columns>>;
     static constexpr void forward(auto& walk, const auto& call) {
-      walk.run(op::Cast<T, T>{{call.x}, {call.y}, walk.batch * X::size});
+      walk.run(op::Copy<T>{{call.x}, {call.y}, walk.batch * X::size});
     }
     static constexpr void backward(auto& walk, const auto& call) {
-      if (call.wants_d_x()) walk.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
+      if (call.wants_d_x()) walk.run(op::Copy<T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };

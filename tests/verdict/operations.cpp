@@ -49,11 +49,11 @@ struct Layer final {
     using Output = X;
     static constexpr bool in_place = true;
     static constexpr void forward(auto& walk, const auto& call) {
-      walk.run(op::Cast<float, float>{{call.x}, {call.y}, walk.batch * X::size});
+      walk.run(op::Copy<float>{{call.x}, {call.y}, walk.batch * X::size});
       walk.run(Touch<without>{call.y});
     }
     static constexpr void backward(auto& walk, const auto& call) {
-      if (call.wants_d_x()) walk.run(op::Cast<float, float>{{call.d_y}, {call.d_x}, walk.batch * X::size});
+      if (call.wants_d_x()) walk.run(op::Copy<float>{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };

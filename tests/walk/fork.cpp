@@ -24,12 +24,12 @@ struct Subtract final {
     using T = typename A::Element;
     static constexpr bool reads_values = false;
     static constexpr void forward(auto& walk, const auto& values, std::size_t y) {
-      walk.run(op::Cast<T, T>{{values[0]}, {y}, walk.batch * A::size});
+      walk.run(op::Copy<T>{{values[0]}, {y}, walk.batch * A::size});
       scaled(walk, values[1], y, 1);
     }
     static constexpr void backward(auto& walk, std::size_t d_y, const auto&, const auto& d_values) {
       constexpr std::size_t absent = View<T>::absent;
-      if (d_values[0] != absent) walk.run(op::Cast<T, T>{{d_y}, {d_values[0]}, walk.batch * A::size});
+      if (d_values[0] != absent) walk.run(op::Copy<T>{{d_y}, {d_values[0]}, walk.batch * A::size});
       if (d_values[1] != absent) scaled(walk, d_y, d_values[1], 0);
     }
 

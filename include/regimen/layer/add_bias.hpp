@@ -47,8 +47,7 @@ struct AddBias final {
                                                               .rows = walk.batch * X::rows,
                                                               .columns = X::columns,
                                                               .add = call.add});
-      if (call.wants_d_x() && call.d_x != call.d_y)
-        walk.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
+      if (call.wants_d_x() && call.d_x != call.d_y) walk.run(op::Copy<T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };

@@ -45,11 +45,10 @@ struct Flatten final {
     static constexpr bool in_place = true;
 
     static constexpr void forward(auto& walk, const auto& call) {
-      if (call.x != call.y) walk.run(op::Cast<T, T>{{call.x}, {call.y}, walk.batch * X::size});
+      if (call.x != call.y) walk.run(op::Copy<T>{{call.x}, {call.y}, walk.batch * X::size});
     }
     static constexpr void backward(auto& walk, const auto& call) {
-      if (call.wants_d_x() && call.d_x != call.d_y)
-        walk.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
+      if (call.wants_d_x() && call.d_x != call.d_y) walk.run(op::Copy<T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };

@@ -178,8 +178,8 @@ struct LstmOn final {
       const View<S> c{call.cache[1]}, hidden{call.scratch[0]};
       if constexpr (is_whole) {
         Base::forward(walk, call);
-        walk.run(op::Cast<T, T>{.x = {call.y}, .y = h + Width, .count = Window * Width});
-        walk.run(op::Cast<S, S>{.x = {call.saved[1]}, .y = c + Width, .count = Window * Width});
+        walk.run(op::Copy<T>{.x = {call.y}, .y = h + Width, .count = Window * Width});
+        walk.run(op::Copy<S>{.x = {call.saved[1]}, .y = c + Width, .count = Window * Width});
       } else {
         const std::size_t before = walk.position * Width, here = before + Width;
         if (before == 0) {
@@ -231,7 +231,7 @@ struct GruOn final {
       const View<S> state{call.cache[is_wider ? 1 : 0]}, hidden{call.scratch[0]};
       if constexpr (is_whole) {
         Base::forward(walk, call);
-        walk.run(op::Cast<T, T>{.x = {call.y}, .y = h + Width, .count = Window * Width});
+        walk.run(op::Copy<T>{.x = {call.y}, .y = h + Width, .count = Window * Width});
         if constexpr (is_wider) walk.run(op::Cast<T, S>{.x = {call.y}, .y = state + Width, .count = Window * Width});
       } else {
         const std::size_t before = walk.position * Width, here = before + Width;

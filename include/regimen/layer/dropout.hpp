@@ -52,7 +52,7 @@ struct Dropout final {
       if constexpr (sums_y)
         if (onto != View<T>::absent) return walk.run(op::DropoutSum<T>{.dropout = dropout, .onto = {onto}});
       if (dropout.drop.threshold > 0) walk.run(dropout);
-      else if (from != to) walk.run(op::Cast<T, T>{{from}, {to}, walk.batch * X::size});
+      else if (from != to) walk.run(op::Copy<T>{{from}, {to}, walk.batch * X::size});
     }
   };
 };
@@ -86,7 +86,7 @@ struct DropPath final {
                                          .elements = X::size,
                                          .drop = detail::drop_of<Rate>(walk, path)};
       if (operation.drop.threshold > 0) walk.run(operation);
-      else if (from != to) walk.run(op::Cast<T, T>{{from}, {to}, walk.batch * X::size});
+      else if (from != to) walk.run(op::Copy<T>{{from}, {to}, walk.batch * X::size});
     }
   };
 };

@@ -106,8 +106,7 @@ struct PositionEmbedding final {
                                             .samples = walk.batch,
                                             .elements = X::size,
                                             .add = call.add});
-      if (call.wants_d_x() && call.d_x != call.d_y)
-        walk.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
+      if (call.wants_d_x() && call.d_x != call.d_y) walk.run(op::Copy<T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };

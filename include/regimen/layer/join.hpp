@@ -30,7 +30,7 @@ struct Identity final {
 
    private:
     static constexpr void copy(auto& walk, std::size_t from, std::size_t to) {
-      if (from != to) walk.run(op::Cast<T, T>{{from}, {to}, walk.batch * X::size});
+      if (from != to) walk.run(op::Copy<T>{{from}, {to}, walk.batch * X::size});
     }
   };
 };
@@ -216,14 +216,14 @@ struct Last final {
     static constexpr std::array<std::size_t, count> sizes{First::size, Others::size...};
 
     static constexpr void forward(auto& walk, const std::array<std::size_t, count>& values, std::size_t y) {
-      walk.run(op::Cast<T, T>{{values[count - 1]}, {y}, walk.batch * Output::size});
+      walk.run(op::Copy<T>{{values[count - 1]}, {y}, walk.batch * Output::size});
     }
     static constexpr void backward(auto& walk, std::size_t d_y, const std::array<std::size_t, count>&,
                                    const std::array<std::size_t, count>& d_values) {
       for (std::size_t i = 0; i < count; ++i) {
         if (d_values[i] == View<T>::absent) continue;
         if (i + 1 < count) walk.run(op::Zero<T>{{d_values[i]}, walk.batch * sizes[i]});
-        else walk.run(op::Cast<T, T>{{d_y}, {d_values[i]}, walk.batch * sizes[i]});
+        else walk.run(op::Copy<T>{{d_y}, {d_values[i]}, walk.batch * sizes[i]});
       }
     }
   };

@@ -180,7 +180,7 @@ struct LstmBound : RecurrentBound<Width, 4, has_bias, X, Roles> {
     if (!call.trains()) return;
     Base::template run_bias_backward<0>(walk, call, gates);
     if constexpr (has_bias)  // both biases have the same gradient
-      walk.run(op::Cast<G, G>{.x = {call.gradients[2]}, .y = {call.gradients[3]}, .count = wide});
+      walk.run(op::Copy<G>{.x = {call.gradients[2]}, .y = {call.gradients[3]}, .count = wide});
     Base::run_weight_hh_backward(walk, call, gates, d_gates);
   }
 };

@@ -30,8 +30,7 @@ struct Sinusoids final {
       walk.run(o);
     }
     static constexpr void backward(auto& walk, const auto& call) {
-      if (call.wants_d_x() && call.d_x != call.d_y)
-        walk.run(op::Cast<T, T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
+      if (call.wants_d_x() && call.d_x != call.d_y) walk.run(op::Copy<T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };
 };

@@ -122,7 +122,7 @@ struct Step : Forward<Bound_> {
       static_assert(Output::leading == Output::columns);
       using S = typename Output::Element;
       const std::size_t copy = walk::allocate<Output>(walk, walk::Place::transient, Bound::path);
-      walk.run(op::Cast<S, S>{{output}, {copy}, walk.batch * Output::size});
+      walk.run(op::Copy<S>{{output}, {copy}, walk.batch * Output::size});
       output = copy;
     }
     walk.path = {};  // what a loss runs is no layer's

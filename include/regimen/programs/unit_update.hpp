@@ -244,7 +244,7 @@ struct UnitUpdate {
     update_tensors<Unit>(walk, given, path, unit);
 
     const auto keep = [&](std::size_t all, std::size_t own) {
-      walk.run(op::Cast<Master, Master>{{all + begin * sizeof(Master)}, {own}, kept});
+      walk.run(op::Copy<Master>{{all + begin * sizeof(Master)}, {own}, kept});
     };
     if constexpr (gathers_master) keep(unit.master, own_master);
     for (std::size_t s = 0; s < states; ++s)

@@ -34,7 +34,7 @@ struct Average final {
         if (const std::size_t average = programs::average_of<UpdateRule>(tensor.place.group);
             average != programs::no_average && tensor.place.trains && tensor.count > 0)
           session.walk.run(
-              op::Cast<Master, Master>{session.state_view(tensor, average), session.master_view(tensor), tensor.count});
+              op::Copy<Master>{session.state_view(tensor, average), session.master_view(tensor), tensor.count});
       session.update_copies();
     });
     f();

@@ -345,7 +345,7 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   }
   static constexpr std::size_t copy_of(auto& walk, std::size_t tensor, Place place, LayerPath path) {
     const std::size_t copy = allocate<Output>(walk, place, path);
-    walk.run(op::Cast<T, T>{{tensor}, {copy}, walk.batch * Output::size});
+    walk.run(op::Copy<T>{{tensor}, {copy}, walk.batch * Output::size});
     return copy;
   }
 };

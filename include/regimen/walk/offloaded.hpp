@@ -76,7 +76,7 @@ struct Offloaded : Blocks<Of, 0, Of::count> {
   }
   static constexpr void copy(auto& walk, std::size_t from, std::size_t to, std::size_t bytes, const LayerPath& path) {
     walk.path = path;
-    walk.run(op::Cast<fp32, fp32>{{from}, {to}, bytes / sizeof(fp32)});
+    walk.run(op::Copy<fp32>{{from}, {to}, bytes / sizeof(fp32)});
   }
   static constexpr std::size_t run_on_top(auto& walk, const BlockRange& range, std::size_t i, Tensor x, Way way) {
     if constexpr (Body::reads_input) {

@@ -65,7 +65,7 @@ struct Node<Residual<Layers...>, X, Context, flows> {
   static constexpr std::size_t copy_of(auto& walk, std::size_t tensor, Place place, LayerPath path) {
     using T = typename X::Element;
     const std::size_t copy = allocate<X>(walk, place, path);
-    walk.run(op::Cast<T, T>{{tensor}, {copy}, walk.batch * X::size});
+    walk.run(op::Copy<T>{{tensor}, {copy}, walk.batch * X::size});
     return copy;
   }
 };

@@ -209,7 +209,7 @@ constexpr void finish_reduction(auto& walk) {
   if (under_way.own != absent) {
     const View<Reduce> sum = View<Reduce>{under_way.whole} + Sharding::slice_of(walk.rank) * under_way.slice;
     if (under_way.add) walk.run(op::Add<Reduce>{sum, {under_way.own}, under_way.slice});
-    else walk.run(op::Cast<Reduce, Reduce>{sum, {under_way.own}, under_way.slice});
+    else walk.run(op::Copy<Reduce>{sum, {under_way.own}, under_way.slice});
     if (!under_way.on_stack) walk.arena.give(under_way.whole);
   }
   under_way = {};

@@ -4,7 +4,11 @@
 #include <regimen/core/philox.hpp>
 #include <regimen/engine/cpu/elementwise.hpp>
 
+#include <cstring>
+#include <string_view>
 #include <tuple>
+#include <type_traits>
+#include <vector>
 
 using namespace regimen;
 using namespace test;
@@ -227,6 +231,24 @@ TEST_CASE("a cast rounds once, to nearest even") {
   cast_rounds_once<bf16, fp16>(), cast_rounds_once<fp16, bf16>();
   cast_rounds_once<float, float>(), cast_rounds_once<double, double>(), cast_rounds_once<bf16, bf16>(),
       cast_rounds_once<fp16, fp16>();
+}
+
+TEMPLATE_TEST_CASE("a copy keeps all bits, those of a signalling NaN, too", "", float, double, bf16, fp16) {
+  using T = TestType;
+  using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+  const std::size_t count = 65536;  // of 16 bits all there are, of more the first NaNs
+  const Bits first = sizeof(T) == 2 ? Bits{0} : sizeof(T) == 4 ? Bits(0x7F80'0001u) : Bits(0x7FF0'0000'0000'0001u);
+  std::vector<Bits> bits(count);
+  for (std::size_t i = 0; i < count; ++i) bits[i] = static_cast<Bits>(first + i);
+  Arena arena(std::size_t{1} << 21);
+  const op::Copy<T> o{arena.room<T>(count), arena.room<T>(count), count};
+  static_assert(std::string_view(op::Copy<T>::name) == "copy");
+  const cpu::Memory at = arena.memory();
+  std::memcpy(static_cast<void*>(at(o.x)), bits.data(), count * sizeof(T));
+  cpu::compute(o, at);
+  CHECK(std::memcmp(at(o.y), bits.data(), count * sizeof(T)) == 0);
+  CHECK(arena.guards_hold());
 }
 
 TEST_CASE("blocks of random bits are the words of Philox, low halves first") {

@@ -132,7 +132,7 @@ std::vector<float> fed(std::uint64_t seed, bool waits) {
     std::memcpy(place, &number, sizeof number);
     const std::size_t slot = i % 2, at = slot * apart * sizeof(float);
     fences[slot] = engine.feed_pinned(slot, at, std::span<const std::byte>(place, sizeof number));
-    engine.run(op::Cast<float, float>{.x = {at}, .y = {(2 + i) * apart * sizeof(float)}, .count = 1});
+    engine.run(op::Copy<float>{.x = {at}, .y = {(2 + i) * apart * sizeof(float)}, .count = 1});
   }
   std::vector<float> numbers(count * apart), found(count);
   engine.download(2 * apart * sizeof(float), std::as_writable_bytes(std::span(numbers))).wait();
@@ -165,9 +165,9 @@ TEST_CASE("the fence of one copy to a slot holds when the next one to it was que
     std::memcpy(first, &one, sizeof one);
     std::memcpy(second, &two, sizeof two);
     const Fence sent = engine.feed_pinned(0, 0, std::span<const std::byte>(first, 4));
-    engine.run(op::Cast<float, float>{.x = {0}, .y = {256}, .count = 1});
+    engine.run(op::Copy<float>{.x = {0}, .y = {256}, .count = 1});
     engine.feed_pinned(0, 0, std::span<const std::byte>(second, 4));
-    engine.run(op::Cast<float, float>{.x = {0}, .y = {512}, .count = 1});
+    engine.run(op::Copy<float>{.x = {0}, .y = {512}, .count = 1});
     sent.wait();
     std::memcpy(first, &junk, sizeof junk);
     float found[2] = {};

@@ -210,16 +210,19 @@ struct SoftmaxBackward final {
   constexpr Cost cost() const { return {4 * double(rows * columns), 3 * double(rows * columns) * sizeof(T), 1}; }
 };
 
-/// y = x in another element type, rounded to nearest even    (count); with To = From a copy
+/// y = x in another element type, rounded to nearest even    (count)
 template <class From, class To>
 struct Cast final {
-  static constexpr const char* name = "cast";
+  static constexpr const char* name = std::is_same_v<From, To> ? "copy" : "cast";
   View<From> x;
   View<To> y;
   std::size_t count = 0;
 
   constexpr Cost cost() const { return {0, double(count) * (sizeof(From) + sizeof(To)), 1}; }
 };
+/// y = x, byte by byte: a NaN keeps its payload              (count)
+template <class T>
+using Copy = Cast<T, T>;
 
 /// y = (x − mean) · rstd · gain + bias over the columns of each row, rstd = 1/√(variance + epsilon)     y may be x
 ///   x, y (rows,columns) T; gain, bias (columns) T; mean, rstd (rows) S

@@ -138,7 +138,7 @@ using OfElements = mp::mp_append<
     mp::mp_list<op::Add<T>, op::AddSinusoids<T>, op::AddTable<T>, op::AttendKept<T>, op::Attention<T>,
                 op::AttentionBackward<T>, op::BatchMoments<T>, op::BatchNorm<T, statistic_t<T>>, op::BatchSums<T>,
                 op::BiasedAttendKept<T>, op::BiasedAttention<T>, op::BiasedAttentionBackward<T>, op::BucketBias<T>,
-                op::Cast<T, T>, op::CheckFinite<T>, op::Conv<T>, op::ConvInput<T>, op::CopyColumns<T>,
+                op::CheckFinite<T>, op::Conv<T>, op::ConvInput<T>, op::Copy<T>, op::CopyColumns<T>,
                 op::CrossAttention<T>, op::CrossAttentionBackward<T>, op::DropSamples<T>, op::Dropout<T>, op::Embed<T>,
                 op::Fold<T>, op::GroupNorm<T>, op::GruCell<T>, op::GruCellBackward<T>, op::Interpolate<T>,
                 op::InterpolateBackward<T>, op::KeepKeys<T>, op::LstmCell<T>, op::LstmCellBackward<T>, op::MaxRows<T>,
