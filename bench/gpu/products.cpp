@@ -33,8 +33,7 @@ std::size_t bytes_of_matrices(const cuda::Layout& layout) {
 std::size_t rounded(std::size_t bytes) { return (bytes + 511) / 256 * 256; }
 
 /// The tensors of one product, one behind the other, each at no better multiple than its descriptor says.
-struct Tensors {
-  std::byte *a = nullptr, *b = nullptr, *d = nullptr, *c = nullptr, *bias = nullptr, *aux = nullptr;
+struct Tensors : cuda::ProductTensors {
   std::size_t bytes = 0;
 
   Tensors(const cuda::ProductDescriptor& p, std::byte* base) {
@@ -69,9 +68,7 @@ class Products {
     const Tensors at(descriptor, memory_);
     fill(descriptor.a.type, at.bytes);
     const typename Runtime::Product product = runtime_.make_product(descriptor);
-    const auto queue = [&] {
-      runtime_.multiply(product, at.a, at.b, scratch_, line.adds ? 1 : 0, at.d, stream_, at.bias, at.aux, at.c);
-    };
+    const auto queue = [&] { runtime_.multiply(product, at, line.adds ? 1 : 0, scratch_, stream_); };
     queue();  // the library loads its kernels
     runtime_.begin_capture(stream_);
     for (int repeat = 0; repeat < in_graph; ++repeat) queue();

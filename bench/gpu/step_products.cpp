@@ -81,8 +81,7 @@ class Runtime {
   Graph end_capture(Stream) { return 0; }
   void destroy(Graph) {}
   Product make_product(const cuda::ProductDescriptor& descriptor) { return descriptor; }
-  void multiply(const Product& product, const std::byte*, const std::byte*, std::byte*, double beta, std::byte*, Stream,
-                const std::byte* = nullptr, std::byte* = nullptr, const std::byte* = nullptr) {
+  void multiply(const Product& product, const cuda::ProductTensors&, double beta, std::byte*, Stream) {
     if (!is_step) return;
     const ProductLine line{.step = step_name, .adds = beta != 0, .descriptor = product};
     for (ProductLine& known : found)

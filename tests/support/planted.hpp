@@ -140,15 +140,14 @@ class Planted : public emulated::Runtime {
     if (is(Defect::transposed) && changed.a.rows == changed.a.columns) spoil(), changed.transpose_a ^= true;
     return Base::make_product(changed);
   }
-  void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta,
-                std::byte* d, Stream stream, const std::byte* bias = nullptr, std::byte* aux = nullptr,
-                const std::byte* c = nullptr) {
+  void multiply(const Product& product, const cuda::ProductTensors& tensors, double beta, std::byte* scratch,
+                Stream stream) {
     const std::size_t number = is_captured_ ? products_++ : ~std::size_t{0};
     if (is(Defect::product_left_out, number)) return spoil();
     if (is(Defect::product_made_late, number)) spoil(), (void)Base::make_product(product.descriptor);
     if (is(Defect::workspace_misaligned)) spoil(), scratch += 16;
     if (is(Defect::workspace_of_the_host)) scratch = pageable(product.descriptor.workspace);
-    Base::multiply(product, a, b, scratch, beta, d, stream, bias, aux, c);
+    Base::multiply(product, tensors, beta, scratch, stream);
   }
 
   void begin_capture(Stream stream) {

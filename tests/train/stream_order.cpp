@@ -61,13 +61,12 @@ class Clocked : public emulated::Runtime {
     note(from, bytes, stream, false);
     Base::download(to, from, bytes, stream);
   }
-  void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta,
-                std::byte* d, Stream stream, const std::byte* bias = nullptr, std::byte* aux = nullptr,
-                const std::byte* c = nullptr) {
-    note(a, 1, stream, false);
-    note(b, 1, stream, false);
-    note(d, 1, stream, false);
-    Base::multiply(product, a, b, scratch, beta, d, stream, bias, aux, c);
+  void multiply(const Product& product, const cuda::ProductTensors& tensors, double beta, std::byte* scratch,
+                Stream stream) {
+    note(tensors.a, 1, stream, false);
+    note(tensors.b, 1, stream, false);
+    note(tensors.d, 1, stream, false);
+    Base::multiply(product, tensors, beta, scratch, stream);
   }
 
  private:

@@ -46,8 +46,9 @@ struct Library {
   }
   void run(const cuda::ProductDescriptor& descriptor, const std::byte* bias, std::byte* aux,
            const std::byte* c = nullptr) {
-    device.multiply(device.make_product(descriptor), all + b_at, all + a_at, workspace, c == nullptr ? 0 : 1,
-                    all + c_at, stream, bias, aux, c);
+    device.multiply(device.make_product(descriptor),
+                    {.a = all + b_at, .b = all + a_at, .d = all + c_at, .bias = bias, .aux = aux, .c = c},
+                    c == nullptr ? 0 : 1, workspace, stream);
     device.download(host, all, bytes, stream);
     device.record(done, stream);
     device.synchronize(done);
@@ -159,8 +160,9 @@ TEST_CASE("the library refuses a sum that does not fit") {
   library.run(anywhere, nullptr, nullptr, d - bytes);
   refuses(
       [&] {
-        library.device.multiply(library.device.make_product(good), library.all, library.all, library.workspace, 0,
-                                library.all + Library::c_at, library.stream, nullptr, nullptr, onto);
+        library.device.multiply(library.device.make_product(good),
+                                {.a = library.all, .b = library.all, .d = library.all + Library::c_at, .c = onto}, 0,
+                                library.workspace, library.stream);
       },
       "a C elsewhere than D with a factor beta");
   CHECK(cuda::describe(op::ProductSum<float, float, float>{.product = product<float>(), .onto = {16}}, 0).c_alignment ==

@@ -308,8 +308,8 @@ void products_of(double tolerance) {
                                        .transpose_a = transpose_a,
                                        .transpose_b = transpose_b,
                                        .add = add};
-        device.multiply(device.make_product(cuda::describe(o, Runtime::workspace)), b, a, workspace, add ? 1.0 : 0.0, c,
-                        stream);
+        device.multiply(device.make_product(cuda::describe(o, Runtime::workspace)), {.a = b, .b = a, .d = c},
+                        add ? 1.0 : 0.0, workspace, stream);
         device.download(host_c, c, m * n * sizeof(Out), stream);
         device.record(done, stream);
         device.synchronize(done);
@@ -353,8 +353,8 @@ TEST_CASE("products of one form, asked of the library at once, are the products"
       {.rows = m, .columns = k, .leading = heads * k, .count = heads, .stride = k}, false,
       {.rows = n, .columns = k, .count = heads, .stride = n * k + 1}, true,
       {.rows = m, .columns = n, .leading = heads * n, .count = heads, .stride = n}, Runtime::workspace);
-  device.multiply(device.make_product(descriptor), all + b_at * sizeof(float), all, workspace, 1.0,
-                  all + c_at * sizeof(float), stream);
+  device.multiply(device.make_product(descriptor),
+                  {.a = all + b_at * sizeof(float), .b = all, .d = all + c_at * sizeof(float)}, 1.0, workspace, stream);
   device.download(bytes(host), all, 1000 * sizeof(float), stream);
   device.record(done, stream);
   device.synchronize(done);
@@ -385,8 +385,9 @@ TEST_CASE("the library adds a bias to each row before it rounds") {
     cuda::ProductDescriptor descriptor = cuda::describe(o, Runtime::workspace);
     CHECK(descriptor.bias_alignment == 256);
     descriptor.bias_alignment = alignment;
-    device.multiply(device.make_product(descriptor), all + 256, all, workspace, 0, all + 512, stream,
-                    all + 1024 + (alignment == 512 ? sizeof(T) : 0));
+    device.multiply(device.make_product(descriptor),
+                    {.a = all + 256, .b = all, .d = all + 512, .bias = all + 1024 + (alignment == 512 ? sizeof(T) : 0)},
+                    0, workspace, stream);
     device.download(reinterpret_cast<std::byte*>(host), all, 4096, stream);
     device.record(done, stream);
     device.synchronize(done);
@@ -416,8 +417,11 @@ TEST_CASE("the library reads fp32 as tf32 where the operation says so, and nowhe
   const auto multiplied = [&](const cuda::ProductDescriptor& descriptor) {
     float c = 0;
     emulated::check_product(descriptor);
-    emulated::multiply(descriptor, reinterpret_cast<const std::byte*>(&b), reinterpret_cast<const std::byte*>(&a), 0,
-                       reinterpret_cast<std::byte*>(&c));
+    emulated::multiply(descriptor,
+                       {.a = reinterpret_cast<const std::byte*>(&b),
+                        .b = reinterpret_cast<const std::byte*>(&a),
+                        .d = reinterpret_cast<std::byte*>(&c)},
+                       0);
     return c;
   };
   CHECK(multiplied(cuda::describe(Fp32{.a = {}, .b = {}, .c = {}, .m = 1, .n = 1, .k = 1}, 0)) == a * b);
@@ -462,7 +466,7 @@ TEST_CASE("the library refuses descriptors that do not fit") {
   }
   const auto stream = device.make_stream();
   std::byte* const small = device.allocate(64, "small");
-  refuses([&] { device.multiply(device.make_product(good), small, small, nullptr, 0, small, stream); },
+  refuses([&] { device.multiply(device.make_product(good), {.a = small, .b = small, .d = small}, 0, nullptr, stream); },
           "the library's A");
   std::byte* const large = device.allocate(2000, "large");
   cuda::ProductDescriptor aligned = good;
@@ -472,9 +476,11 @@ TEST_CASE("the library refuses descriptors that do not fit") {
   for (const std::size_t which : {0u, 1u, 2u})
     refuses(
         [&] {
-          device.multiply(device.make_product(aligned), large + (which == 0 ? 32 : 0),
-                          large + 512 + (which == 1 ? 32 : 0), nullptr, 0, large + 1024 + (which == 2 ? 32 : 0),
-                          stream);
+          device.multiply(device.make_product(aligned),
+                          {.a = large + (which == 0 ? 32 : 0),
+                           .b = large + 512 + (which == 1 ? 32 : 0),
+                           .d = large + 1024 + (which == 2 ? 32 : 0)},
+                          0, nullptr, stream);
         },
         "at a multiple of 64 bytes");
 }

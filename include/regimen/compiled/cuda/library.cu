@@ -66,10 +66,9 @@ void CompiledLibrary::launch_entry(const void* entry, void* kernel, Grid grid, S
 CompiledLibrary::Product CompiledLibrary::make_product(const ProductDescriptor& descriptor) {
   return std::make_shared<LibraryProduct>(LibraryProduct{library_->make_product(descriptor)});
 }
-void CompiledLibrary::multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch,
-                               double beta, std::byte* d, Stream stream, const std::byte* bias, std::byte* aux,
-                               const std::byte* c) {
-  library_->multiply(product->made, a, b, scratch, beta, d, stream, bias, aux, c);
+void CompiledLibrary::multiply(const Product& product, const ProductTensors& tensors, double beta, std::byte* scratch,
+                               Stream stream) {
+  library_->multiply(product->made, tensors, beta, scratch, stream);
 }
 #if defined(REGIMEN_HAS_CUDNN)
 CompiledLibrary::Attention CompiledLibrary::make_attention(const FusedAttention& attention) {

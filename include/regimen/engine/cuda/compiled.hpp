@@ -148,9 +148,7 @@ class CompiledLibrary final {
   }
 
   Product make_product(const ProductDescriptor& descriptor);
-  void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta,
-                std::byte* d, Stream stream, const std::byte* bias = nullptr, std::byte* aux = nullptr,
-                const std::byte* c = nullptr);
+  void multiply(const Product& product, const ProductTensors& tensors, double beta, std::byte* scratch, Stream stream);
   Attention make_attention(const FusedAttention& attention);
   void attend(const Attention& made, const FusedTensors& tensors, std::byte* scratch, Stream stream);
   Convolution make_convolution(const ConvolutionDescriptor& convolution);

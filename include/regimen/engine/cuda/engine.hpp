@@ -281,8 +281,8 @@ class Engine : public engines::EveryIteration {
     const auto start = [&](ProductDescriptor descriptor, const auto& factors, std::size_t workspace) {
       extend(descriptor);
       const auto place = [&](View<C> view) { return view.is_absent() ? nullptr : base_ + view.offset; };
-      multiply(descriptor, factors, workspace, o.add || !onto.is_absent() ? 1.0 : 0.0, place(bias), place(aux),
-               place(onto));
+      multiply(descriptor, factors, workspace, o.add || !onto.is_absent() ? 1.0 : 0.0,
+               {.bias = place(bias), .aux = place(aux), .c = place(onto)});
     };
     if constexpr (std::is_same_v<A, B>) {
       start(describe(o, R::workspace), o, scratch);
@@ -305,17 +305,17 @@ class Engine : public engines::EveryIteration {
   void launch(const ManyProducts<A, B, C>& o, std::size_t scratch) {
     multiply(describe(o, R::workspace), o, scratch, 0.0);
   }
-  /// o.c = o.a · o.b + beta · c, and its epilogue; the library's A is our b.   c   o.c, if null
+  /// o.c = o.a · o.b + beta · c, and its epilogue; the library's A is our b.   t   has bias, aux and c
   template <class Factors>
-  void multiply(const ProductDescriptor& descriptor, const Factors& o, std::size_t scratch, double beta,
-                const std::byte* bias = nullptr, std::byte* aux = nullptr, const std::byte* c = nullptr) {
-    for_each_part({.descriptor = descriptor}, R::cut_flops, [&](const ProductPart& part) {
+  void multiply(const ProductDescriptor& whole, const Factors& o, std::size_t scratch, double beta,
+                ProductTensors t = {}) {
+    const std::byte* const c = t.c;
+    for_each_part({.descriptor = whole}, R::cut_flops, [&](const ProductPart& part) {
       const typename R::Product& product =
           products_.found_or_made(part.descriptor, [&] { return runtime_.make_product(part.descriptor); });
-      if (!prepares_)
-        runtime_.multiply(product, base_ + o.b.offset + part.a, base_ + o.a.offset + part.b, base_ + scratch,
-                          part.adds ? 1.0 : beta, base_ + o.c.offset + part.d, stream_, bias, aux,
-                          part.adds || c == nullptr ? nullptr : c + part.d);
+      t.a = base_ + o.b.offset + part.a, t.b = base_ + o.a.offset + part.b, t.d = base_ + o.c.offset + part.d;
+      t.c = part.adds || c == nullptr ? nullptr : c + part.d;
+      if (!prepares_) runtime_.multiply(product, t, part.adds ? 1.0 : beta, base_ + scratch, stream_);
     });
   }
   template <ComposesParts Operation>

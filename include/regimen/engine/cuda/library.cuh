@@ -203,10 +203,8 @@ class Library {
   }
 
   Product make_product(const ProductDescriptor& descriptor) { return products_.make(descriptor); }
-  void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta,
-                std::byte* d, Stream stream, const std::byte* bias = nullptr, std::byte* aux = nullptr,
-                const std::byte* c = nullptr) {
-    products_.multiply(product, a, b, scratch, beta, d, stream, bias, aux, c);
+  void multiply(const Product& product, const ProductTensors& tensors, double beta, std::byte* scratch, Stream stream) {
+    products_.multiply(product, tensors, beta, scratch, stream);
   }
 
 #if defined(REGIMEN_HAS_NCCL)

@@ -148,20 +148,18 @@ class Products final {
     return made;
   }
   /// The factors are the host's, which a graph keeps: they never change for one product of a step. C has D's layout.
-  void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta,
-                std::byte* d, cudaStream_t stream, const std::byte* bias = nullptr, std::byte* aux = nullptr,
-                const std::byte* c = nullptr) {
-    if (reads_bias(product.descriptor.epilogue)) set(product.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
-    if (has_aux(product.descriptor.epilogue)) set(product.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aux);
+  void multiply(const Product& product, const ProductTensors& t, double beta, std::byte* scratch, cudaStream_t stream) {
+    if (reads_bias(product.descriptor.epilogue)) set(product.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, t.bias);
+    if (has_aux(product.descriptor.epilogue)) set(product.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, t.aux);
     const double wide_one = 1, wide_beta = beta;
     const float one = 1, narrow_beta = static_cast<float>(beta);
     const bool wide = product.descriptor.wide;
-    detail::demand(
-        cublasLtMatmul(handle_, product.operation.get(), wide ? static_cast<const void*>(&wide_one) : &one, a,
-                       product.a.get(), b, product.b.get(), wide ? static_cast<const void*>(&wide_beta) : &narrow_beta,
-                       c != nullptr ? c : d, product.d.get(), d, product.d.get(), &product.algorithm, scratch,
-                       product.descriptor.workspace, stream),
-        "cublasLtMatmul");
+    detail::demand(cublasLtMatmul(handle_, product.operation.get(), wide ? static_cast<const void*>(&wide_one) : &one,
+                                  t.a, product.a.get(), t.b, product.b.get(),
+                                  wide ? static_cast<const void*>(&wide_beta) : &narrow_beta,
+                                  t.c != nullptr ? t.c : t.d, product.d.get(), t.d, product.d.get(), &product.algorithm,
+                                  scratch, product.descriptor.workspace, stream),
+                   "cublasLtMatmul");
   }
 
  private:

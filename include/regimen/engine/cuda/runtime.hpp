@@ -60,6 +60,15 @@ struct ProductDescriptor {
 
   bool operator==(const ProductDescriptor&) const = default;
 };
+/// Its tensors: d = op(a) · op(b) + beta · c, and the epilogue. bias, aux and c are there where the descriptor has them;
+/// without c, d is read in its place.
+struct ProductTensors {
+  const std::byte *a = nullptr, *b = nullptr;
+  std::byte* d = nullptr;
+  const std::byte* bias = nullptr;
+  std::byte* aux = nullptr;
+  const std::byte* c = nullptr;
+};
 
 /// Products of at least so many flops are cut into parts on GPUs, where that helps: below, a launch more costs as much.
 inline constexpr double library_cut_flops = 0x1p33;
@@ -141,8 +150,7 @@ struct AnyKernel {
 ///   begin_capture            of this stream, and of all that wait for its events
 ///   destroy(graph)           of which no launch runs any more
 ///   make_product             a product that is prepared: descriptors and the chosen algorithm. Not during a capture
-///   multiply(product, a, b, scratch, beta, d, stream, bias, aux, c)
-///                            the last three where the descriptor has them
+///   multiply(product, tensors, beta, scratch, stream)
 ///   open_range(name), close_range()
 ///                            optional: for profilers, the calls between them belong together. Ranges nest
 ///   scope()                  while it lives, calls of this thread are for this device
@@ -188,7 +196,7 @@ concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Ev
   runtime.launch(graph, stream);
   runtime.destroy(graph);
   { runtime.make_product(descriptor) } -> std::same_as<typename R::Product>;
-  runtime.multiply(product, from, from, device, 0.0, device, stream, from, device, from);
+  runtime.multiply(product, {}, 0.0, device, stream);
   runtime.forget(device, bytes, stream);
   runtime.remember(device, bytes, stream);
   { R::workspace } -> std::convertible_to<std::size_t>;

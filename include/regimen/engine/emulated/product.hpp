@@ -121,32 +121,31 @@ inline cuda::Layout layout_of_c(const cuda::ProductDescriptor& p) {
 }
 /// Refuses a C where the descriptor has none, or the reverse, and one that has elements in common with D: the library
 /// takes C = D, or two matrices.
-inline void check_c(const cuda::ProductDescriptor& p, const std::byte* c, double beta, const std::byte* d) {
-  detail::demand((c != nullptr) == (p.c_alignment > 0), "a C elsewhere than D where the descriptor has one, only there",
-                 c != nullptr ? "one" : "none");
-  if (c == nullptr) return;
+inline void check_c(const cuda::ProductDescriptor& p, const cuda::ProductTensors& t, double beta) {
+  detail::demand((t.c != nullptr) == (p.c_alignment > 0),
+                 "a C elsewhere than D where the descriptor has one, only there", t.c != nullptr ? "one" : "none");
+  if (t.c == nullptr) return;
   detail::demand(beta != 0, "a C elsewhere than D with a factor beta", "0");
   const std::size_t bytes = detail::bytes_of_matrix(p.d);
-  detail::demand(c + bytes <= d || d + bytes <= c, "a C that is D, or has no element in common with it",
+  detail::demand(t.c + bytes <= t.d || t.d + bytes <= t.c, "a C that is D, or has no element in common with it",
                  "one that overlaps D");
 }
 
 /// body(layout, address, name) for what the library reads and writes.
 template <class Body>
-void for_each_matrix(const cuda::ProductDescriptor& p, const std::byte* a, const std::byte* b, const std::byte* d,
-                     const std::byte* bias, const std::byte* aux, const std::byte* c, const Body& body) {
-  body(p.a, a, "the library's A");
-  body(p.b, b, "the library's B");
-  body(p.d, d, "the library's D");
+void for_each_matrix(const cuda::ProductDescriptor& p, const cuda::ProductTensors& t, const Body& body) {
+  body(p.a, t.a, "the library's A");
+  body(p.b, t.b, "the library's B");
+  body(p.d, t.d, "the library's D");
   if (cuda::reads_bias(p.epilogue))
     body(cuda::Layout{.type = p.d.type,
                       .rows = p.d.rows,
                       .columns = 1,
                       .leading = static_cast<std::int64_t>(p.d.rows),
                       .alignment = p.bias_alignment},
-         bias, "the library's bias");
-  if (cuda::has_aux(p.epilogue)) body(layout_of_aux(p), aux, "the library's aux");
-  if (p.c_alignment > 0) body(layout_of_c(p), c, "the library's C");
+         t.bias, "the library's bias");
+  if (cuda::has_aux(p.epilogue)) body(layout_of_aux(p), t.aux, "the library's aux");
+  if (p.c_alignment > 0) body(layout_of_c(p), t.c, "the library's C");
 }
 
 /// Refuses addresses that the descriptor does not promise.
@@ -158,16 +157,13 @@ inline void check_address(const cuda::Layout& l, const std::byte* at, const char
 }
 
 /// D = op(A) · op(B) + beta · C, and the epilogue, for all matrices, in ascending order of the inner index.
-///   c   D, if null
-inline void multiply(const cuda::ProductDescriptor& p, const std::byte* a, const std::byte* b, double beta,
-                     std::byte* d, const std::byte* bias = nullptr, std::byte* aux = nullptr,
-                     const std::byte* c = nullptr) {
+inline void multiply(const cuda::ProductDescriptor& p, const cuda::ProductTensors& t, double beta) {
   using Gelu = activation::GeluTanh;
   const auto loops = [&]<class T, class Out>(std::type_identity<T>, std::type_identity<Out>) {
     using S = std::conditional_t<std::is_same_v<T, fp64>, double, float>;
-    const auto stride = [](const cuda::Layout& l, bool t) {
-      return std::pair{t ? static_cast<std::size_t>(l.leading) : std::size_t{1},
-                       t ? std::size_t{1} : static_cast<std::size_t>(l.leading)};
+    const auto stride = [](const cuda::Layout& l, bool transpose) {
+      return std::pair{transpose ? static_cast<std::size_t>(l.leading) : std::size_t{1},
+                       transpose ? std::size_t{1} : static_cast<std::size_t>(l.leading)};
     };
     const auto a_stride = stride(p.a, p.transpose_a), b_stride = stride(p.b, p.transpose_b);
     const std::size_t depth = p.transpose_a ? p.a.rows : p.a.columns;
@@ -179,10 +175,10 @@ inline void multiply(const cuda::ProductDescriptor& p, const std::byte* a, const
       return static_cast<std::size_t>(l.stride) * index;
     };
     for (std::size_t index = 0; index < static_cast<std::size_t>(p.d.count); ++index) {
-      const T* const x = reinterpret_cast<const T*>(a) + behind(p.a, index);
-      const T* const y = reinterpret_cast<const T*>(b) + behind(p.b, index);
-      Out* const z = reinterpret_cast<Out*>(d) + behind(p.d, index);
-      const Out* const onto = c == nullptr ? z : reinterpret_cast<const Out*>(c) + behind(p.d, index);
+      const T* const x = reinterpret_cast<const T*>(t.a) + behind(p.a, index);
+      const T* const y = reinterpret_cast<const T*>(t.b) + behind(p.b, index);
+      Out* const z = reinterpret_cast<Out*>(t.d) + behind(p.d, index);
+      const Out* const onto = t.c == nullptr ? z : reinterpret_cast<const Out*>(t.c) + behind(p.d, index);
       for (std::size_t j = 0; j < p.d.columns; ++j) {
         for (std::size_t i = 0; i < p.d.rows; ++i) {
           S sum = 0;
@@ -193,9 +189,9 @@ inline void multiply(const cuda::ProductDescriptor& p, const std::byte* a, const
           Out& to = z[place];
           if (beta != 0) sum += static_cast<S>(beta) * static_cast<S>(onto[place]);
           const auto before = [&]() -> Out& {
-            return reinterpret_cast<Out*>(aux)[j * static_cast<std::size_t>(p.aux_leading) + i];
+            return reinterpret_cast<Out*>(t.aux)[j * static_cast<std::size_t>(p.aux_leading) + i];
           };
-          if (cuda::reads_bias(p.epilogue)) sum += static_cast<S>(reinterpret_cast<const Out*>(bias)[i]);
+          if (cuda::reads_bias(p.epilogue)) sum += static_cast<S>(reinterpret_cast<const Out*>(t.bias)[i]);
           if (p.epilogue == cuda::Epilogue::gelu_aux_bias) before() = static_cast<Out>(sum);
           if (p.epilogue == cuda::Epilogue::dgelu) sum *= Gelu::derivative(static_cast<S>(before()));
           else if (p.epilogue > cuda::Epilogue::bias) sum = Gelu::value(sum);

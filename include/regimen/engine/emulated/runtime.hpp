@@ -154,12 +154,11 @@ class Runtime : public Queues {
     check_promises(descriptor, options_.alignment);
     return {descriptor};
   }
-  void multiply(const Product& product, const std::byte* a, const std::byte* b, std::byte* scratch, double beta,
-                std::byte* d, Stream stream, const std::byte* bias = nullptr, std::byte* aux = nullptr,
-                const std::byte* c = nullptr) {
+  void multiply(const Product& product, const cuda::ProductTensors& tensors, double beta, std::byte* scratch,
+                Stream stream) {
     const cuda::ProductDescriptor& p = product.descriptor;
-    check_c(p, c, beta, d);
-    for_each_matrix(p, a, b, d, bias, aux, c, [&](const cuda::Layout& l, const std::byte* at, const char* name) {
+    check_c(p, tensors, beta);
+    for_each_matrix(p, tensors, [&](const cuda::Layout& l, const std::byte* at, const char* name) {
       demand(device_, at, detail::bytes_of_matrix(l), name);
       check_address(l, at, name);
     });
@@ -168,7 +167,7 @@ class Runtime : public Queues {
       refuse("the library's workspace", "a multiple of 256 bytes", "another address");
     enqueue(stream, [=] {
       if (p.workspace > 0) std::memset(scratch, 0xFF, p.workspace);
-      emulated::multiply(p, a, b, beta, d, bias, aux, c);
+      emulated::multiply(p, tensors, beta);
     });
   }
 
