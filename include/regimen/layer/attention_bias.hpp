@@ -29,7 +29,7 @@ struct Alibi final {};
 ///   Table                  a type of the program: all attention layers that name it share one table, as all blocks of
 ///                          T5's encoder do, and have equal heads, Causal and Dropout; by default each layer has its
 ///                          own table
-///   attend.table (Buckets,H)   normal(0, 1/√C); a table, for weight decay
+///   attend.table (Buckets,H)   normal(0, 1/√C); weight decay treats it as a table
 ///
 /// source   Raffel et al. 2020, section 2.1
 template <std::size_t Buckets = 32, std::size_t MaxDistance = 128, class Table = void>

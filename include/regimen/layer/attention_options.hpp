@@ -56,7 +56,7 @@ struct WithoutBias final {};
 struct WithoutScale final {};
 
 /// RmsNorm of each head's q and k, before their rotation. All heads of q share a weight of D numbers, all heads of k
-/// another. Scores then stay small, even if the products grow.
+/// another. Scores then stay small, even if the elements of q and k grow.
 ///
 /// epsilon  Epsilon<Ratio<...>>, by default 1e-6, as in Qwen3
 /// source   Henry et al. 2020; by RMS norms: Qwen Team 2025, "Qwen3 Technical Report", section 2

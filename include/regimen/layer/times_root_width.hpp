@@ -1,4 +1,4 @@
-// regimen/layer/times_root_width.hpp — factors √C behind an Embedding, and 1/√C before a TiedLinear.
+// regimen/layer/times_root_width.hpp — factors √C after an Embedding, and 1/√C before a TiedLinear.
 #pragma once
 
 #include <regimen/layer/layer.hpp>
@@ -33,7 +33,7 @@ struct TimesRootWidthBound : LayerDefaults {
 ///
 ///   x, y (B,T,C), or any shape with C innermost
 ///
-/// Behind the Embedding of a Transformer, before its positions.
+/// A Transformer has it after its Embedding and before its positions.
 /// error    √C in fp64; one rounding
 /// cost     in place; saves nothing
 /// source   Vaswani et al. 2017, section 3.4

@@ -93,7 +93,7 @@ inline constexpr auto gpt2_names = [] {
 ///   names      wte.weight, h.0.attn.c_attn.weight, ..., with or without "transformer." in front
 ///   ignored    the masks attn.bias and attn.masked_bias; lm_head.weight, which must equal wte.weight
 ///
-/// Otherwise as names::load.
+/// It calls names::load (models/names.hpp), which has element types and failures.
 template <class Owner>
 void load(Owner& owner, const std::string& path) {
   using Network = typename Owner::Recipe::Network;

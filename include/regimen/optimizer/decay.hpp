@@ -11,7 +11,8 @@ namespace regimen {
 // ---- what decays, the second option of Optimizer<...>. Your own is a struct like these: Layer is the layer that owns the
 // parameter, which has a role, a shape and a name.
 
-/// Weights of products alone: of Linear, attention, convolutions, recurrent layers. The default, and llm.c's.
+/// Only weights of products decay: those of Linear, attention, convolutions and recurrent layers. The default, as in
+/// llm.c.
 struct DecayProducts final {
   template <class Layer>
   static constexpr bool decays(const auto& parameter) {

@@ -10,8 +10,9 @@
 
 namespace regimen::trainers {
 
-/// The Inferences that read one set of weights, and the state of these. Whoever predicts is inside one Inference; whoever
-/// writes the weights is inside all of them. So a prediction takes no lock and shares no cache line with another one.
+/// The Inferences that read one set of weights, and the state of these weights. One thread at a time is inside an
+/// Inference: a thread that predicts enters its own Inference, a thread that writes the weights enters all of them. So
+/// a prediction takes no lock, and shares no cache line with a prediction by another Inference.
 ///
 ///   loaded    whether there are weights        version   counts changes; caches of older ones are invalid.
 ///             Both are read inside one Inference and written inside all
