@@ -1,4 +1,4 @@
-// regimen/layer/add_bias.hpp — a bias by itself, behind a product without one.
+// regimen/layer/add_bias.hpp — a bias by itself, after a product without one.
 #pragma once
 
 #include <regimen/core/activation.hpp>
@@ -13,8 +13,8 @@ namespace regimen {
 ///
 ///   x, y (B,T,C), or any shape with C innermost   bias (C): zero
 ///
-/// Behind a TiedLinear: the bias of the logits.
-/// error    one rounding to the type of x. If it is the last layer, behind a TiedLinear, Precision<bf16, fp32> rounds
+/// After a TiedLinear it is the bias of the logits.
+/// error    one rounding to the type of x. If it is the last layer, after a TiedLinear, Precision<bf16, fp32> rounds
 ///          the logits to bf16
 /// cost     in place; saves nothing
 struct AddBias final {

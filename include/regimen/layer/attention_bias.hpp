@@ -14,16 +14,17 @@
 namespace regimen {
 
 /// Adds −slope · |t − u| to the score of positions t and u. Each head has a slope: 2^(−8 h / H) for head h = 1, ..., H,
-/// if H is a power of two; else the first N heads have the slopes of N heads, with N the power of two below H, and the
-/// others every second slope of 2N heads. The slopes do not train. Without Causal both sides have the same bias.
+/// if H is a power of two. Otherwise N is the power of two below H: the first N heads have the slopes of N heads, and
+/// the others have every second slope of 2N heads. The slopes do not train. Without Causal earlier and later positions
+/// at the same distance have the same bias.
 ///
 /// source   Press et al. 2022, "Train Short, Test Long"; for both sides Portes et al. 2023 (MosaicBERT)
 struct Alibi final {};
 
 /// Adds a number of a table (Buckets, H) to the score of positions t and u: the row is the bucket of u − t, the column
-/// the head, as in T5. Each near distance has a bucket; farther distances share buckets that grow as powers up to
-/// MaxDistance; the last bucket has all distances beyond. With Causal all buckets are of earlier positions; without it
-/// half of them are of later positions.
+/// the head, as in T5. Each near distance has a bucket; farther distances share buckets, whose sizes grow as powers up
+/// to MaxDistance; the last bucket has all distances beyond. With Causal all buckets belong to earlier positions;
+/// without it half of them belong to later positions.
 ///
 ///   Buckets, MaxDistance   an even number, 4 or more; above Buckets / 2
 ///   Table                  a type of the program: all attention layers that name it share one table, as all blocks of

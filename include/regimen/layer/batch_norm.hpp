@@ -133,8 +133,8 @@ struct BatchNorm final {
     }
 
    private:
-    /// Normalises; by what all ranks say of their rows, if it `exchanges` that among several ranks.
-    ///   describe   the operation that writes what this rank says
+    /// Normalises; if it `exchanges` statistics among several ranks, by the statistics of all ranks.
+    ///   describe   the operation that writes this rank's statistics
     static constexpr void run(auto& walk, auto norm, [[maybe_unused]] bool exchanges, [[maybe_unused]] auto describe) {
       if constexpr (Chosen::over_ranks) {
         if (exchanges && walk.ranks > 1) {
@@ -166,7 +166,7 @@ struct BatchNorm final {
 ///       by it. It has the type of the master weights, and these names in saved files. It moves once for every
 ///       micro-batch that trains, also under recomputation: running += momentum · (batch − running), with the batch's
 ///       variance in Bessel's form. A batch of one row does not move the variance; values that are not finite move
-///       neither.
+///       neither mean nor variance.
 ///   options   Epsilon<Ratio<1, 100'000>>; Momentum<Ratio<1, 10>>; PerMicroBatch; OverRanks; AfterBias; in
 ///             any order
 ///
@@ -178,13 +178,13 @@ struct BatchNorm final {
 ///
 /// refuses   a Linear or a convolution with a bias directly before it, unless it has AfterBias. The two are neighbours
 ///           also if the bias ends a Sequential, Checkpointed, As, Shared, Repeat or each branch of a Fork<Add, ...>,
-///           and if the BatchNorm begins one of these, or the next block of a Repeat. At the end of a Residual, whose
-///           sum has another term, a bias compiles, and has no effect either
+///           and if the BatchNorm begins one of these, or the next block of a Repeat. A bias at the end of a Residual,
+///           whose sum has another term, compiles, but has no effect either
 /// couples   the samples of a batch. If Accumulate<N> cuts the batch, only PerMicroBatch compiles; among ranks
 ///           PerMicroBatch or OverRanks. A step of several ranks ends with the mean of their running statistics; each
-///           rank has the same weight, also one without samples, with its old statistics; with OverRanks the mean
-///           changes nothing. A step of SimulateWorld<N> ends with the mean of its N; it refuses OverRanks, since it
-///           computes the N one after the other
+///           rank has the same weight; a rank without samples takes part with its old statistics; with OverRanks the
+///           mean changes nothing. A step of SimulateWorld<N> ends with the mean of the statistics of its N
+///           micro-batches; it refuses OverRanks, since it computes them one after the other
 /// frozen    Freeze<BatchNorm<>> and Frozen<BatchNorm<>> keep weight and bias; the layer still normalises by the batch,
 ///           and moves the running statistics. In a Frozen<KeepStatistics, ...> it normalises by the running
 ///           statistics, which stay: d_x = gain · rstd · d_y

@@ -18,8 +18,8 @@ struct WindowOption {
 };
 enum class DilationOption : std::size_t {};
 enum class GroupsOption : std::size_t {};
-/// The pixels that an output reads: KernelSize<3, 5> has 3 lines of 5 pixels, KernelSize<1, 3, 5> these of 1 frame. A single
-/// number is a square, or a cube.
+/// The pixels that an output reads: KernelSize<3, 5> has 3 lines of 5 pixels, KernelSize<1, 3, 5> has 1 frame of 3
+/// lines of 5 pixels. A single number is a square, or a cube.
 template <std::size_t First, std::size_t Second = First, std::size_t... More>
 inline constexpr WindowOption KernelSize{First, Second, sizeof...(More) == 0 ? 0 : ~std::size_t{0}};
 template <std::size_t Depth, std::size_t Height, std::size_t Width>
@@ -289,10 +289,10 @@ struct Conv2d final {
 ///          not finite spreads to all pixels of its tiles of 2 x 2
 /// refuses  a window that is larger than the padded image; groups that do not divide C and Channels
 /// cost     2·B·H'·W'·Channels·R·S·C/groups flops forward, twice that backward; saves x. A window of one pixel without
-///          stride, padding and groups is the product of Linear. For others the CPU gathers tiles of windows,
-///          multiplies them at once and stores none, 16-bit numbers as fp32; groups of few channels, except depthwise
-///          ones, leave most of its registers idle. A GPU runs plain loops without tensor cores, or cuDNN by
-///          Convolution<Cudnn>
+///          stride, padding and groups is the product of Linear. For other windows the CPU gathers tiles of windows,
+///          multiplies each tile at once, and stores none; it computes 16-bit numbers as fp32; groups of few channels,
+///          except depthwise ones, leave most of its registers idle. A GPU runs plain loops without tensor cores, or
+///          cuDNN by Convolution<Cudnn>
 template <std::size_t Channels, auto Window, auto... Options>
 using Conv2d =
     typename detail::values_in_order_if<in_order::Conv2d, detail::conv_options<Window, Options...>.are_sound(),

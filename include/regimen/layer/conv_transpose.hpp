@@ -9,7 +9,8 @@
 namespace regimen {
 
 enum class OutputPaddingOption : std::size_t {};
-/// Adds lines and columns to the end of the output: a Conv2d with a stride maps several sizes to one, and this chooses.
+/// Adds lines and columns to the end of the output: a Conv2d with a stride maps several sizes to one, and this option
+/// chooses among them.
 template <std::size_t Size>
 inline constexpr OutputPaddingOption OutputPadding{Size};
 

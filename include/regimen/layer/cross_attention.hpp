@@ -220,16 +220,16 @@ struct cross_attention_in_order<Name, HeadCount, Options...> {
 ///     WithoutScale           scores are q kᵀ
 ///     WithoutBias            no product has a bias
 ///
-/// Every position sees all S positions, or the positions before the end of the text by Within. The layer may stand
-/// wherever a Read<Name> may stand.
+/// Every position sees all S positions, or with Within only the positions before the end of the text. A model may have
+/// the layer wherever it may have a Read<Name>.
 ///
-/// refuses  the same as SelfAttention; options about positions (Causal, Rotary, Alibi); Attention<Cudnn>
+/// refuses  all that SelfAttention refuses; options about positions (Causal, Rotary, Alibi); Attention<Cudnn>
 /// decodes  incrementally, if the encoder is a branch by itself (see generate): k and v of the encoder's text are the
 ///          cache
 /// error    as SelfAttention
 /// source   Vaswani et al. 2017, section 3.2; in Attention<Tiled> as Dao et al. 2022, so (T,S) is not stored
-/// cost     saves q, k, v, the heads' output, and 2·B·H·T statistics, with QueryKeyNorm q and k twice, and statistics of
-///          each; the named value and its gradient, as Read does
+/// cost     saves q, k, v, the heads' output, and 2·B·H·T statistics; with QueryKeyNorm q and k twice, and statistics
+///          of each. As a Read does, it keeps the named value and its gradient
 template <class... Given>
 using CrossAttention = typename detail::cross_attention_in_order<Given...>::type;
 

@@ -199,7 +199,7 @@ struct ConcatAlong final {
 };
 
 /// y = the last value. The others are not part of y: their gradients come only from layers that read their named
-/// values. For an encoder beside its decoder:
+/// values. For an encoder and its decoder:
 ///
 ///   Fork<Last, Sequential<Part<0>, ..., Keep<Encoded>>, Sequential<Part<1>, ..., CrossAttention<Encoded, Heads<8>>>>
 ///
@@ -243,8 +243,9 @@ struct LastOn final {
 ///
 ///   Model<..., Fork<Outputs, Linear<10>, Sequential<Linear<64>, Relu, Linear<1>>>>
 ///
-///   values of any shapes, in the type of final outputs, rounded to it once. predict gives all outputs of a sample,
-///   then all of the next: output i of sample s begins at s · output_size + the sizes of the outputs before i
+///   values of any shapes, in the type of final outputs, rounded to this type once. predict gives all outputs of a
+///   sample, then all outputs of the next sample: output i of sample s begins at s · output_size + the sizes of the
+///   outputs before i
 ///
 /// cost     a copy of each output, and of its gradient
 struct Outputs final {

@@ -11,7 +11,7 @@ namespace regimen {
 
 /// y[b,t,:] = x[b,t,:] · weight
 ///
-///   x, y (B,T,C), or any shape with C innermost   weight (C): `Initial`, a Ratio; a gain, for weight decay
+///   x, y (B,T,C), or any shape with C innermost   weight (C): `Initial`, a Ratio; weight decay treats it as a gain
 ///
 /// At the end of a Residual's branch it lets deep networks begin near the identity.
 /// error    one product, one rounding; the gradient of weight is a sum over rows in at least fp32

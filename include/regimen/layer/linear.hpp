@@ -161,7 +161,7 @@ struct LinearBound : LayerDefaults {
 ///
 /// error    one product with fp32 (fp64) accumulation, one rounding
 /// cost     2·B·T·In·Width flops forward, twice that backward; saves x
-/// refuses  a second number; `More` is NoBias
+/// refuses  a second number: `More` may only be NoBias
 template <std::size_t Width, auto... More>
 struct Linear final {
   static constexpr const char* name = "linear";
@@ -171,7 +171,7 @@ struct Linear final {
 };
 
 enum class LinearOption { NoBias };
-/// Linear<Width, NoBias>: y[b,t,:] = W x[b,t,:]; else as Linear<Width>.
+/// Linear<Width, NoBias>: y[b,t,:] = W x[b,t,:]. In all else it equals Linear<Width>.
 inline constexpr LinearOption NoBias = LinearOption::NoBias;
 template <std::size_t Width>
 struct Linear<Width, NoBias> final {

@@ -92,8 +92,8 @@ struct Residual final {
   static constexpr const char* name = "residual";
 };
 
-/// Layers in sequence, with the names and the bits of Sequential<Layers...>. Under every Checkpoint backward computes
-/// them again from their input: only this input is saved, and, while their backward runs, their tensors. (No layer
+/// Layers in sequence, with the names and the bits of Sequential<Layers...>. Under every Checkpoint forward saves only
+/// their input, and backward computes them again from it: their tensors exist only while their backward runs. (No layer
 /// outside is fused with one inside.)
 ///
 ///   Residual<Checkpointed<LayerNorm, Linear<4096>, Gelu, Linear<1024>>>
@@ -105,9 +105,10 @@ struct Checkpointed final {
 /// In Frozen, before its layers: the layers normalise by their running statistics instead of the batch, and keep them.
 struct KeepStatistics final {};
 
-/// Layers in sequence that keep their weights. It freezes this place alone; the policy Freeze<Layers...> freezes all
-/// layers of these types. Names and bits are those of the layers written out in place of the Frozen, so load_weights
-/// takes a file of either. (A saved state also has the optimizer state of what trains; load asks for all of it.)
+/// Layers in sequence that keep their weights. It freezes only this place; the policy Freeze<Layers...> freezes all
+/// layers of these types. Names and bits are those of the same layers without the Frozen, so load_weights reads a file
+/// that was written with or without it. (A saved state also has the optimizer state of the layers that train; load
+/// needs all of it.)
 ///
 ///   Model<Input<Image<224, 224, 3>>, Frozen<KeepStatistics, EncoderOf<ResNet18<Image<224, 224, 3>>>>, Linear<5>>
 ///   Fork<Add, Frozen<Linear<64>>, Sequential<Linear<4, NoBias>, Linear<64, NoBias>>>                a low-rank adapter
@@ -143,7 +144,7 @@ struct Repeat final {
 ///
 /// A Shared may stand anywhere, also in combinators and in another Shared. Inputs of different places may have
 /// different shapes, if the parameters are equal. Random numbers depend on the place. A BatchNorm moves its statistics
-/// once for each use. Init<Gpt2> counts a Residual inside once, and ignores those around.
+/// once for each use. Init<Gpt2> counts a Residual inside the Shared once, and ignores a Residual around it.
 ///
 /// cost     each place saves the tensors of its own backward. With several ranks the set is a unit, like a tied table:
 ///          it is gathered before forward and kept to the end of backward

@@ -59,12 +59,13 @@ struct NamedBound : LayerDefaults {
 ///   struct Skip : NamedValue<Shape<16, 16, 8>> {};
 ///   Model<..., Keep<Skip>, ..., Fork<Concat, Identity, Read<Skip>>, ...>
 ///
-/// Any number of Reads may follow the Keep, also in combinators and in a Repeat; the Keep itself may stand in no
+/// Any number of Reads may follow the Keep, also in combinators and in a Repeat; the Keep itself may not be in a
 /// Repeat. The gradient of x is the sum of the gradients of y and of all Reads. The value has the compute type of
 /// Precision; a Keep inside As<...> rounds to it.
 ///
 /// cost     the value and its gradient, from the beginning of forward to the end of backward; a copy for Keep and for
-///          each Read. A model with a Keep generates text by whole windows, except behind an encoder (see generate)
+///          each Read. A model with a Keep generates text by whole windows, except a decoder after an encoder (see
+///          generate)
 template <class Name>
 struct Keep final {
   static constexpr const char* name = "keep";

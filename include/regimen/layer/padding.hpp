@@ -22,7 +22,7 @@ struct NamedLength {
   static constexpr std::size_t length_of = Positions;
 };
 
-/// The token that fills the tensor behind the end of a text.
+/// The token that fills the tensor after the end of a text.
 template <std::int32_t Token>
 struct PaddedWith final {
   static constexpr std::int32_t token = Token;
@@ -50,8 +50,8 @@ inline constexpr std::int32_t padding_token<PaddedWith<Token>> = Token;
 ///   Sequential<Part<0>, KeepLength<SourceLength, PaddedWith<0>>, Embedding<...>, ...>
 ///   SelfAttention<Heads<8>, Within<SourceLength>>     CrossAttention<Encoded, Heads<8>, Within<SourceLength>>
 ///
-///   x, y (B,T) tokens; exact. It stands in no Repeat. Padding between two other tokens counts as part of the text. A
-///   Within<Name> needs one key for each of the T positions: no layer before it may change their number
+///   x, y (B,T) tokens; exact. A Repeat may not contain it. Padding between two other tokens counts as part of the
+///   text. A Within<Name> needs one key for each of the T positions: no layer before it may change their number
 ///
 /// refuses  texts with another number of positions than Name has; Within<Name> with another number of keys; a token
 ///          outside the vocabulary; two padding tokens for one text (the model's input, or a Part of it)

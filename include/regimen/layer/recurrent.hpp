@@ -315,7 +315,7 @@ struct Lstm final {
 ///          Selective<...> cannot name it
 /// refuses  as Lstm
 /// decodes  incrementally, with h of every position of the window as its cache
-/// source   Cho et al. 2014; the reset gate behind the product, as in version 1 of that paper's preprint and in PyTorch
+/// source   Cho et al. 2014; the reset gate after the product, as in version 1 of that paper's preprint and in PyTorch
 template <std::size_t Width, auto... More>
 struct Gru final {
   static constexpr const char* name = "gru";

@@ -44,9 +44,10 @@ struct TimesRootWidth final {
   using Bound = detail::TimesRootWidthBound<X, false>;
 };
 
-/// y = x / √C; else as TimesRootWidth
+/// y = x / √C; in all else it equals TimesRootWidth
 ///
-/// Before a TiedLinear, whose table has the size of numbers that an Embedding needs: logits then do not grow with C.
+/// T5 has it before its TiedLinear, whose table has numbers of the size that an Embedding needs: logits then do not
+/// grow with C.
 /// source   Raffel et al. 2020: T5, as its program computes it
 struct OverRootWidth final {
   static constexpr const char* name = "over_root_width";

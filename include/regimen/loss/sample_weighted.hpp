@@ -26,7 +26,7 @@ namespace regimen {
 /// With all weights 1 it has the bits of the loss without weights. The mean is over the whole global batch:
 /// micro-batches and ranks may have different weights. Summed<SampleWeighted<...>> is Σ w · loss. A weight of 0 leaves
 /// the target out, for any output, as ignore_index and no_target do; if all weights are 0, no step is made. The
-/// accuracy is the correct share of Σ |w|. For weights of classes give each sample the weight of its class:
+/// accuracy is the correct share of Σ |w|. For weights of classes give each sample the weight of its class, as
 /// data::ClassWeights does. CrossEntropy is then PyTorch's CrossEntropyLoss(weight=...), except with smoothing: PyTorch
 /// weights the smoothed part by class.
 ///
@@ -40,10 +40,10 @@ namespace regimen {
 ///
 /// memory   a copy of a micro-batch's targets and weights
 /// refuses  a loss that takes no weights; a place in SumOf, which has Weighted, and divides by samples
-/// range    gradients are those of Σ w · loss until the update divides them by Σ |w|. So let Σ |w| of a micro-batch be near
-///          its number of targets where gradients are fp16: far below they vanish, far above they overflow, and the step
-///          does not count. In fp32 and bf16, whose numbers go down to 1e-38, any Σ |w| from 1e-20 to 1e20 will do; below
-///          3e-39 no step counts
+/// range    gradients are those of Σ w · loss until the update divides them by Σ |w|. So, if gradients are fp16, keep Σ
+///          |w| of a micro-batch near its number of targets: far below it gradients vanish; far above it they overflow,
+///          and the step does not count. In fp32 and bf16, whose numbers go down to 1e-38, any Σ |w| from 1e-20 to 1e20
+///          will do; below 3e-39 no step counts
 /// failure  a weight that is not finite is an Error when its batch is loaded
 template <class Function>
 struct SampleWeighted final {  // that takes none: rule sample_weighted_takes_loss

@@ -14,8 +14,8 @@ namespace regimen {
 /// learning_rate  per step, >= 0; the step's own rate comes from the schedule
 /// beta1, beta2   in [0, 1): 1/(1 − β) is the memory in steps
 /// epsilon        > 0, in units of the gradient
-/// weight_decay   λ >= 0, an L2 penalty λ/2·w²; only where the Optimizer says. AdamW
-///                decays weights independently of v.
+/// weight_decay   λ >= 0, an L2 penalty λ/2·w² of the parameters that the Optimizer chooses. (AdamW decays weights
+///                independently of v.)
 /// source         Kingma, Ba 2015, algorithm 1
 struct Adam final : detail::Moments {
   struct Options {

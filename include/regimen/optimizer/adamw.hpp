@@ -15,7 +15,7 @@ namespace regimen {
 /// learning_rate  per step, >= 0; the step's own rate comes from the schedule
 /// beta1, beta2   in [0, 1): 1/(1 − β) is the memory in steps
 /// epsilon        > 0, in units of the gradient
-/// weight_decay   λ >= 0, multiplies the learning rate; only where the Optimizer says
+/// weight_decay   λ >= 0, multiplies the learning rate; for the parameters that the Optimizer chooses
 /// source         Loshchilov, Hutter 2019, algorithm 2, with the schedule multiplying λ as in PyTorch
 struct AdamW final : detail::Moments {
   struct Options {

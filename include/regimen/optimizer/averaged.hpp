@@ -15,19 +15,19 @@ namespace regimen {
 #pragma nv_diagnostic push
 #pragma nv_diag_error 20011, 20014
 #endif
-/// What UpdateRule does; then   w̄ ← β w̄ + (1 − β) w,   w̄ = w after the first step. A step that does not count leaves w̄
-/// as it is.
+/// Updates the weights by UpdateRule, then their average w̄:   w̄ ← β w̄ + (1 − β) w,   w̄ = w after the first step. A
+/// step that does not count leaves w̄ unchanged.
 ///
 ///   Trainer<Gpt, Optimizer<Averaged<AdamW>>> trainer;                   or of a group: Split<Matrices<Averaged<Muon>>, ...>
 ///   trainer.fit(...);
-///   trainer.with_average([&] { trainer.evaluate(held_out); });          the weights are the averages meanwhile
+///   trainer.with_average([&] { trainer.evaluate(held_out); });          inside, the weights are the averages
 ///   trainer.fit(text, held_out, {.steps = 1000, .validate_average = true});   evaluates them
 ///   trainer.save_average("average.safetensors");                        for Inference, and for load_weights
 ///
 ///   Decay    β, a Ratio in [0, 1): 1/(1 − β) is the memory in steps
-///   Options  those of UpdateRule
-///   state    one more array in Master, "average": in slices, in the plan and in files as all optimizer state is
-///   cost     no further pass over the weights for an elementwise rule; two operations for each tensor for others
+///   Options  the options of UpdateRule
+///   state    one more array in Master, "average". Like all optimizer state it is in slices, in the plan and in files
+///   cost     for an elementwise rule no further pass over the weights; for other rules two operations for each tensor
 ///   source   Polyak, Juditsky 1992; with exponential weights as torch.optim.swa_utils.get_ema_multi_avg_fn
 template <class UpdateRule, class Decay = Ratio<999, 1000>>
 struct Averaged final {

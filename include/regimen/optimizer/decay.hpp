@@ -19,7 +19,8 @@ struct DecayProducts final {
     return parameter.role == decltype(parameter.role)::matrix;
   }
 };
-/// And tables: embeddings, positions. All but norms and biases, as nanoGPT and transformers' Trainer have it.
+/// Weights of products and tables (embeddings, positions) decay; norms and biases do not. nanoGPT and transformers'
+/// Trainer do the same.
 struct DecayProductsAndTables final {
   template <class Layer>
   static constexpr bool decays(const auto& parameter) {
@@ -27,7 +28,7 @@ struct DecayProductsAndTables final {
     return parameter.role == Role::matrix || parameter.role == Role::table;
   }
 };
-/// Every parameter, biases and norms too, as optimizers of PyTorch that are given model.parameters().
+/// Every parameter decays, biases and norms too, as in an optimizer of PyTorch that gets model.parameters().
 struct DecayAll final {
   template <class Layer>
   static constexpr bool decays(const auto&) {
@@ -37,9 +38,9 @@ struct DecayAll final {
 
 namespace detail {
 
-/// Throws Error for a weight decay that reaches no parameter. The decay that a rule has by default is nobody's word, and
-/// passes; the same number that a program writes does not. Of a rule of a program's own, whose option is a double that is not
-/// 0 by default, the two cannot be told apart, and pass.
+/// Throws Error for a weight decay that reaches no parameter. The default decay of a rule passes, since the program did
+/// not write it; the same number written by the program does not pass. If a rule of your own has a double as its
+/// option, and its default is not 0, nobody can tell the two apart: both pass.
 template <class UpdateRule>
 [[gnu::cold]] void expect_decay_reaches(bool reaches, const std::string& prefix,
                                         const typename UpdateRule::Options& options) {

@@ -27,16 +27,16 @@ struct LambRate final {
 
 /// m ← β₁ m + (1 − β₁) g,  v ← β₂ v + (1 − β₂) g²
 /// r = m̂ / (√v̂ + ε) + λ w,   m̂ = m / (1 − β₁ᵗ),  v̂ = v / (1 − β₂ᵗ)
-/// w ← w − lr · |w| / |r| · r   with the Euclidean norms of each tensor, of its own; where one is 0, w ← w − lr · r
+/// w ← w − lr · |w| / |r| · r   with the Euclidean norms of each tensor; if one of them is 0, w ← w − lr · r
 ///
 /// learning_rate  per step, >= 0: the share of its length by which a tensor moves; the step's own rate comes from the
 ///                schedule
 /// beta1, beta2   in [0, 1): 1/(1 − β) is the memory in steps
 /// epsilon        > 0, in units of the gradient
-/// weight_decay   λ >= 0; only where the Optimizer says
+/// weight_decay   λ >= 0, for the parameters that the Optimizer chooses
 /// source         You et al. 2020, algorithm 2, with φ(z) = z
-/// cost           six operations for each tensor, and two tensors of Master beside it; under a Shard that keeps slices
-///                also what docs/update_rules.md says
+/// cost           six operations for each tensor, and memory for two more tensors of Master; under a Shard that keeps
+///                slices also the cost in docs/update_rules.md
 struct Lamb final : detail::Moments {
   struct Options {
     double learning_rate = 1e-2;

@@ -32,21 +32,23 @@ struct MuonFactors final {
 /// X = u / max(|u|, ε); five times X ← a X + (b X Xᵀ + c (X Xᵀ)²) X,   a, b, c = 3.4445, −4.7750, 2.0315
 /// w ← (1 − lr λ) w − lr · 0.2 √max(rows, columns) · X
 ///
-/// Each step brings the singular values of X nearer to 1, to 0.7 to 1.2 at last. Tall matrices multiply by Xᵀ X from the
-/// right, which is the same. A vector is a matrix of one row: its step has a fixed length, too. A parameter of more
-/// dimensions is the matrix of its first and all others. The scale makes a step as large as one of AdamW, so that rate
-/// and decay are AdamW's.
+/// Each of the five steps brings the singular values of X nearer to 1; at the end they are 0.7 to 1.2. A tall matrix is
+/// multiplied by Xᵀ X from the right, which gives the same X. A vector is a matrix of one row: its step has a fixed
+/// length, too. A parameter of more dimensions is a matrix, too: its first extent by the product of the others. The
+/// factor 0.2 √max(rows, columns) makes a step as large as one of AdamW, so use the learning rate and the decay of
+/// AdamW.
 ///
 /// learning_rate  per step, >= 0; the step's own rate comes from the schedule
 /// momentum       μ in [0, 1)
-/// weight_decay   λ >= 0, multiplies the learning rate; only where the Optimizer says
+/// weight_decay   λ >= 0, multiplies the learning rate; for the parameters that the Optimizer chooses
 /// epsilon        > 0, in units of the gradient
 /// nesterov       looks ahead by one step; no effect if μ = 0
-/// source         Jordan 2024 (kellerjordan.github.io/posts/muon); scale and decay: Liu et al. 2025, section 2.2. As
-///                torch.optim.Muon with adjust_lr_fn="match_rms_adamw", which iterates in bf16, this rule in Master
-/// cost           30 inner² outer + 10 inner³ flops of products for a matrix, inner <= outer being its extents; beside it
-///                2 inner outer + 2 inner² elements of Master; under a Shard that keeps slices also what
-///                docs/update_rules.md says
+/// source         Jordan 2024 (kellerjordan.github.io/posts/muon); scale and decay: Liu et al. 2025, section 2.2.
+///                torch.optim.Muon with adjust_lr_fn="match_rms_adamw" has the same formulas; it iterates in bf16, this
+///                rule in Master
+/// cost           30 inner² outer + 10 inner³ flops of products for a matrix, with extents inner <= outer; memory for 2
+///                inner outer + 2 inner² elements of Master; under a Shard that keeps slices also the cost in
+///                docs/update_rules.md
 struct Muon final {
   struct Options {
     double learning_rate = 1e-3;

@@ -22,7 +22,7 @@ namespace regimen {
 /// alpha          in [0, 1): 1/(1 − α) is the memory in steps
 /// epsilon        > 0, in units of the gradient, added to the root
 /// momentum       μ in [0, 1); 0 keeps the state array, too
-/// weight_decay   λ >= 0, an L2 penalty λ/2·w²; only where the Optimizer says
+/// weight_decay   λ >= 0, an L2 penalty λ/2·w² of the parameters that the Optimizer chooses
 /// source         Tieleman, Hinton 2012, lecture 6.5; momentum and the place of ε as in PyTorch; not centered
 struct RmsProp final {
   struct Options {

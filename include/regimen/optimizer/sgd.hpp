@@ -19,7 +19,7 @@ namespace regimen {
 /// learning_rate  per step, >= 0; the step's own rate comes from the schedule
 /// momentum       μ in [0, 1); 0 is plain descent and keeps the state array, too
 /// nesterov       looks ahead by one step; no effect if μ = 0
-/// weight_decay   λ >= 0, an L2 penalty λ/2·w²; only where the Optimizer says
+/// weight_decay   λ >= 0, an L2 penalty λ/2·w² of the parameters that the Optimizer chooses
 /// source         Sutskever, Martens, Dahl, Hinton 2013, eq. 1-4, in the form of PyTorch: lr stands outside of u
 struct Sgd final {
   struct Options {

@@ -33,7 +33,7 @@ struct OfLayer final {
     return std::is_same_v<Owner, Layer>;
   }
 };
-/// All others; there may be none.
+/// All other parameters; there may be none.
 template <class UpdateRule>
 struct Rest final {
   using rule = UpdateRule;
@@ -143,16 +143,18 @@ inline constexpr const char* names_of_groups[] = {"first", "second", "third", "r
 ///
 ///   groups   one to three, and Rest<...>: Matrices<Rule>, OfLayer<Layer, Rule>, or your own: a struct with `rule`, and
 ///            `takes<Layer>(parameter)`, which sees the layer that owns a parameter, and its role, shape and name.
-///            The first that takes a parameter decides; one that gets none is refused
-///   Options  first, second, third, rest: those of the rules. learning_rate multiplies all of theirs, 1 by default: a
-///            step's rate in a group is the group's own · learning_rate · the schedule's share. StepResult::learning_rate
-///            is the product of the last two. schedules: a group that has one here follows it in place of the Trainer's:
+///            A parameter belongs to the first group that takes it; a group without parameters is refused
+///   Options  first, second, third, rest: the options of the groups' rules. learning_rate, by default 1, multiplies the
+///            rates of all groups: a step's rate in a group is the group's own · learning_rate · the schedule's share.
+///            StepResult::learning_rate is the product of the last two. schedules: a group with a schedule here follows
+///            it in place of the Trainer's:
 ///            {.optimizer = {.schedules = {.rest = Schedule::constant()}}, .schedule = Schedule::warmup_cosine(100, 5000)}
-///   decay    each group's weight_decay reaches those of its parameters that the Optimizer says decay, weights of products by
-///            default: Optimizer<Split<Matrices<Muon>, Rest<AdamW>>, DecayAll> leaves it to the groups' options
-///   memory   every parameter has as many arrays of state as the rule with the most; files have those of its own rule
-///   cost     an operation for each group of elementwise rules in a unit, where one rule has one; and a small one for
-///            each group and step
+///   decay    each group's weight_decay reaches the group's parameters that the Optimizer chooses, by default weights
+///            of products: with Optimizer<Split<Matrices<Muon>, Rest<AdamW>>, DecayAll> it reaches all of them
+///   memory   every parameter has as many arrays of state as the rule with the most arrays; files have only the arrays
+///            of its own rule
+///   cost     one operation for each group of elementwise rules in a unit, where a single rule has one operation in
+///            all; and a small operation for each group in each step
 template <class... Groups>
 struct Split final {  // of something else than groups, which a rule refuses
   struct Options {

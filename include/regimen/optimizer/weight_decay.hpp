@@ -7,8 +7,9 @@
 
 namespace regimen::detail {
 
-/// An option that reads and is assigned as a double does. Of a rule that decays by default it says whether the program wrote
-/// it: a default that reaches no parameter is nobody's mistake, the same number written is one.
+/// An option that is read and assigned like a double. It also knows whether the program wrote it, for rules that decay
+/// by default: a default decay that reaches no parameter is no mistake, but the same decay written by the program is
+/// one.
 class WeightDecay final {
  public:
   constexpr WeightDecay(double number) : number_(number), is_written_(1) {}

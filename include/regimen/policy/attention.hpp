@@ -9,7 +9,7 @@
 
 namespace regimen {
 
-/// The device's own form: Tiled on the CPU; on GPUs as Attention states.
+/// The device's own form: Tiled on the CPU; on GPUs see the default of Attention.
 struct OfDevice final {
   using option_of = regimen::axis::attention;
 };
@@ -20,9 +20,9 @@ struct Tiled final {
 };
 
 /// Two products of the library, with a kernel for the softmax between them. The kernel hides keys outside a window or
-/// behind the end of a text, and adds biases of distances; the products compute hidden scores, too. A piece has as many
-/// heads as fit `score_bytes` of scores and weights, at least one. Your own form with another `score_bytes` is
-/// composed, too.
+/// after the end of a text, and adds biases of distances; the products compute hidden scores, too. The work is cut into
+/// pieces: a piece has as many heads as `score_bytes` of scores and weights allow, at least one. A form of your own
+/// with another `score_bytes` is composed, too.
 struct Composed final {
   using option_of = regimen::axis::attention;
   static constexpr std::size_t score_bytes = 256_MiB;
@@ -30,8 +30,8 @@ struct Composed final {
 
 /// A fused kernel of cuDNN, which stores no scores: for bf16 and fp16, and heads of a multiple of 8 channels, at most
 /// 256. Dropout draws cuDNN's own random numbers, from a hash of the seed, the step, the layer and the first sample. A
-/// program repeats its bits; it drops other weights than the other forms, and other weights again with another batch,
-/// accumulation or number of ranks.
+/// program repeats its bits. Cudnn does not drop the weights that the other forms drop, and it drops other weights if
+/// the batch, the accumulation or the number of ranks changes.
 ///
 /// error   cuDNN keeps one fp32 number a row, log Σ exp. This number is as large as the largest score s, so half its
 ///         ulp is up to |s| · 2^-24; the score itself was rounded as coarsely. Their difference makes a probability of
@@ -43,8 +43,8 @@ struct Cudnn final {
 };
 
 /// Decides the form in which a device computes the attention of SelfAttention. All forms compute the same function with
-/// different roundings, and each repeats its bits. All but Cudnn draw the same random numbers. The policy has no effect
-/// on a model without attention.
+/// different roundings, and each repeats its bits. Every form except Cudnn draws the same random numbers. The policy
+/// has no effect on a model without attention.
 ///
 ///   choices   Attention<Tiled>, Attention<Composed>, Attention<Cudnn>
 ///   default   Attention<>. On the CPU: Tiled. On GPUs: Cudnn, if it takes the operation, no weights are dropped, and
@@ -59,7 +59,8 @@ struct Cudnn final {
 ///   effect    engine/plan/devices.hpp (attention), engine/cuda/traits.hpp (composes_attention, fuses_attention),
 ///             engine/cuda/engine.hpp (attend)
 ///
-/// Incremental decoding: under every form SelfAttention computes a new position by Tiled, CrossAttention by the form.
+/// Incremental decoding: SelfAttention computes a new position by Tiled under every form; CrossAttention computes it by
+/// the form that the policy chooses.
 template <class Form = OfDevice>
 struct Attention final {
   using axis = regimen::axis::attention;

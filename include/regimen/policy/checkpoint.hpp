@@ -48,11 +48,12 @@ struct Selective final {
 ///
 ///   layers    the predicate sees each layer of the model, also inside blocks, branches and composites (Sequential, As,
 ///             SelfAttention)
-///   blocks    it sees Residual, Fork, Shared, a combinator of the program's own, and what a Repeat repeats, as that of
-///             WrapIf<Predicate> does. The input of a chosen block is saved, and its layers are computed again together; a
-///             chosen block or layer inside it again by itself. It does not see what stands in a list with other layers
-///             (Sequential, As, SelfAttention), where a layer may be computed as one with a neighbour: write
-///             Checkpointed<Layers...>, inside the model, to recompute any part
+///   blocks    it also sees Residual, Fork, Shared, a combinator of the program's own, and the block of a Repeat, as
+///             the predicate of WrapIf does. Forward saves the input of a chosen block, and backward computes all its
+///             layers again; it computes a chosen block or layer inside this block once more, by itself. The predicate
+///             sees no composite (Sequential, As, SelfAttention) as a whole, because the layers of a composite may be
+///             computed as one with its neighbours: write Checkpointed<Layers...>, inside the model, to recompute any
+///             part
 ///   by type   Predicate<Layer>::value is true: `If<is_activation>`, `If<is_residual>`
 ///   by cost   Predicate<Layer>::holds(flops, bytes) is true at every place of Layer in the model:
 ///             `If<FlopsPerByteBelow<8>::of>`. The predicate does not see layers that cannot be recomputed, nor blocks
@@ -74,7 +75,7 @@ struct If final {
 ///   flops / bytes < Number   flops and bytes as If defines them
 ///
 /// The library's layers in fp32: copies 0, Dropout 0.5, LayerNorm and RmsNorm 2, activations 2.5 (with the bias before
-/// them), Linear with C input channels C / 2. In 16 bits twice as much, since an output has half the bytes.
+/// them), Linear with C input channels C / 2. In 16 bits these numbers double, since an output has half the bytes.
 template <std::size_t Number>
 struct FlopsPerByteBelow final {
   template <class Layer>
@@ -95,7 +96,8 @@ struct FlopsPerByteBelow final {
 ///             link)
 ///   blocks    of each Repeat of three or more blocks that trains. A Repeat inside a block moves with the block; a
 ///             Repeat inside Checkpointed<...> stays
-///   cost      beside the link: the device copies the saved tensors of a block once in forward, and once in backward
+///   cost      the traffic over the link; and the device copies the saved tensors of a block once in forward, and once
+///             in backward
 struct Offload final {
   using option_of = regimen::axis::checkpoint;
   static constexpr std::size_t segment = 0, whole = 0;
@@ -108,21 +110,23 @@ struct Offload final {
 ///
 ///   order     from no recomputation to the least memory. `cheap` stands for Selective<...> of the layers that
 ///             If<FlopsPerByteBelow<8>::of> chooses; it is left out where it saves no memory
-///               None
-///               cheap; if it recomputes more than Every<1>: behind that, and not beside KeepLast<K>
-///               Every<1>, cheap, KeepLast<K, cheap>: at most 16 numbers K, the largest first, if Every<1> fits and
-///                 recomputes no less
-///               Every<1>
-///               Every<N>, cheap, for N = 1, 2, 4, 8, ..., up to the square root of the model's depth
+///               1. None
+///               2. cheap, if it recomputes no more than Every<1>
+///               3. Every<1>, cheap, KeepLast<K, cheap>, or without cheap if cheap recomputes more than Every<1>: at most
+///                  16 numbers K, the largest first, if Every<1> fits and recomputes no less
+///               4. Every<1>
+///               5. cheap, if step 2 did not have it
+///               6. Every<N>, cheap, for N = 1, 2, 4, 8, ..., up to the square root of the model's depth
 ///             Without a Repeat, or with a layer that cannot be computed again: None, cheap, the layers of
 ///             FlopsPerByteBelow<64>, and all layers
-///   promises  the plan fits. A larger Budget recomputes no more floating-point operations. What Every<1> takes is
-///             enough, and then no more than its operations are recomputed
-///   gives up  other schedules that fit may recompute less. K is the largest that a line between the two ends of its
-///             row gives, and one more, or a smaller one
+///   promises  the plan fits. A larger Budget recomputes no more floating-point operations. If Every<1> fits, the budget
+///             is enough, and no more is recomputed than by Every<1>
+///   gives up  the least recomputation: a schedule that is not in the order may fit and recompute less. Of the numbers K
+///             the first is one above the number for which a straight line between the peaks of Every<1> and of all
+///             blocks kept gives Bytes; smaller ones follow
 ///   refuses   a budget below the least peak of these schedules (the error states this peak); Batch<Largest>
-///   cost      of a compilation: at most five plans, of half a second for a GPT of a few lines, if all Repeats are alike
-///             and Every<1> fits; if not, one for each schedule that does not fit
+///   cost      time of compilation: at most five plans, half a second each for a GPT of a few lines, if all Repeats are
+///             alike and Every<1> fits; otherwise one plan for each schedule that does not fit
 ///   source    programs/budget.hpp
 template <std::size_t Bytes>
 struct Budget final {
@@ -151,7 +155,7 @@ struct last_of<KeepLast<K>, Others...> : last_of<> {};
 }  // namespace detail
 
 /// Decides which tensors are saved for backward and which are recomputed (activation checkpointing). Results have the
-/// same bits under every choice: recomputation has no side effects, and random numbers depend on their position alone.
+/// same bits under every choice: recomputation has no side effects, and a random number depends only on its position.
 ///
 ///   choices   Checkpoint<None>, Checkpoint<Every<N>>, Checkpoint<Selective<Layers...>>, Checkpoint<If<Predicate>>
 ///             Checkpoint<Every<N>, Selective<Layers...>>, Checkpoint<Every<N>, If<Predicate>>: a recomputed segment

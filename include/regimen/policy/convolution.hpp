@@ -27,8 +27,8 @@ inline constexpr bool belongs_to<Cudnn, axis::convolution> = true;
 ///   refuses   a form that the device lacks; Cudnn where the program is compiled without it
 ///   error     Direct rounds a sum once. Cudnn rounds a sum before it adds the bias, and again after; in 16 bits it
 ///             also rounds the gradient of a weight to 16 bits, before the gradient is added in fp32. Cudnn sums in at
-///             least fp32 and in a fixed order, and reads fp32 as fp32: Regimen chooses among the engines whose notes
-///             deny none of these
+///             least fp32 and in a fixed order, and reads fp32 as fp32: Regimen chooses only engines whose notes
+///             contradict none of this
 ///   cost      Cudnn uses tensor cores in 16 bits, and up to 32 MiB of workspace, as products; the plan counts them. It
 ///             chooses an engine when a Trainer is constructed
 ///   effect    engine/plan/devices.hpp (convolution), engine/cuda/traits.hpp (calls_convolutions),

@@ -17,8 +17,9 @@ struct Profile final {
   using option_of = regimen::axis::debug;
 };
 
-/// Waits for each operation and each copy of a device that works late. An error of the device then names the operation
-/// and the layer, or the copy; without Synchronous it appears at a later wait, and names none.
+/// The host waits for each operation and each copy of a device that runs them asynchronously. An error of the device
+/// then names the operation and the layer, or the copy; without Synchronous the error appears at a later wait, and
+/// names neither.
 struct Synchronous final {
   using option_of = regimen::axis::debug;
 };

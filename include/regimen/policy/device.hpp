@@ -20,19 +20,19 @@ struct Emulated final {
   using option_of = regimen::axis::device;
 };
 
-/// Decides which engine executes the step. A device of your own is a type with `option_of` as above, and a
+/// Decides which engine executes the step. A device of your own is a type with `option_of`, as Cpu has it, and a
 /// specialisation of engines::Of (engine/engine.hpp).
 ///
 ///   choices   Device<Cpu>, Device<Emulated>, Device<Cuda>
 ///   default   Device<Cpu>
 ///   refuses   a device whose header is not included
 ///   header    of Cpu: regimen/engine/cpu/device.hpp, which regimen.hpp includes; of Emulated:
-///             regimen/engine/emulated/device.hpp; of Cuda: regimen/engine/cuda/device.hpp, or, for plans alone and any
-///             compiler, regimen/engine/cuda/plan.hpp
+///             regimen/engine/emulated/device.hpp; of Cuda: regimen/engine/cuda/device.hpp; for a program that only
+///             prints plans, by any compiler, regimen/engine/cuda/plan.hpp
 ///   effect    engine/plan/devices.hpp (device), engine/engine.hpp (Of)
 ///
-/// There is no policy Deterministic: on the CPU a program always repeats its bits, because work is split by shape alone
-/// and random numbers depend on their position alone.
+/// There is no policy Deterministic: on the CPU a program always repeats its bits, because the split of work depends
+/// only on shapes, and a random number only on its position.
 template <class Where>
 struct Device final {
   using axis = regimen::axis::device;

@@ -18,9 +18,9 @@ struct Separate final {
   using option_of = regimen::axis::fusion;
 };
 
-/// Decides whether adjacent layers become one operation, if they have a fused form; on a device whose products have
-/// epilogues, also whether products use them (Epilogue). Names of parameters do not change; results agree within
-/// rounding.
+/// Decides whether adjacent layers become one operation, if they have a fused form. An epilogue is work that a product
+/// does with its result before it writes it. On a device whose products have epilogues the policy also decides whether
+/// products use them (Epilogue). Names of parameters do not change; results agree within rounding.
 ///
 ///   choices   Fusion<Fused>, Fusion<Unfused>; Epilogue<Separate>
 ///   default   Fusion<Fused>
@@ -36,22 +36,22 @@ struct Fusion final {
 /// to kernels. Adjacent layers are fused in both cases.
 ///
 ///   bias         of a Linear
-///   GeluTanh     behind a Linear whose width is a multiple of 8: the product writes y, and, if backward follows, the
+///   GeluTanh     after a Linear whose width is a multiple of 8: the product writes y, and, if backward follows, the
 ///                input of GeluTanh
 ///   derivative   of this GeluTanh, if the next layer is a Linear that is not frozen: a factor of its input's gradient
 ///   sum          of a Residual, if its branch ends with the Linear; of its gradients, if its branch begins with it.
 ///                Dropout and the backward of norms add such sums, too (docs/gpu.md has all)
 ///
-/// All but sums need a type of at most fp32. Other activations stay kernels, which add the bias: cuBLASLt has only
+/// Only a sum is also possible in fp64. Other activations stay kernels, which add the bias: of these cuBLASLt has only
 /// Relu, and does not document its result for a NaN.
 ///
 ///   choices   Epilogue<Fused>, the same as Fusion<Fused>; Epilogue<Separate>
 ///   refuses   a device whose products have no epilogues: Device<Cpu>
 ///   effect    programs/facts.hpp (fusing_of), walk/fusion.hpp (fused_pair), walk/residual.hpp (Epilogues)
-///   cost      Separate: writes and reads the output of a layer once more. In fp32 both have the same bits, if the
-///             library's tanh is the kernel's, except in a product that adds a sum, and then the bias; in 16 bits
-///             Separate rounds twice, Fused once. Fused: the input of GeluTanh is saved; Checkpoint<Selective<...>>
-///             with one of the two layers computes their product once more
+///   cost      Separate: writes and reads the output of a layer once more. In fp32 both have the same bits, with two
+///             exceptions: a library whose tanh differs from the kernel's, and a product that adds a sum before the
+///             bias. In 16 bits Separate rounds twice, Fused once. Fused: the input of GeluTanh is saved;
+///             Checkpoint<Selective<...>> with one of the two layers computes their product once more
 template <class Switch>
 struct Epilogue final {
   using axis = regimen::axis::fusion;

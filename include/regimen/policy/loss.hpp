@@ -24,11 +24,11 @@ struct SampleWeighted;  // regimen/loss/sample_weighted.hpp
 ///   Loss<Summed<CrossEntropy>>     PyTorch's reduction="sum"
 ///
 /// The loss and its gradient are sums over all micro-batches and ranks, so they grow with the batch. Choose the
-/// learning rate and Clip<Norm<...>> for this sum; StepResult::loss and gradient_norm are of it, and Evaluation::loss
-/// is the sum over the whole source. Accuracies stay shares. A step without a valid target changes nothing.
-/// Summed<SumOf<...>> is the sum over samples of the numbers that SumOf averages.
+/// learning rate and Clip<Norm<...>> for this sum; StepResult::loss and gradient_norm belong to it, and
+/// Evaluation::loss is the sum over the whole source. Accuracies stay shares. A step without a valid target changes
+/// nothing. Summed<SumOf<...>> is the sum over samples of the numbers that SumOf averages.
 ///
-/// refuses  a place inside SumOf or Masked: write a weight there
+/// refuses  a place inside SumOf or Masked; in SumOf write Weighted<...>
 template <class Function>
 struct Summed final {};
 
@@ -66,7 +66,7 @@ constexpr auto labels_below() {
 /// A loss has
 ///   Labels<Output>    the labels that it compares an output with
 ///   rows<Output>      how many labels a sample has
-///   run<gradient, Output>(engine, output, target, scalars, scale)
+///   run<gradient, Output>(walk, output, target, scalars, scale)
 ///   couples_samples   static constexpr bool: whether the loss of a sample depends on the other samples
 /// and may have
 ///   counts_as_it_runs      run<false> adds to scalars.correct in an evaluation; there is no count_correct

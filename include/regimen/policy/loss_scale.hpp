@@ -44,8 +44,8 @@ struct Dynamic final {
 ///
 ///   choices   LossScale<None>, LossScale<Static<1024>>, LossScale<Dynamic>, LossScale<DynamicScale<Initial, Interval>>
 ///   default   LossScale<None>
-///   refuses   None under fp16; a scale under bf16, fp32 and fp64, whose least exponents are fp32's or lower; a scale
-///             or an interval of 0
+///   refuses   None under fp16; a scale under bf16, fp32 and fp64, whose least exponent is that of fp32, or lower; a
+///             scale or an interval of 0
 ///   cost      one pass over the gradients, shared with their norm and the finite check
 ///   effect    programs/recipe.hpp (loss_scaling), core/step_decisions.hpp (loss_scale)
 template <class Scale>

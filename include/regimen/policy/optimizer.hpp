@@ -37,16 +37,15 @@ inline constexpr bool sees_whole_tensors = requires { requires UpdateRule::sees_
 ///   states, state_names   the number of state values of a parameter, and their names
 ///   Coefficients<S>(options, scalars), correction_first(options, t), correction_second(options, t)
 ///   check<Master>(options)   optional: throws Error for options outside their ranges
-///   list(options, f)         optional: f(name, value) of each option but the rate, for run.txt
+///   list(options, f)         optional: calls f(name, value) for each option except the learning rate, for run.txt
 /// An elementwise rule has update(weight, gradient, state, coefficients, decays), for one element or a register of
 /// elements. A rule that needs norms or matrices has `static constexpr bool sees_whole_tensors = true`, gets one tensor
 /// after the other, and has one of these (core/whole_tensor.hpp, docs/update_rules.md):
-///   update_tensor(engine, TensorViews, options)   runs operations, on every device; needs no Coefficients; may have
+///   update_tensor(walk, TensorViews, options)     runs operations, on every device; needs no Coefficients; may have
 ///                                                 scratch(rows, columns), an array of numbers of elements, and
 ///                                                 `numbers`. It writes weights and state only if scalars.apply
-///   update_tensor(WholeTensor, coefficients)      computes on spans, on the host alone; may have
-///                                                 scratch(rows, columns), in elements of Master, and
-///                                                 flops(rows, columns)
+///   update_tensor(WholeTensor, coefficients)      computes on spans, only on the host; may have scratch(rows,
+///                                                 columns), in elements of Master, and flops(rows, columns)
 ///
 /// devices   Device<Cuda> calls update, both corrections and the constructor of Coefficients in kernels: mark all four
 ///           REGIMEN_HD (core/hd.hpp), and the functions of op::Calculate. nvcc's error for an unmarked function names

@@ -16,8 +16,8 @@ namespace regimen {
 ///             last two also with Reduce = Compute: ranks send half the bytes, and round gradients before they sum them
 ///   default   Precision<fp32>
 ///   refuses   masters of 16 bits (bf16 loses an update below 2^-8 of its weight, half of its rounding step); masters
-///             narrower than Compute; fp64 masters under anything but fp64; fp16 without a LossScale
-///   cost      a 16-bit Compute halves the activations and adds a 16-bit copy of the weights beside the masters
+///             narrower than Compute; fp64 masters with a Compute other than fp64; fp16 without a LossScale
+///   cost      a 16-bit Compute halves the activations and adds a 16-bit copy of the weights to the masters
 ///   tf32      all tensors are stored and summed in fp32; a layer's products, except those inside attention, round
 ///             their factors to 10 bits of mantissa, as tensor cores do. Under Precision<fp32> all devices compute in
 ///             fp32

@@ -17,7 +17,7 @@ namespace regimen {
 ///   memory        bytes that a program may take, without the bytes of driver and context
 ///   supports<T>   whether the machine computes in T
 ///
-/// and, if they are published, the members of MemoryPlan::seconds:
+/// and, if they are published, the figures that MemoryPlan::seconds uses:
 ///
 ///   bandwidth     bytes per second of the memory
 ///   flops<T>      peak floating point operations per second of dense products in T; 0: not published
