@@ -189,8 +189,9 @@ struct BatchNorm final {
 ///           and moves the running statistics. In a Frozen<KeepStatistics, ...> it normalises by the running
 ///           statistics, which stay: d_x = gain · rstd · d_y
 /// source    Ioffe, Szegedy 2015, algorithms 1 and 2; running statistics as in PyTorch
-/// error     of mean and variance: n + chunks roundings of an fp32 sum, n the rows of a chunk, rows / 128 or 8; and one
-///           for each rank. Rows are counted in the type of statistics, in fp32 to 8 digits
+/// error     of mean and variance: n + chunks roundings of an fp32 sum, where n is the number of rows of a chunk: 8, or
+///           rows / 128 for more than 1024 rows; and one rounding for each rank. Rows are counted in the type of
+///           statistics, in fp32 to 8 digits
 /// source    of OverRanks: Chan, Golub, LeVeque 1983, eq. 2.1, for means and squares, which avoids cancellation
 /// cost      x three times and y; saves x and 2·C statistics. OverRanks: x once more, forward and backward; each rank
 ///           sends 2·C + 1 numbers to each other rank, forward and backward, and again if Checkpoint recomputes

@@ -92,8 +92,8 @@ struct group_norm_in_order<Groups, boost::mp11::mp_list<Options...>> {
 ///
 /// refuses  channels that Groups does not divide; generate, since the mean of a position includes later ones
 /// source   Wu, He 2018, eq. 1-3 and 7
-/// error    of mean and variance: rows of a chunk, at least 32 of them, chunks and channels of a group, as roundings of
-///          an fp32 sum
+/// error    of mean and variance: an fp32 sum, with one rounding for each row of a chunk (at least 32), each chunk, and
+///          each channel of a group
 /// cost     x three times and y; saves x and 2·B·Groups statistics
 template <std::size_t Groups, class... Options>
 using GroupNorm = typename detail::group_norm_in_order<Groups, typename detail::types_in_order<Options...>::type>::type;

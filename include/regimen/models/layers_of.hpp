@@ -41,11 +41,12 @@ struct without_last<Layers, 0> {
 ///
 ///   Network   a Model<...>, or a struct that derives from one
 ///
-/// Their input is written again: LayersOf<...> stands where layers stand.
+/// A program writes LayersOf<...> in a list of layers, and the input again before them.
 template <class Network>
 using LayersOf = typename detail::model_sequence<Network>::type;
 
-/// The same without the last in that list, which in the networks of models/ is what makes logits.
+/// The layers of a model without the last layer, as one layer. In the networks of models/ the last layer makes the
+/// logits.
 ///
 ///   struct Mine : Model<Input<Image<32, 32, 3>>, EncoderOf<ResNet18<Image<32, 32, 3>, 10, resnet::CifarStem>>, Linear<5>> {};
 ///   Tower<Image<224, 224, 3>, EncoderOf<VitBase16>>

@@ -47,7 +47,7 @@ struct llama_attention<in_order::SelfAttention<Options...>> {
 
 }  // namespace detail
 
-/// Llama: rotary positions, RMS norms before attention and before the gated network, SiLU, no biases but those of
+/// Llama: rotary positions, RMS norms before attention and before the gated network, SiLU, no biases except those of
 /// attention.
 ///
 ///   Words, Length, Channels, Hidden, Depth   vocabulary, positions, width, width inside of the gate, blocks
@@ -84,8 +84,8 @@ struct LlamaModel : detail::llama_layers<Words, Length, Channels, Hidden, Depth,
                (projects_with_bias ? Channels : 0) + (has_head_norms ? 2 * width : 0) + 3 * Hidden * Channels);
 };
 
-/// The published sizes, with as many positions as a program needs: they have no weights. Parameters are counted once,
-/// the tied table too.
+/// The published sizes, with as many positions as a program needs, since positions have no weights. Parameters are
+/// counted once, the tied table too.
 ///
 /// source   Llama Team 2024, and the model cards of Llama 3.1 and 3.2; Qwen Team 2024, "Qwen2.5 Technical Report";
 ///          Qwen Team 2025, "Qwen3 Technical Report"
@@ -131,9 +131,10 @@ namespace hugging_face {
 ///   names::load<hugging_face::llama_names<Mine>>(trainer, "Llama-3.2-1B");      a folder, a file, or an index
 ///   names::save<hugging_face::llama_names<Mine>>(trainer, "mine/model.safetensors", {.largest_file = 5'000'000'000});
 ///
-/// Their q_proj, k_proj and v_proj are rows of qkv. Rotary turns the same pairs, (i, i + D/2), so heads are as they are;
-/// files of other programs, which turn neighbours, have other rows. A tied lm_head.weight may be there, as a copy. The
-/// frequencies of Rotary that old files hold, rotary_emb.inv_freq, are ignored: the model has its own.
+/// Their q_proj, k_proj and v_proj are rows of qkv. Rotary turns the same pairs, (i, i + D/2), so the rows of a head
+/// have the same order here; files of programs that turn neighbouring pairs have another order. A tied lm_head.weight
+/// may be there, as a copy. The frequencies of Rotary that old files hold, rotary_emb.inv_freq, are ignored: the model
+/// has its own.
 template <class Network>
 inline constexpr auto llama_names = [] {
   if constexpr (!requires { Network::llama_depth; }) {

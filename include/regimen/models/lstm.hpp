@@ -27,7 +27,7 @@ struct lstm_layers {
 
 }  // namespace detail
 
-/// A language model: an embedding, layers of Lstm, an output layer, with dropout before, between and behind the layers,
+/// A language model: an embedding, layers of Lstm, an output layer, with dropout before, between and after the layers,
 /// and never from position to position.
 ///
 ///   Words, Length, Width, Depth   vocabulary, positions, width of embedding and states, layers
@@ -35,8 +35,8 @@ struct lstm_layers {
 ///
 ///   struct Mine : LstmModel<10'000, 35, 200, 2> {};   Trainer<Mine, Batch<20>, ...>
 ///
-/// Every window begins with states of zero: what a window has come to is not carried to the next one, as the paper does.
-/// Weights are initialised as Embedding, Lstm and Linear say, not as in the paper. Generates text position by position.
+/// Every window begins with states of zero; the paper carries the states of a window on to the next one. Embedding,
+/// Lstm and Linear initialise their weights in their own way, not as in the paper. Generates text position by position.
 ///
 /// source   Zaremba, Sutskever, Vinyals 2014, "Recurrent neural network regularization"; two biases for each layer, as in
 ///          PyTorch
@@ -58,7 +58,7 @@ struct TiedLstmModel
   static constexpr std::size_t parameter_count = Words * (Width + 1) + Depth * 8 * (Width + 1) * Width;
 };
 
-/// The published sizes, for the 10,000 words of the Penn Treebank; one bias less for each layer in the paper.
+/// The published sizes, for the 10,000 words of the Penn Treebank; in the paper each layer has one bias less.
 struct LstmSmall : LstmModel<10'000, 20, 200, 2> {};
 struct LstmMedium : LstmModel<10'000, 35, 650, 2, Ratio<1, 2>> {};
 struct LstmLarge : LstmModel<10'000, 35, 1500, 2, Ratio<65, 100>> {};
@@ -69,8 +69,8 @@ static_assert(LstmSmall::parameter_count == 4'653'200 && LstmMedium::parameter_c
 ///
 ///   names::load<pytorch_lstm_names<LstmSmall>>(trainer, "model.safetensors");
 ///
-/// Of a tied model a decoder.weight must equal encoder.weight, where a file has it; it is not written, so PyTorch reads
-/// such a file by load_state_dict(..., strict=False) into a model whose weights are tied.
+/// If the model is tied, and a file has decoder.weight, it must equal encoder.weight. names::save does not write it, so
+/// PyTorch reads such a file by load_state_dict(..., strict=False) into a model whose weights are tied.
 template <class Network>
 inline constexpr auto pytorch_lstm_names = [] {
   if constexpr (!requires { Network::lstm_depth; }) {

@@ -25,8 +25,8 @@ struct Names final {
   /// Files may have a copy of the last tensor under this name, too, or in place of it: tied weights. Copies must be
   /// equal; none is written.
   constexpr Names<N + 1> also(const char* name) const;
-  /// Axis i of their tensor is axis axes[i] of ours, of the view if there is one. In a layer, of its tensors with so
-  /// many axes.
+  /// Axis i of the file's tensor is axis axes[i] of the model's tensor, or of its view if there is one. For a layer: of
+  /// its tensors with so many axes.
   template <class... Axes>
   constexpr Names axes(Axes... axes) const {
     static_assert(N == 1 && sizeof...(Axes) <= detail::most_axes, "regimen: one name at a time has axes, at most 6");
@@ -34,10 +34,10 @@ struct Names final {
     result.entries[0].axes = {sizeof...(Axes), {static_cast<std::size_t>(axes)...}};
     return result;
   }
-  /// Their matrix is the transpose of ours.
+  /// The file's matrix is the transpose of the model's.
   constexpr Names transposed() const { return axes(1, 0); }
-  /// Ours has these extents before its axes change; one may be 0: what remains. In a layer, its tensors with several
-  /// axes.
+  /// The model's tensor gets these extents before its axes change; one may be 0, which stands for the remaining extent.
+  /// For a layer: its tensors with several axes.
   template <class... Of>
   constexpr Names viewed(Of... extents) const {
     static_assert(N == 1 && sizeof...(Of) <= detail::most_axes, "regimen: one name at a time has a view, of at most 6");
@@ -52,7 +52,8 @@ struct Names final {
     result.entries[0].share = count;
     return result;
   }
-  /// Ours is rows of theirs: the shares first, ..., first + count - 1 of `of`.
+  /// The model's tensor is a part of the rows of the file's tensor: the shares first, ..., first + count - 1 of `of`
+  /// equal shares.
   constexpr Names part(std::size_t first, std::size_t count, std::size_t of) const {
     static_assert(N == 1, "regimen: one name at a time is a part");
     Names result = *this;
@@ -99,11 +100,12 @@ constexpr Names<N + 1> Names<N>::also(const char* name) const {
 
 /// The next tensor of the model.
 constexpr Names<1> tensor(const char* name) { return detail::one(detail::Entry::Kind::tensor, name); }
-/// All tensors of the next layer: "name.weight", "name.bias", "name.running_mean", ..., as they are called here.
+/// All tensors of the next layer: "name.weight", "name.bias", "name.running_mean", ..., as they are called in the
+/// model.
 constexpr Names<1> layer(const char* name) { return detail::one(detail::Entry::Kind::layer, name); }
-/// The same of a Conv2d, whose weight is (out,h,w,in) here and (out,in,h,w) there.
+/// All tensors of the next layer, a Conv2d: its weight is (out,h,w,in) in the model, and (out,in,h,w) in the file.
 constexpr Names<1> conv2d(const char* name) { return layer(name).axes(0, 3, 1, 2); }
-/// Several of their tensors, or layers, are rows of the next tensor, or layer, of ours, one behind the other, in
+/// Several tensors, or layers, of the file are rows of the model's next tensor, or layer, one after the other, in
 /// proportion to their shares.
 template <class... Parts>
 constexpr auto joined(const Parts&... parts) {
@@ -118,12 +120,12 @@ constexpr auto joined(const Parts&... parts) {
   for (auto& entry : all.entries) entry.shares = sum;
   return all;
 }
-/// These names, with a prefix. In nested ones the outer is in front.
+/// These names, with a prefix. Of nested prefixes the outer one comes first.
 template <std::size_t... N>
 constexpr auto inside(const char* prefix, const Names<N>&... parts) {
   return detail::together(detail::open(prefix, 0, 1, (N + ... + 0), false), parts...);
 }
-/// The same; files may also have it without the prefix.
+/// These names, with a prefix that a file may leave out.
 template <std::size_t... N>
 constexpr auto inside_optional(const char* prefix, const Names<N>&... parts) {
   return detail::together(detail::open(prefix, 0, 1, (N + ... + 0), true), parts...);
@@ -136,16 +138,17 @@ constexpr auto repeat_from(std::size_t first, std::size_t count, const char* pre
   all.entries[0].repeats = true;
   return all;
 }
-/// The same, with indices from 0 on.
+/// These names `count` times, with indices from 0 on.
 template <std::size_t... N>
 constexpr auto repeat(std::size_t count, const char* prefix, const Names<N>&... parts) {
   return repeat_from(0, count, prefix, parts...);
 }
-/// Tensors of files that the model does not have: masks, counters, the head of another task. A * stands for any text. Not
-/// written.
+/// Tensors of files that the model does not have: masks, counters, the head of another task. A * stands for any text.
+/// They are not written.
 constexpr Names<1> ignore(const char* pattern) { return detail::one(detail::Entry::Kind::ignore, pattern); }
-/// These names are of tensors that files do not have, such as those of a new head: reading leaves them as they are. They
-/// are written. A file that has one is refused, unless an ignore(...) names it: a head of other classes.
+/// Tensors of the model that files do not have, such as the tensors of a new head: reading leaves them unchanged,
+/// writing writes them. A file that has such a tensor is refused, unless an ignore(...) names it (the head for other
+/// classes).
 template <std::size_t... N>
 constexpr auto absent(const Names<N>&... parts) {
   auto all = detail::together(parts...);
@@ -180,7 +183,7 @@ TensorMap written_for() {
 ///   path       of a file, of an index, or a folder of either: see safetensors::ShardedFile
 ///   types      F64, F32, F16, BF16. A Trainer takes types no wider than its master weights; an Inference rounds once
 ///
-/// Of a pretrained network under a new head, the head is absent from the file, and the file's is ignored:
+/// A pretrained network with a new head: the new head is absent from the file, and the file's head is ignored:
 ///
 ///   struct Mine : Model<Input<Image<224, 224, 3>>, Frozen<KeepStatistics, EncoderOf<ResNet18<>>>, Linear<5>> {};
 ///   inline constexpr auto pretrained = names::list(ResNet18<>::torchvision_encoder_names,
@@ -238,7 +241,8 @@ struct SaveOptions final {
 ///   path   of a file. With largest_file, if they need several: model-00001-of-00003.safetensors, ... and their index,
 ///          model.safetensors.index.json; the file itself is removed
 ///
-/// failure   as safetensors::write; a kill at any moment leaves the previous file whole. Of several see write_in_parts
+/// failure   as safetensors::write; a kill at any moment leaves the previous file whole. For several files see
+///           write_in_parts
 template <const auto& map, class Owner>
 void save(Owner& owner, const std::string& path, const SaveOptions& options = {}) {
   const detail::TensorMap written = detail::written_for<map, Owner>();

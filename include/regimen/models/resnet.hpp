@@ -22,14 +22,14 @@
 
 namespace regimen {
 
-/// What a ResNet is made of, and its options.
+/// The parts of a ResNet, and its options.
 namespace resnet {
 
 /// For images of 32 x 32: the stem is a 3x3 of stride 1 without a pool, in place of a 7x7 of stride 2 and a max pool.
 struct CifarStem final {};
 /// Stages halve the image in the first 1x1 of a bottleneck (He et al. 2016, Keras), not in its 3x3 (torchvision, "v1.5").
 struct StrideInFirst final {};
-/// Convolutions have biases, which the norms behind them make useless: Keras' weights have them.
+/// Convolutions have biases, as in Keras' weights, although the norms after them cancel every bias.
 struct ConvBias final {};
 /// The head reads each channel's largest value, not its mean.
 struct MaxPooling final {};
@@ -233,12 +233,11 @@ constexpr auto resnet_encoder_names(std::index_sequence<stage...>, resnet::Depth
 ///
 ///   names::load<Cifar::torchvision_names>(trainer, "resnet18.safetensors");
 ///
-/// torchvision_encoder_names are those of EncoderOf<Cifar>, all but the head's (models/layers_of.hpp).
-/// torchvision counts the batches of its norms (num_batches_tracked), which nothing here reads: they are ignored, and not
-/// written; load_state_dict does without them.
-/// Compile time does not depend on the depths: a stage is its first block and a Repeat.
-/// Initial weights are those of the layers (Conv2d: uniform in ±1/√fan-in), not torchvision's (normal, of variance
-/// 2/fan-out) or Keras' (Glorot's).
+/// torchvision_encoder_names are the names for EncoderOf<Cifar>: all names except the head's (models/layers_of.hpp).
+/// torchvision counts the batches of its norms (num_batches_tracked), which Regimen does not use: reading ignores these
+/// counts, writing leaves them out, and load_state_dict does not need them. Compile time does not depend on the depths:
+/// a stage is its first block and a Repeat. Initial weights are those of the layers (Conv2d: uniform in ±1/√fan-in),
+/// not torchvision's (normal, of variance 2/fan-out) or Keras' (Glorot's).
 /// refuses  stages without blocks, options that it does not have, and StrideInFirst of basic blocks, whose first convolution
 ///          has the stride anyway
 /// source   He et al. 2016, "Deep residual learning for image recognition", table 1; the stride in the 3x3 is torchvision's

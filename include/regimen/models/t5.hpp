@@ -85,17 +85,18 @@ struct T5Sizes {
   using Rate = Ratio<0>;  // it was trained with Ratio<1, 10>
 };
 
-/// T5: reads a source and what the target is so far, and says what comes next at every position of the target. RMS
-/// norms, of epsilon 1e-6, stand before the parts of a block and at the end of both stacks; no product has a bias;
-/// positions count by their distances alone, which add a number of a table to the scores: all blocks of the encoder
-/// have one table, all blocks of the decoder another. One table is the embedding of both texts.
+/// T5: reads a source and the beginning of a target, and predicts the next token at every position of the target. RMS
+/// norms, of epsilon 1e-6, come before each part of a block and at the end of both stacks; no product has a bias.
+/// Positions have an effect only through their distances: a table gives a number for each distance, which is added to
+/// the scores. All blocks of the encoder share one table, all blocks of the decoder another. One table is the embedding
+/// of both texts.
 ///
-///   Sizes            T5Sizes, or a type that inherits from it and says what differs:
+///   Sizes            T5Sizes, or a type that inherits from it and has other values:
 ///     words, width, heads, head_width, inner, encoder_depth, decoder_depth    each a std::size_t
 ///     buckets, most_distance   of the tables of distances: see RelativeBias
-///     is_v1_1        false: ReLU, and logits by the same table, of the decoder's output over √width
+///     is_v1_1        false: ReLU, and logits by the same table, of the decoder's output divided by √width
 ///                    true, as in T5 1.1, Flan-T5 and mT5: a gate with GELU (tanh), and an output layer of its own
-///     padding        a std::int32_t: the token behind the end of a shorter source, or −1
+///     padding        a std::int32_t: the token after the end of a shorter source, or −1
 ///     Rate           a Ratio: dropout of the embedded texts, of probabilities, inside and at the end of each branch,
 ///                    and of the output of both stacks
 ///   Source, Target   positions of the two texts, each at least 1
@@ -104,12 +105,12 @@ struct T5Sizes {
 ///   struct Reader : T5Model<Mine, 64, 32> {};
 ///   Trainer<Reader, Batch<32>> trainer;          // samples of Bundle<Tokens<64>, Tokens<32>>, targets (32)
 ///
-/// Input t of the target is its token t − 1, and input 0 the token that begins it: T5's is the padding token, 0. A
-/// target that is shorter than Target has ignore_index behind its end.
+/// Input t of the target is its token t − 1; input 0 is the token that begins a target, in T5 the padding token, 0. A
+/// target that is shorter than Target has ignore_index after its end.
 ///
 /// padding   nothing attends to the padding at the end of a source, as with Hugging Face's attention mask; with a padding
 ///           of −1 every token counts, as with a mask of ones
-/// initial   values are those of the layers, not T5's, whose words are normal(0, 1) and whose queries are smaller
+/// initial   values are those of the layers. In T5 words are normal(0, 1) and queries are smaller
 /// generate  (model, source, prompt, count) reads the source once; the prompt is that first token
 /// cost      the encoded source and its gradient live from encoder to encoder
 /// source    Raffel et al. 2020, section 2.1; v1.1: Shazeer 2020, "GLU Variants Improve Transformer"; both as
@@ -126,10 +127,10 @@ struct T5Model : detail::t5_layers<Sizes, Source, Target>::model {
   }();
 };
 
-/// The published sizes, with as many positions as a program needs: they have no weights for them.
+/// The published sizes, with as many positions as a program needs, since positions have no weights.
 ///
-/// source   the configurations of t5-small, t5-base, t5-large, and of google/t5-v1_1-small and -base, whose sizes
-///          Flan-T5 has
+/// source   the configurations of t5-small, t5-base, t5-large, and of google/t5-v1_1-small and -base; Flan-T5 has the
+///          sizes of the latter two
 struct T5BaseSizes : T5Sizes {
   static constexpr std::size_t width = 768, heads = 12, inner = 3072, encoder_depth = 12, decoder_depth = 12;
 };
@@ -167,7 +168,7 @@ namespace hugging_face {
 ///
 /// copies    embed_tokens of encoder and decoder, and the lm_head of T5 1.0, must equal shared.weight, where a file has
 ///           them; they are not written, as transformers does not write them
-/// ignored   the table of distances across texts that old files have, and nothing reads
+/// ignored   the table of distances between source and target, which old files have and no program reads
 template <class Network>
 inline constexpr auto t5_names = [] {
   if constexpr (!requires { typename Network::t5_sizes; }) {

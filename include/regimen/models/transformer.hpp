@@ -61,27 +61,27 @@ struct transformer_layers {
 
 }  // namespace detail
 
-/// A Transformer that reads two texts, the source and what the target is so far, and says what comes next at every
-/// position of the target. The norms stand behind the sums; embeddings are multiplied by √width, and positions are
-/// sines and then cosines; one table is the embedding of both texts and the output layer, whose logits have a bias.
+/// A Transformer that reads two texts, the source and the beginning of the target, and predicts the next token at every
+/// position of the target. The norms come after the sums; embeddings are multiplied by √width; positions are sines,
+/// then cosines. One table is the embedding of both texts and the output layer; the logits have a bias.
 ///
 ///   Sizes            words, width, heads, inner, encoder_depth, decoder_depth, each a std::size_t; Activation, a layer;
 ///                    Rate, a Ratio: dropout of the embedded texts and at the end of each branch; padding, a
-///                    std::int32_t: the token behind the end of a shorter source, or −1
+///                    std::int32_t: the token after the end of a shorter source, or −1
 ///   Source, Target   positions of the two texts, each at least 1
 ///
 ///   struct Mine final : OpusMtOf<8000> {};
 ///   struct Translator : TransformerModel<Mine, 64, 64> {};
 ///   Trainer<Translator, Batch<32>> trainer;      // samples of Bundle<Tokens<64>, Tokens<64>>, targets (64)
 ///
-/// Input t of the target is its token t − 1, and input 0 the token that begins it: Marian's is the padding token. A target
-/// that is shorter than Target has ignore_index behind its end.
+/// Input t of the target is its token t − 1; input 0 is the token that begins a target, in Marian the padding token. A
+/// target that is shorter than Target has ignore_index after its end.
 ///
-/// padding   nothing attends to the padding at the end of a source, as with Hugging Face's attention mask, and its token's
-///           row of the table gets the output layer's gradient alone, as with their padding_idx; with a padding of −1 every
-///           token counts, as with a mask of ones and without padding_idx
+/// padding   nothing attends to the padding at the end of a source, as with Hugging Face's attention mask, and the
+///           padding token's row of the table gets only the output layer's gradient, as with padding_idx there; with a
+///           padding of −1 every token counts, as with a mask of ones and without padding_idx
 /// generate  (model, source, prompt, count) reads the source once; the prompt is that first token. Marian's models are not
-///           trained to leave the padding token out: give Sampling {.vocabulary = 58'100}, all words but that one
+///           trained to leave the padding token out: give Sampling {.vocabulary = 58'100}, all words except this token
 /// cost      Words · width parameters once; the encoded source and its gradient live from encoder to encoder
 /// source    Vaswani et al. 2017; Junczys-Dowmunt et al. 2018, "Marian", as MarianMTModel of Hugging Face computes it
 template <class Sizes, std::size_t Source, std::size_t Target = Source>
@@ -118,7 +118,8 @@ namespace hugging_face {
 ///   ignored   embed_positions, which are sines
 ///   copies    embed_tokens of encoder and decoder, and lm_head, must equal model.shared.weight, where a file has them; they
 ///             are not written, as transformers does not write them
-///   bias      final_logits_bias is trained here; a buffer there, which fine-tuning leaves alone: Freeze<AddBias> does that
+///   bias      here final_logits_bias trains. In MarianMTModel it is a buffer, which fine-tuning does not change: use
+///             Freeze<AddBias> for this
 template <class Network>
 inline constexpr auto marian_names = [] {
   if constexpr (!requires { typename Network::transformer_sizes; }) {

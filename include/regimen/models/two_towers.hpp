@@ -19,15 +19,15 @@ namespace regimen {
 template <class Kind_, class... Layers>
 struct Tower final {
   using Kind = Kind_;
-  /// Its layers on part I of an input, then others.
+  /// The layers of a Tower on part I of an input, then others.
   template <std::size_t I, class... Others>
   using on = Sequential<Part<I>, Layers..., Others...>;
-  /// The same as a set of weights that has a name.
+  /// The layers of a Tower on part I of an input, as a Shared set of weights with a name.
   template <std::size_t I, class Name, class... Others>
   using shared_on = Sequential<Part<I>, Shared<Name, Layers..., Others...>>;
 };
 
-/// Two towers with weights of their own, and a projection without bias behind each: y = (A first(x₀), B second(x₁))
+/// Two towers with weights of their own, and a projection without bias after each: y = (A first(x₀), B second(x₁))
 ///
 ///   First, Second   Tower<...>, of the same kind or of others, such as images and texts
 ///   Width           of the embeddings; y is (B, 2 Width), which NtXent<...> takes
@@ -35,8 +35,9 @@ struct Tower final {
 ///   struct Clip : TwoTowers<Tower<Image<224, 224, 3>, ...>, Tower<Tokens<77>, ...>, 512> {};
 ///   Trainer<Clip, Loss<NtXent<Ratio<7, 100>>>, Batch<256>>       // samples of Bundle<Image<...>, Tokens<77>>, targets 0
 ///
-/// NtXent takes all other embeddings as negatives, also those of the same tower, and its temperature is a constant. CLIP's
-/// loss takes those of the other tower alone, and learns its temperature: it is not here.
+/// NtXent takes all other embeddings as negatives, also those of the same tower, and its temperature is a constant.
+/// CLIP's loss takes only embeddings of the other tower as negatives, and learns its temperature; Regimen does not have
+/// this loss.
 ///
 /// source   Radford et al. 2021, "Learning transferable visual models from natural language supervision"
 template <class First, class Second, std::size_t Width>

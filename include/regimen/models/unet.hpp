@@ -106,8 +106,8 @@ constexpr auto unet_names(std::size_t depth) {
 }  // namespace detail
 
 /// U-Net: an encoder that halves the image Depth times and doubles the channels, a decoder that goes back, and at every
-/// level a connection, by which the decoder reads what the encoder made. Two 3x3 with norm and ReLU at every level; a 1x1
-/// makes the logits of every pixel, y (B,H,W,Classes), of which a loss counts each pixel as a row.
+/// level a connection, through which the decoder reads the encoder's output. Two 3x3 with norm and ReLU at every level;
+/// a 1x1 makes the logits of every pixel, y (B,H,W,Classes), of which a loss counts each pixel as a row.
 ///
 ///   Kind       Image<Height, Width, C>, both multiples of 2^Depth
 ///   Channels   of the first level
@@ -116,16 +116,16 @@ constexpr auto unet_names(std::size_t depth) {
 ///
 ///   struct Mine : UNetModel<Image<96, 96, 3>, 2> {};
 ///
-/// Pixels whose target is ignore_index do not count: the loss is the mean over the others, as if they had been taken out
-/// (they are not: shapes are types, so their work is done). tests/train/segmentation.cpp trains one, with IoU as its metric.
+/// Pixels whose target is ignore_index do not count: the loss is the mean over the others. (The work for these pixels
+/// is done all the same, since shapes are types.) tests/train/segmentation.cpp trains one, with IoU as its metric.
 ///
-/// pytorch_unet_names are those of the program that most PyTorch users have (github.com/milesial/Pytorch-UNet), as
-/// names::load and names::save take them. Its form with bilinear upsampling has the tensors of unet::Interpolated, but lays
-/// pixels otherwise (align_corners=True): trained there, it is another network here.
+/// pytorch_unet_names are the names of the program that most PyTorch users have (github.com/milesial/Pytorch-UNet), as
+/// names::load and names::save take them. Its form with bilinear upsampling has the tensors of unet::Interpolated, but
+/// places pixels in another way (align_corners=True): with weights that it trained, UNetModel is another network.
 ///
 /// source   Ronneberger, Fischer, Brox 2015, "U-Net: convolutional networks for biomedical image segmentation", figure 1.
-///          As usual today convolutions are padded, so that the output is as large as the input, and a norm stands in
-///          place of their biases
+///          As usual today convolutions are padded, so the output is as large as the input, and a norm takes the place
+///          of their biases
 /// cost     each level's connection and its gradient stay in memory from the beginning of forward to the end of backward
 ///          (Keep, Read)
 template <class Kind, std::size_t Classes, std::size_t Channels = 64, std::size_t Depth = 4,

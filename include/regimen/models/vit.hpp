@@ -16,8 +16,8 @@
 
 namespace regimen {
 
-/// What a vision transformer is made of; these are the numbers of ViT-B/16. A program derives from it, or from a
-/// published size, and says what differs:
+/// The numbers that make up a vision transformer; these are the numbers of ViT-B/16. A program derives a struct from
+/// it, or from a published size, and changes some numbers:
 ///
 ///   struct OfFlowers : VitSmall16::Of { static constexpr std::size_t classes = 5; };
 ///   struct Flowers : VitModel<OfFlowers> {};
@@ -27,8 +27,8 @@ namespace regimen {
 ///   width, heads       channels of a position, and heads, which divide them
 ///   MlpRatio           width of the two-layer network, in widths of a position; rounded down, as in timm
 ///   Epsilon            of all norms
-///   class_token        a token before the patches, whose output is classified; otherwise the mean of all positions is,
-///                      of their outputs behind the last norm (timm's global_pool="avg", fc_norm=False)
+///   class_token        true: a token before the patches, whose output is classified. false: the mean of all positions'
+///                      outputs after the last norm is classified (timm's global_pool="avg", fc_norm=False)
 struct VitOf {
   static constexpr std::size_t image = 224, channels = 3, patch = 16, width = 768, heads = 12, depth = 12,
                                classes = 1000;
@@ -81,17 +81,17 @@ inline constexpr std::size_t vit_parameters = [] {
 }();
 
 /// A vision transformer: patches and their embedding, a class token or none, learned positions, `depth` blocks, a norm,
-/// and a linear classifier. The norm stands behind the choice of the class token, which is the same function of the
-/// same parameters as in timm, and less work.
+/// and a linear classifier. The norm comes after the choice of the class token, so it normalises one position only: the
+/// same function of the same parameters as in timm, with less work.
 ///
-///   Of      what it is made of: VitOf, or a struct derived from it
-///   Block   a template that makes a block of an Of; by default timm's. A program's own is any layer that keeps the shape
-///           of its input:
+///   Of      the numbers: VitOf, or a struct derived from it
+///   Block   a template that makes a block of an Of; by default timm's. Your own block may be any layer that keeps the
+///           shape of its input:
 ///
 ///   template <class Of> using Again = Checkpointed<VitBlock<Of>>;      struct Mine : VitModel<OfFlowers, Again> {};
 ///
-/// The projections of q, k and v have biases, as in timm's VisionTransformer; without any bias: a Block with
-/// SelfAttention<..., WithoutBias>. Weights begin as each layer's own Init, not as timm's.
+/// The projections of q, k and v have biases, as in timm's VisionTransformer; for projections without biases write a
+/// Block with SelfAttention<..., WithoutBias>. Weights begin as each layer's own Init, not as timm's.
 /// source   Dosovitskiy et al. 2021, "An image is worth 16x16 words"
 template <class What, template <class> class Block = VitBlock>
 struct VitModel : detail::vit_layers<What, Block<What>>::type {
@@ -116,8 +116,8 @@ struct VitTiny16 : VitModel<detail::VitSize<192, 3, 12, 16>> {};
 struct VitSmall16 : VitModel<detail::VitSize<384, 6, 12, 16>> {};
 struct VitBase16 : VitModel<VitOf> {};
 struct VitLarge16 : VitModel<detail::VitSize<1024, 16, 24, 16>> {};
-/// Two of comparisons of training strategies: 257 positions of 2560 channels in 16 blocks, and 256 positions of 2048
-/// channels in 16 blocks, without a class token.
+/// Two sizes for comparisons of training strategies: 257 positions of 2560 channels in 16 blocks, and 256 positions of
+/// 2048 channels in 16 blocks, without a class token.
 struct Vit1B : VitModel<detail::VitSize<2560, 16, 16, 14>> {};
 struct Vit800M : VitModel<detail::VitOf800M> {};
 static_assert(vit_parameters<VitTiny16::Of> == 5'717'416 && vit_parameters<VitSmall16::Of> == 22'050'664 &&
@@ -132,7 +132,7 @@ inline constexpr auto block_names =
     names::list(names::layer("norm1"), names::layer("attn.qkv"), names::layer("attn.proj"), names::layer("norm2"),
                 names::layer("mlp.fc1"), names::layer("mlp.fc2"));
 
-/// Those of vit_names without the head's: for EncoderOf<Flowers> (models/layers_of.hpp).
+/// The names of vit_names without the head's, for EncoderOf<Flowers> (models/layers_of.hpp).
 template <class Network, const auto& block = block_names>
 inline constexpr auto vit_encoder_names = [] {
   if constexpr (!requires { vit_positions<typename Network::Of>; }) {
@@ -153,7 +153,7 @@ inline constexpr auto vit_encoder_names = [] {
 ///
 ///   names::load<timm::vit_names<Flowers>>(trainer, "flowers.safetensors");      names::save likewise
 ///
-/// `block` names the tensors of a block, where it is a program's own: one whose tensors are those of VitBlock needs none.
+/// `block` names the tensors of a Block of your own; a Block with the tensors of VitBlock needs no `block`.
 template <class Network, const auto& block = block_names>
 inline constexpr auto vit_names = [] {
   if constexpr (vit_encoder_names<Network, block>.entries.empty()) return names::list();

@@ -52,8 +52,8 @@ struct Average final {
   }
 
  private:
-  /// Keeps the weights, and all copies of them, in memory of the host, and puts them back. What a program has read of
-  /// parameters() before stays its own; what it reads meanwhile ends here.
+  /// Keeps the weights, and all copies of them, in memory of the host, and puts them back. Spans of parameters() that a
+  /// program got before stay valid; spans that it gets meanwhile become invalid here.
   struct InPlace {
     Session& session;
     std::vector<std::byte> kept;

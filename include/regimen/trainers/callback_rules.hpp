@@ -10,12 +10,12 @@
 
 namespace regimen::trainers {
 
-/// What callbacks of a Trainer hear of: each step, or each launch of several steps.
+/// The events that callbacks of a Trainer get: each step, or each launch of several steps.
 template <class Train>
 using TrainingEvent = std::conditional_t<(Train::Session::steps > 1), StepResults, const StepResult&>;
 
-/// Whether Trainer::fit ever calls a Callback. A body that takes anything is compiled for the events of this Trainer
-/// alone.
+/// Whether Trainer::fit ever calls a Callback. A callback that takes any type is compiled only for the events of this
+/// Trainer.
 template <class Train, class Callback>
 inline constexpr bool hears_training = std::is_invocable_v<Callback&, Train&, TrainingEvent<Train>>;
 template <class Train, class Callback>
@@ -24,7 +24,8 @@ template <class Metric>
 inline constexpr bool has_sums = requires(Metric& metric) {
   { metric.sums } -> std::same_as<std::vector<double>&>;
 };
-/// Among the callbacks may stand metrics; then all callbacks may hear what these find. A const one is refused as a metric.
+/// A program may give metrics among the callbacks; then all callbacks may take the metrics' results. A const metric is
+/// refused.
 template <class Callback>
 inline constexpr bool is_metric = has_sums<std::remove_const_t<std::remove_reference_t<Callback>>>;
 template <class Train, class Callback, bool measures>
@@ -137,7 +138,7 @@ struct measured_needs_metric {
 
 namespace regimen::trainers {
 
-/// The first rule that what fit or evaluate was given as a metric breaks, or the last.
+/// The first rule that a metric given to fit or evaluate breaks, or the last.
 ///   Given   M, if it is a temporary; else M&
 template <class Train, class Given, bool is_of_fit = false, class M = std::remove_reference_t<Given>>
 using RuleOfMetric =

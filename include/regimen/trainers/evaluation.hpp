@@ -22,8 +22,8 @@
 
 namespace regimen::trainers {
 
-/// Evaluates a whole source in its order; program(next) runs the operations that add the loss of the batch in the input
-/// to the scalars.
+/// Evaluates a whole source in its order. program(next) runs the operations that add the loss of the present batch to
+/// the scalars.
 template <class Session, class Source, class Program>
 Evaluation evaluate(Session& session, const Source& source, std::size_t workers, const Program& program) {
   using Step = typename Session::Step;

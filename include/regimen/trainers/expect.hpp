@@ -9,7 +9,8 @@
 
 namespace regimen::trainers {
 
-/// The next call of a hand-written loop; at forward also a whole step; in with_average none that trains or saves.
+/// The call that a hand-written loop must make next. forward: or a whole step. average: inside with_average no call
+/// that trains or saves is possible.
 enum class Waiting { forward, backward, apply, average };
 
 [[noreturn, gnu::cold]] void in_average(const std::string& who);

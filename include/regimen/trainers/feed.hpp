@@ -53,7 +53,8 @@ class Feed final {
     programs::upload(session.walk, View<Input>{session.resident.input}, batch.inputs);
     uploaded_ = programs::upload(session.walk, View<Label>{session.resident.target}, batch.targets);
   }
-  /// The same for fit and step: to the ring, if there is one. A single rank takes no empty micro-batch from it.
+  /// Gives a micro-batch of fit or step to the engine: to the ring for inputs, if there is one. A single rank skips an
+  /// empty micro-batch.
   template <class Session, class Batch>
   void give(Session& session, const Batch& batch) {
     if constexpr (Session::Step::template slots<decltype(session.walk)> == 0) {

@@ -42,7 +42,7 @@ class FitMetrics {
  public:
   /// An epoch begins: its first batch will be the first that counts.
   virtual void begin() = 0;
-  /// Of the epoch so far, of all ranks.
+  /// The sums of the epoch so far, of all ranks.
   virtual Measured found(const EpochEvent& epoch, bool ended) = 0;
   /// The epoch goes on.
   virtual void resume() = 0;
@@ -56,7 +56,7 @@ class FitMetrics {
 /// The program's side of the loop: its data, its steps, its callbacks.
 class FitProgram {
  public:
-  /// Starts the next step, or, if at most `most` steps may run before anything else, a launch of several.
+  /// Starts the next step, or a launch of several steps. At most `most` steps may run before anything else happens.
   ///   in_one_epoch   the steps of a launch are of one epoch
   virtual void start(std::uint64_t most, bool in_one_epoch) = 0;
   /// Waits for the oldest that was started; the results of its steps.

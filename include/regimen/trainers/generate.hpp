@@ -147,9 +147,9 @@ std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t
 /// to later ones: **the model must be causal**.
 ///
 /// An Inference whose model `decodes` has a cache of keys and values: until the window is full, a token costs one
-/// position and attention to the earlier positions. The tokens are those of whole windows, within the rounding of
-/// logits. Beyond the window every token shifts all positions and invalidates the cache: a token then costs a whole
-/// window, as always with a Trainer.
+/// position and attention to the earlier positions. Its logits agree with those of whole windows within rounding.
+/// Beyond the window every token shifts all positions and invalidates the cache: a token then costs a whole window.
+/// With a Trainer a token always costs a whole window.
 ///
 /// refuses  a SelfAttention without Causal, and a CrossAttention, if the type of the model names its network
 /// failure  Error for an empty prompt, a token outside the vocabulary, a temperature below 0, a text that the machine's
@@ -182,8 +182,8 @@ std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> p
 /// whole pass over both texts.
 ///
 /// refuses  another form of network, and a decoder that looks ahead
-/// failure  Error in the cases of one text; also for a source of another length, and for a target of more than T + 1
-///          tokens (the last one is not read)
+/// failure  Error as for one text; also for a source of another length, and for a target of more than T + 1 tokens (the
+///          model does not read the last one)
 template <class Model>
 std::vector<std::int32_t> generate(Model& model, std::span<const std::int32_t> source,
                                    std::span<const std::int32_t> prompt, std::size_t count,

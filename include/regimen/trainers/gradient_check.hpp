@@ -303,8 +303,9 @@ struct GradientRules<Network, boost::mp11::mp_list<Policies...>> {
 ///
 ///   policies  any except Precision and LossScale; the batch is 3 unless Batch gives another. Checkpoint, Fusion,
 ///             Accumulate, Freeze and Loss change the checked program
-///   padding   by definition lookups of the padding row of an Embedding<..., PaddedWith<token>> add no gradient: they
-///             do not move in the differences of this row. All other readers of the row are checked
+///   padding   lookups of the padding row of an Embedding<..., PaddedWith<token>> add no gradient by definition. So the
+///             differences of this row leave its lookups unchanged; they move only the other readers of the row, whose
+///             gradient is checked
 ///
 /// error     of the differences: h⁴/30 · d⁵L/dw⁵ of truncation, and 2⁻⁵³ L / h of rounding. For one smooth layer they
 ///           are at most 1e-9; for several layers in sequence d⁵L/dw⁵ is larger (measured: 3e-8 for six LayerNorms and

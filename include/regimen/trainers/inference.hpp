@@ -125,9 +125,9 @@ class Inference {
   }
   explicit Inference(const std::string& path, int threads = 0) : Inference(threads) { load(path); }
 
-  /// Another Inference for another thread: with the weights of this one, and an arena of its own. Its predictions have
-  /// the same bits. If one of them loads weights, all have the new weights. The weights live until the last of them
-  /// ends.
+  /// Another Inference for another thread: it shares the weights of this one, and has an arena of its own. Its
+  /// predictions have the same bits. If one of the sharing Inferences loads weights, all have the new weights. The
+  /// weights live until the last of these Inferences ends.
   ///
   ///   threads   of each call, as Options::threads; by default the number of this Inference. If your program has a
   ///             thread for each processor, give each Inference 1
@@ -151,23 +151,23 @@ class Inference {
   Inference& operator=(Inference&&) noexcept = default;
   Inference(const Inference&) = delete;
   Inference& operator=(const Inference&) = delete;
-  /// Gives the sentence for copies, except of a const Inference: that copy is deleted, as type traits see.
+  /// The error for a copy. (The copy of a const Inference is deleted, so that type traits see it.)
   template <class Other>
     requires std::is_same_v<Other, Inference&>
   Inference(Other&& other) : Inference(other.share()) {
     static_assert(sizeof(typename rule::inference_is_not_copied<std::remove_reference_t<Other>>::must_hold));
   }
 
-  /// Reads the weights of a state of Trainer::save, by one rank or several, or of a file of weights alone. The file's
-  /// element type may differ: each value is rounded once. A file that does not fit changes nothing. Refuses while
-  /// another thread is in a call of an Inference with these weights.
+  /// Reads weights from a state that Trainer::save wrote, with one rank or several, or from a file that has only
+  /// weights. The file's element type may differ: each value is rounded once. A file that does not fit changes nothing.
+  /// Refuses while another thread is in a call of an Inference with these weights.
   void load(const std::string& path) {
     const Writing in(*this, "Inference::load");
     in.of.load(path);
   }
 
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
-  /// With several outputs: all outputs of a sample, then all of the next.
+  /// With several outputs: all outputs of a sample, then all outputs of the next sample.
   std::vector<Output> predict(std::span<const Input> inputs) {
     const Entry in(*this, "Inference::predict");
     in.of.expect_weights("Inference::predict");

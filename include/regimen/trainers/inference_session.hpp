@@ -46,7 +46,7 @@ struct HeldParameter {
 
 namespace trainers {
 
-/// All but the address of an Inference, which moves.   Recipe   an InferenceRecipe
+/// All members of an Inference, at a fixed address: the Inference itself may be moved.   Recipe   an InferenceRecipe
 template <class Recipe, class Engine>
 struct InferenceSession final {
   using Step = typename Recipe::Step;

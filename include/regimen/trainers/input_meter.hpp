@@ -12,8 +12,8 @@
 
 namespace regimen::trainers {
 
-/// Adds up how long steps took, and how long of that the loop waited for its next batch. On a device that works late the
-/// host may wait while the device still computes: there the share is an upper bound.
+/// Adds up how long steps took, and for how much of this time the loop waited for its next batch. On a device that runs
+/// asynchronously the host may wait while the device still computes: there the share is an upper bound.
 class InputMeter final {
  public:
   /// `before` are the timings of the source when the run began; `automatic`: fit adds workers itself.
@@ -21,10 +21,10 @@ class InputMeter final {
       : speaks_(speaks), automatic_(automatic), before_(std::move(before)) {}
 
   void step(double milliseconds, double waited);
-  /// Of all steps; 0 before the first.
+  /// The share of waiting in all steps; 0 before the first.
   double share() const { return milliseconds_ > 0 ? (waited_ < milliseconds_ ? waited_ / milliseconds_ : 1) : 0; }
 
-  /// Says once that more than a tenth of the time goes into waiting, if it has been so for two seconds.
+  /// Prints once that waiting takes more than a tenth of the time, if it has done so for two seconds.
   template <class Source>
   void say_if_bound(const Source& source) {
     if (!speaks_ || milliseconds_ < 2000 || share() <= 0.1) return;
@@ -33,7 +33,7 @@ class InputMeter final {
         words(share(), regimen::detail::name_of_source(source), data::timings(source), before_, automatic_));
   }
 
-  /// What it says.   name   of the source
+  /// The line that it prints.   name   of the source
   static std::string words(double share, const std::string& name, const std::vector<data::Timing>& now,
                            const std::vector<data::Timing>& before, bool automatic = false);
 

@@ -19,7 +19,8 @@ namespace regimen {
 
 /// The options of a Trainer's constructor: `Train trainer{{.optimizer = {.learning_rate = 3e-4}}};`
 ///
-///   optimizer   the options of the update rule; for a Split the options of each group's rule, by the name of the group
+///   optimizer   the options of the update rule; for a Split the options of the groups' rules, by the names of the
+///               groups
 ///   schedule    of the learning rate
 ///   seed        of initial weights, dropout and data order; 0: the seed of the policy Seed
 ///   threads     for the CPU engine; 0: OMP_NUM_THREADS, else this rank's share of the processors

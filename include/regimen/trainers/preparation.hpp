@@ -47,7 +47,7 @@ class Preparation final {
   }
 
  private:
-  /// Leaves the walk as it was, but for full batches.
+  /// Leaves the walk as it was, except that it is set to full batches.
   template <class Session>
   struct Restoring {
     Session& session;

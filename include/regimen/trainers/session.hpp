@@ -37,7 +37,7 @@
 
 namespace regimen::trainers {
 
-/// What a program reads of weights and gradients that it cannot reach: of the last call of either.
+/// Copies for the program of weights and gradients that it cannot reach, from its last call of each.
 template <class Master, class Reduce>
 struct HostCopies {
   std::vector<Master> weights;
@@ -180,7 +180,7 @@ struct Session final {
     return {input_size, target_size, programs::single_bound(vocabulary),
             programs::bound_of_labels<Label>(Step::classes)};
   }
-  /// Memory beside the arena: of a device, as it says now.
+  /// Memory outside the arena, as the device reports it now.
   std::size_t library_bytes() const {
     [[maybe_unused]] const auto scope = walk.engine.scope();
     if constexpr (requires { walk.engine.library_bytes(); }) return walk.engine.library_bytes();
@@ -257,7 +257,7 @@ struct Session final {
   }
   bool is_between_steps() const { return waiting == Waiting::forward; }
   bool is_in_average() const { return waiting == Waiting::average; }
-  /// fit reads on where it is, and counts what it has seen: neither follows a state that changes under it.
+  /// Refuses a change of the state while fit runs: fit continues at its own place in the data, with its own counts.
   void expect_no_fit(const char* who) const {
     if (waiting == Waiting::average) in_average(who);
     if (fits)
@@ -280,7 +280,7 @@ struct Session final {
 
   // ---- a step
 
-  /// Where no Batching says whether all ranks have a whole micro-batch, they say it themselves.
+  /// Without a Batching no rank knows whether all ranks have a whole micro-batch: they tell each other.
   void agree_on_whole([[maybe_unused]] bool own) {
     if constexpr (!Sharding::alone && Engine::Traits::has_graphs) {
       if (ranks() > 1) walk.engine.host_waits_elsewhere();
