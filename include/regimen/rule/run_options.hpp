@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/misnamed.hpp>
+#include <regimen/core/rules.hpp>
 
 #include <type_traits>
 
