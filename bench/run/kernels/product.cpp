@@ -117,32 +117,35 @@ bool measure(const Shape& s, int layout, double budget) {
   std::vector<Path> paths;
   std::vector<int> kinds;
   const auto call = [&](std::size_t i) {
-    const auto by_tiles = [&](const auto& library) {
-      cpu::detail::product_by_tiles(single.a.data(), single.b.data(), single.c.data(), s.m, s.n, s.k, transpose_a,
-                                    transpose_b,
-                                    [&](auto... tile) { library(tile..., transpose_a, transpose_b, false); });
+    const auto of = [&]<class T>(Operands<T>& operands) {
+      return cpu::MatrixProduct<T>{.a = operands.a.data(),
+                                   .b = operands.b.data(),
+                                   .c = operands.c.data(),
+                                   .m = s.m,
+                                   .n = s.n,
+                                   .k = s.k,
+                                   .transpose_a = transpose_a,
+                                   .transpose_b = transpose_b};
     };
     switch (kinds[i]) {
       case 0:
-        cpu::packed_product(single.a.data(), single.b.data(), single.c.data(), s.m, s.n, s.k, transpose_a, transpose_b,
-                            false);
+        cpu::packed_product(of(single));
         break;
 #if REGIMEN_HAS_CBLAS
       case 1:
-        by_tiles([](auto... what) { cpu::detail::blas_product(what...); });
+        cpu::detail::product_by_tiles(of(single), cpu::detail::blas_product<float>);
         break;
 #endif
 #if REGIMEN_HAS_ONEDNN
       case 2:
-        by_tiles([](auto... what) { cpu::onednn::product(what...); });
+        cpu::detail::product_by_tiles(of(single), cpu::onednn::product);
         break;
 #endif
       case 3:
-        cpu::packed_product(half.a.data(), half.b.data(), half.c.data(), s.m, s.n, s.k, transpose_a, transpose_b,
-                            false);
+        cpu::packed_product(of(half));
         break;
       case 4:
-        cpu::amx::product(half.a.data(), half.b.data(), half.c.data(), s.m, s.n, s.k, transpose_a, transpose_b, false);
+        cpu::amx::product(of(half));
         break;
       default:
         cpu::compute(product, memory);

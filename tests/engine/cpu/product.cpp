@@ -172,7 +172,15 @@ TEST_CASE("the packed product stands in for CBLAS") {
     const std::vector<float> a = values<float>(s.m * s.k, 1), b = values<float>(s.k * s.n, 2),
                              c = values<float>(s.m * s.n, 3);
     std::vector<float> packed = c;
-    cpu::packed_product(a.data(), b.data(), packed.data(), s.m, s.n, s.k, s.transpose_a, s.transpose_b, s.add);
+    cpu::packed_product(cpu::MatrixProduct<float>{.a = a.data(),
+                                                  .b = b.data(),
+                                                  .c = packed.data(),
+                                                  .m = s.m,
+                                                  .n = s.n,
+                                                  .k = s.k,
+                                                  .transpose_a = s.transpose_a,
+                                                  .transpose_b = s.transpose_b,
+                                                  .add = s.add});
     const std::vector<float> chosen = product(s, a, b, c);
     std::size_t wrong = 0;  // both within γ of terms that are at most 1
     for (std::size_t i = 0; i < c.size(); ++i)

@@ -25,7 +25,8 @@ std::vector<S> numbers(std::size_t count, std::uint64_t key) {
 template <class S>
 std::vector<S> product(const std::vector<S>& a, const std::vector<S>& b, std::vector<S> c, std::size_t m, std::size_t n,
                        std::size_t k, bool transpose_b, bool add) {
-  cpu::series_product(a.data(), b.data(), c.data(), m, n, k, transpose_b, add);
+  cpu::series_product(cpu::MatrixProduct<S>{
+      .a = a.data(), .b = b.data(), .c = c.data(), .m = m, .n = n, .k = k, .transpose_b = transpose_b, .add = add});
   return c;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/number.hpp>
+#include <regimen/engine/cpu/matrix_product.hpp>
 #include <regimen/engine/cpu/packed_product.hpp>
 #include <regimen/engine/cpu/parallel.hpp>
 #include <regimen/engine/cpu/part.hpp>
@@ -160,19 +161,18 @@ inline void copy_rows(Pair* to, std::size_t below, const bf16* from, std::size_t
     }
   }
 }
-/// Packs rows of a across k into the same tiles: rows [i0, i1) and numbers [p0, p1), all but i1 and p1 multiples of 32.
-/// Reads one cache line of every second row at a time, so each line is loaded once, whatever the stride.
-inline void turn_rows(Pair* to, std::size_t below, const bf16* from, std::size_t from_stride, std::size_t i0,
-                      std::size_t i1, std::size_t p0, std::size_t p1) {
+/// Packs rows of a across k into the same tiles: the rows `down`, the numbers `along` of each, both from a multiple of 32
+/// on. Reads one cache line of every second row at a time, so each line is loaded once, whatever the stride.
+inline void turn_rows(Pair* to, std::size_t below, const bf16* from, std::size_t from_stride, Range down, Range along) {
   using Words = Packing<Pair>::Words;
   constexpr std::size_t width = Packing<Pair>::width;
   // Registers may be shorter than a tile's rows: zeros follow to the end of the tile, where an earlier product's
   // numbers lie.
-  for (std::size_t p = p0; p < round_up(p1, block); p += 2 * width)
-    for (std::size_t i = i0; i < round_up(i1, side); i += 2 * width) {
-      const std::size_t left = i < i1 ? i1 - i : 0;
+  for (std::size_t p = along.begin; p < round_up(along.end, block); p += 2 * width)
+    for (std::size_t i = down.begin; i < round_up(down.end, side); i += 2 * width) {
+      const std::size_t left = i < down.end ? down.end - i : 0;
       const auto row = [&](std::size_t q) -> Words {
-        if (q >= p1 || left == 0) return Words{};
+        if (q >= along.end || left == 0) return Words{};
         const bf16* const at = from + q * from_stride + i;
         return left >= 2 * width ? cpu::detail::read<Words>(at, Whole{}) : cpu::detail::read<Words>(at, left);
       };
@@ -184,7 +184,7 @@ inline void turn_rows(Pair* to, std::size_t below, const bf16* from, std::size_t
             },
             [&](std::size_t r, Words words) {
               const std::size_t at = i + 2 * r + odd;
-              if (at < round_up(i1, side))
+              if (at < round_up(down.end, side))
                 cpu::detail::write(words, to + at / side * below + p / block * tile + at % side * side + p % block / 2,
                                    Whole{});
             },
@@ -273,32 +273,32 @@ struct Pieces final {
 
 }  // namespace detail
 
-/// c = op(a) · op(b), or c +=, of dense row-major bf16 into bf16 or fp32 (C).
+/// The product of bf16 into bf16 or fp32 (C).
 ///
 /// error   sums over all of k in fp32, from the first pair to the last, then one rounding to C: a function of the
 ///         operands alone. Subnormal operands and sums count as 0
 /// cost    packs b once, into up to 16 MiB, which it keeps; packs a once for every 256 columns of c, but a transposed a
 ///         once, into up to 4 MiB (or 128 rows, if these are larger)
 template <class C>
-void product(const bf16* a, const bf16* b, C* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a,
-             bool transpose_b, bool add) {
+void product(const MatrixProduct<bf16, bf16, C>& o) {
   using namespace detail;
   static_assert(std::is_same_v<C, bf16> || std::is_same_v<C, float>);
   constexpr std::size_t slice = 2 * depth;
+  const std::size_t m = o.m, n = o.n, k = o.k;
   const std::size_t words = round_up(k, block) / 2, slab = slab_columns(n, words),
-                    band = transpose_a ? slab_rows(m, words) : m;
+                    band = o.transpose_a ? slab_rows(m, words) : m;
   Pair* const packed_b = PackedOperand::of<Factor::b>(words * (slab < round_up(n, block) ? slab : round_up(n, block)));
-  Pair* const packed_a = transpose_a ? PackedOperand::of<Factor::a>(words * band) : nullptr;
+  Pair* const packed_a = o.transpose_a ? PackedOperand::of<Factor::a>(words * band) : nullptr;
 
   for (std::size_t n0 = 0; n0 < n; n0 += slab) {
     const std::size_t wide = n - n0 < slab ? n - n0 : slab, panels = (wide + block - 1) / block,
                       slices = (k + slice - 1) / slice;
-    if (transpose_b) {
+    if (o.transpose_b) {
       parallel_for(panels * slices, [&](std::size_t chunk) {
         const std::size_t panel = chunk % panels, p0 = chunk / panels * slice, deep = k - p0 < slice ? k - p0 : slice;
         const std::size_t j0 = n0 + panel * block, width = n - j0 < block ? n - j0 : block;
         Pair* const to = packed_b + (panel * words + p0 / 2) * block;
-        Packing<Pair>::turn(to, block, b + j0 * k + p0, k, width, deep);
+        Packing<Pair>::turn(to, block, o.b + j0 * o.ldb + p0, o.ldb, width, deep);
         for (std::size_t p = (deep + 1) / 2; p < round_up(deep, block) / 2; ++p)
           std::memset(to + p * block, 0, block * sizeof(Pair));
       });
@@ -308,20 +308,20 @@ void product(const bf16* a, const bf16* b, C* c, std::size_t m, std::size_t n, s
       parallel_for((k + block - 1) / block * strips, [&](std::size_t chunk) {
         const std::size_t p0 = chunk / strips * block, first = chunk % strips * most,
                           last = wide - first < most ? wide : first + most;
-        stack_rows(packed_b + p0 / 2 * block, words * block, b + p0 * n + n0, n, first, last,
+        stack_rows(packed_b + p0 / 2 * block, words * block, o.b + p0 * o.ldb + n0, o.ldb, first, last,
                    k - p0 < block ? k - p0 : block);
       });
     }
 
     for (std::size_t m0 = 0; m0 < m; m0 += band) {
       const std::size_t tall = m - m0 < band ? m - m0 : band;
-      if (transpose_a) {
+      if (o.transpose_a) {
         constexpr std::size_t deep = 128, across = 512;
         const std::size_t strips = (tall + across - 1) / across;
         parallel_for((k + deep - 1) / deep * strips, [&](std::size_t chunk) {
           const std::size_t p = chunk / strips * deep, i = chunk % strips * across;
-          turn_rows(packed_a, words * side, a + m0, m, i, tall - i < across ? tall : i + across, p,
-                    k - p < deep ? k : p + deep);
+          turn_rows(packed_a, words * side, o.a + m0, o.lda, {i, tall - i < across ? tall : i + across},
+                    {p, k - p < deep ? k : p + deep});
         });
       }
       const Pieces pieces = Pieces::of(tall, wide, k);
@@ -339,9 +339,9 @@ void product(const bf16* a, const bf16* b, C* c, std::size_t m, std::size_t n, s
         for (std::size_t p0 = 0; p0 < k; p0 += slice) {
           const std::size_t deep = k - p0 < slice ? k - p0 : slice, steps = (deep + block - 1) / block;
           const Pair* left = buffers.a;
-          if (transpose_a) left = packed_a + i0 * words + p0 / block * tile;
-          else copy_rows(buffers.a, side * depth, a + (m0 + i0) * k + p0, k, high, deep);
-          const std::size_t below = side * (transpose_a ? words : depth);
+          if (o.transpose_a) left = packed_a + i0 * words + p0 / block * tile;
+          else copy_rows(buffers.a, side * depth, o.a + (m0 + i0) * o.lda + p0, o.lda, high, deep);
+          const std::size_t below = side * (o.transpose_a ? words : depth);
           const auto multiply = [&](std::size_t i, std::size_t j, float* to) {
             const bool two_down = high - i > side, two_across = width - j > side;
             const Pair* const upper = left + i / side * below;
@@ -354,7 +354,7 @@ void product(const bf16* a, const bf16* b, C* c, std::size_t m, std::size_t n, s
           const auto finish = [&](std::size_t first,
                                   std::size_t count) {  // whole rows: short pieces are slower to write
             for (std::size_t i = 0; i < count; ++i) {
-              write_row(c + (m0 + i0 + first + i) * n + n0 + j0, buffers.c + i * stride, width, add);
+              write_row(o.c + (m0 + i0 + first + i) * o.ldc + n0 + j0, buffers.c + i * stride, width, o.add);
             }
           };
           if (k <= slice) {

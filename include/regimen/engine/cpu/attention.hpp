@@ -96,7 +96,7 @@ struct AttentionForward final {
       if (pieces.is_wide()) pack_keys(first_key, seen, c);
       copy_rows(query, q, HeadRows::of_qkv(shape, b, h, 0).from(pieces.begin(c)), first + i, rows, pieces.size(c));
       multiply_tile<Strides{.a_row = Tile::row_stride, .a_depth = 1, .b_row = Tile::score_stride}>(
-          rows, seen, pieces.size(c), query, keys, block_columns<S>, scores, Tile::score_stride, c > 0);
+          rows, seen, pieces.size(c), query, {keys, block_columns<S>}, {scores, Tile::score_stride}, c > 0);
     }
     for (std::size_t r = 0; r < rows; ++r) {
       const std::size_t valid = visible(shape.causal, first + i + r, first_key, seen);
@@ -110,8 +110,8 @@ struct AttentionForward final {
     for (std::size_t c = 0; c < pieces.count(); ++c) {
       if (pieces.is_wide()) pack_values(first_key, seen, c);
       multiply_tile<Strides{.a_row = Tile::score_stride, .a_depth = 1, .b_row = Tile::row_stride}>(
-          rows, pieces.size(c), seen, scores, values, block_columns<S>, output + i * pieces.stride() + pieces.begin(c),
-          pieces.stride(), !is_first(first_key));
+          rows, pieces.size(c), seen, scores, {values, block_columns<S>},
+          {output + i * pieces.stride() + pieces.begin(c), pieces.stride()}, !is_first(first_key));
     }
   }
 

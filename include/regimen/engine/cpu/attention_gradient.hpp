@@ -210,11 +210,11 @@ struct AttentionGradient final {
       S* const scores = p + i * Tile::score_stride;
       S* const d_scores = d_s + i * Tile::score_stride;
       multiply_tile<Strides{.a_row = Tile::row_stride, .a_depth = 1, .b_row = Tile::score_stride}>(
-          rows, seen, pieces.size(piece), query_rows + i * Tile::row_stride, key_columns, block_columns<S>, scores,
-          Tile::score_stride, piece > 0);
+          rows, seen, pieces.size(piece), query_rows + i * Tile::row_stride, {key_columns, block_columns<S>},
+          {scores, Tile::score_stride}, piece > 0);
       multiply_tile<Strides{.a_row = Tile::row_stride, .a_depth = 1, .b_row = Tile::score_stride}>(
-          rows, seen, pieces.size(piece), gradient_rows + i * Tile::row_stride, value_columns, block_columns<S>,
-          d_scores, Tile::score_stride, piece > 0);
+          rows, seen, pieces.size(piece), gradient_rows + i * Tile::row_stride, {value_columns, block_columns<S>},
+          {d_scores, Tile::score_stride}, piece > 0);
       if (piece + 1 < pieces.count()) continue;
       for (std::size_t r = 0; r < rows; ++r) {
         const std::size_t t = first_query + i + r, valid = seen_of(t, first_key, keys);
@@ -302,11 +302,13 @@ struct AttentionGradient final {
     const std::size_t width = pieces.size(piece), stride = pieces.stride();
     const auto to = [&](std::size_t j, std::size_t rows, std::size_t from) {
       multiply_tile<Strides{.a_row = 1, .a_depth = Tile::score_stride, .b_row = Tile::row_stride}>(
-          rows, width, queries - from, p + from * Tile::score_stride + j, gradient_rows + from * Tile::row_stride,
-          block_columns<S>, d_v + j * stride + pieces.begin(piece), stride, add);
+          rows, width, queries - from, p + from * Tile::score_stride + j,
+          {gradient_rows + from * Tile::row_stride, block_columns<S>}, {d_v + j * stride + pieces.begin(piece), stride},
+          add);
       multiply_tile<Strides{.a_row = 1, .a_depth = Tile::score_stride, .b_row = Tile::row_stride}>(
-          rows, width, queries - from, d_s + from * Tile::score_stride + j, query_rows + from * Tile::row_stride,
-          block_columns<S>, d_k + j * stride + pieces.begin(piece), stride, add);
+          rows, width, queries - from, d_s + from * Tile::score_stride + j,
+          {query_rows + from * Tile::row_stride, block_columns<S>}, {d_k + j * stride + pieces.begin(piece), stride},
+          add);
     };
     if (!diagonal) return to(0, keys, 0);
     for (std::size_t j = 0; j < keys; j += block_rows) to(j, keys - j < block_rows ? keys - j : block_rows, j);
@@ -318,8 +320,8 @@ struct AttentionGradient final {
     for (std::size_t i = 0; i < queries; i += block_rows) {
       const std::size_t rows = queries - i < block_rows ? queries - i : block_rows;
       multiply_tile<Strides{.a_row = Tile::score_stride, .a_depth = 1, .b_row = Tile::row_stride}>(
-          rows, width, diagonal ? i + rows : keys, d_s + i * Tile::score_stride, key_rows, block_columns<S>,
-          to + i * stride, stride, add);
+          rows, width, diagonal ? i + rows : keys, d_s + i * Tile::score_stride, {key_rows, block_columns<S>},
+          {to + i * stride, stride}, add);
     }
   }
 };

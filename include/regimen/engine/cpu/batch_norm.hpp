@@ -19,7 +19,8 @@ namespace detail {
 template <class S, class T>
 void moments_of_chunks(const T* x, const op::RowChunks& chunks, S* to) {
   for_chunks(chunks.rows * chunks.columns, chunks.count(), [&](std::size_t chunk) {
-    means_and_squares(x, chunks.columns, chunks.begin(chunk), chunks.begin(chunk + 1), to + chunk * 2 * chunks.columns);
+    means_and_squares(x, chunks.columns, {chunks.begin(chunk), chunks.begin(chunk + 1)},
+                      to + chunk * 2 * chunks.columns);
   });
 }
 /// The sums of d_y and d_y · n, by those of each chunk.   partial (chunks,2,columns); to (2,columns)
@@ -28,7 +29,7 @@ void sums_by_chunks(const T* x, const T* d_y, const S* means, const S* rstds, co
                     S* to) {
   const std::size_t columns = chunks.columns;
   for_chunks(chunks.rows * columns, chunks.count(), [&](std::size_t chunk) {
-    sums_of_gradients(x, d_y, means, rstds, columns, chunks.begin(chunk), chunks.begin(chunk + 1),
+    sums_of_gradients(x, d_y, means, rstds, columns, {chunks.begin(chunk), chunks.begin(chunk + 1)},
                       partial + chunk * 2 * columns);
   });
   for_each_vector<S>(0, 2 * columns, [&](std::size_t i, auto n) {

@@ -82,12 +82,12 @@ void multiply_gathered(ProductBuffers<S>& buffers, std::size_t rows, std::size_t
     if constexpr (a_is_transposed) {
       pack_b(buffers.b, p, depth);
       multiply_tile<Strides{.a_row = 1, .a_depth = Buffers::rows, .b_row = Buffers::b_stride}>(
-          rows, columns, depth, buffers.a, buffers.b, step, buffers.c, Buffers::columns, p > k0);
+          rows, columns, depth, buffers.a, {buffers.b, step}, {buffers.c, Buffers::columns}, p > k0);
     } else {
       for (std::size_t j = 0; j < columns; j += step)
         pack_b(buffers.b + j / step * panel, p, depth, j, columns - j < step ? columns - j : step);
       multiply_tile<Strides{.a_row = Buffers::row_stride, .a_depth = 1, .b_row = step}>(
-          rows, columns, depth, buffers.a, buffers.b, panel, buffers.c, Buffers::columns, p > k0);
+          rows, columns, depth, buffers.a, {buffers.b, panel}, {buffers.c, Buffers::columns}, p > k0);
     }
   }
 }

@@ -44,7 +44,7 @@ void compute(const op::GroupNorm<T>& o, const Memory& at) {
   T* const y = at(o.y);
   S *const means = at(o.mean), *const rstds = at(o.rstd), *const partial = at(View<S>{at.scratch});
   detail::for_chunks_of_groups(shape, [&](std::size_t, std::size_t piece, std::size_t first, std::size_t last) {
-    detail::means_and_squares(x, columns, first, last, partial + piece * 2 * columns);
+    detail::means_and_squares(x, columns, {first, last}, partial + piece * 2 * columns);
   });
   const S share = S(1) / static_cast<S>(shape.members()), epsilon = static_cast<S>(o.epsilon);
   detail::for_groups(shape, [&](std::size_t group, std::size_t column) {
@@ -101,7 +101,7 @@ void compute(const op::GroupNormBackward<T, G>& o, const Memory& at) {
   });
   detail::for_chunks_of_groups(shape, [&](std::size_t sample, std::size_t piece, std::size_t first, std::size_t last) {
     const S* const own = statistics + sample * 2 * columns;
-    detail::sums_of_gradients(x, d_y, own, own + columns, columns, first, last, partial + piece * 2 * columns);
+    detail::sums_of_gradients(x, d_y, own, own + columns, columns, {first, last}, partial + piece * 2 * columns);
   });
   if (d_gain != nullptr)
     for_each_vector<S>(0, columns, [&](std::size_t i, auto n) {

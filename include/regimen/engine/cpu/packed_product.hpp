@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/number.hpp>
+#include <regimen/engine/cpu/matrix_product.hpp>
 #include <regimen/engine/cpu/parallel.hpp>
 #include <regimen/engine/cpu/register_tile.hpp>
 
@@ -139,18 +140,18 @@ struct Operand final {
   Copy copy;
 
   template <class T>
-  static Operand left(const T* a, std::size_t m, std::size_t k, bool transpose) {
+  static Operand left(const T* a, std::size_t stride, bool transpose) {
     return {.begin = reinterpret_cast<const std::byte*>(a),
             .element = sizeof(T),
-            .stride = transpose ? m : k,
+            .stride = stride,
             .is_transposed = transpose,
             .copy = transpose ? stack<T> : store<T>};
   }
   template <class T>
-  static Operand right(const T* b, std::size_t k, std::size_t n, bool transpose) {
+  static Operand right(const T* b, std::size_t stride, bool transpose) {
     return {.begin = reinterpret_cast<const std::byte*>(b),
             .element = sizeof(T),
-            .stride = transpose ? k : n,
+            .stride = stride,
             .is_transposed = transpose,
             .copy = transpose ? turn<T> : stack<T>};
   }
@@ -191,8 +192,11 @@ struct Product final {
   void (*write)(void* to, const S* from, std::size_t columns, bool add);  // of one row
 
   template <class C>
-  static Product to(C* c, std::size_t n) {
-    return {reinterpret_cast<std::byte*>(c), sizeof(C), n, [](void* row, const S* from, std::size_t columns, bool add) {
+  static Product to(C* c, std::size_t stride) {
+    return {.begin = reinterpret_cast<std::byte*>(c),
+            .element = sizeof(C),
+            .stride = stride,
+            .write = [](void* row, const S* from, std::size_t columns, bool add) {
               write_row(static_cast<C*>(row), from, columns, add);
             }};
   }
@@ -235,11 +239,11 @@ void product_of_tiles(const Operand<Word>& a, const Operand<Word>& b, const Prod
       if (a.is_transposed) {
         a.copy(buffers.a, Buffers::rows, a.at(p0, i0), a.stride, depth, rows);
         multiply_tile<Strides{.a_row = 1, .a_depth = Buffers::rows, .b_row = step}>(
-            rows, columns, words, left, right, panel, buffers.c, Buffers::columns, p0 > 0);
+            rows, columns, words, left, {right, panel}, {buffers.c, Buffers::columns}, p0 > 0);
       } else {
         a.copy(buffers.a, Buffers::row_stride, a.at(i0, p0), a.stride, rows, depth);
         multiply_tile<Strides{.a_row = Buffers::row_stride, .a_depth = 1, .b_row = step}>(
-            rows, columns, words, left, right, panel, buffers.c, Buffers::columns, p0 > 0);
+            rows, columns, words, left, {right, panel}, {buffers.c, Buffers::columns}, p0 > 0);
       }
     }
     c.rows(i0, j0, rows, columns, buffers.c, Buffers::columns, add);
@@ -248,21 +252,21 @@ void product_of_tiles(const Operand<Word>& a, const Operand<Word>& b, const Prod
 
 }  // namespace detail
 
-/// c = op(a) · op(b), or c +=, as op::Product describes; all three row-major and dense, of any element types
+/// The product of any element types.
 ///
 /// error    S = fp64 if c is, else fp32: sums over all of k in S, in slices from the first to the last, then one
 ///          rounding to C. Where bf16 is multiplied in pairs, subnormal operands and sums count as 0
 /// cost     packs every tile's slices: about 1/rows + 1/columns of a tile more traffic; no allocation
 template <class A, class B, class C>
-void packed_product(const A* a, const B* b, C* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a,
-                    bool transpose_b, bool add) {
+void packed_product(const MatrixProduct<A, B, C>& o) {
   using namespace detail;
   using S = statistic_t<C>;
   constexpr bool pairs =
       multiplies_pairs && std::is_same_v<A, bf16> && std::is_same_v<B, bf16> && std::is_same_v<S, float>;
   using Word = std::conditional_t<pairs, Pair, S>;
-  product_of_tiles<S, Word>(Operand<Word>::left(a, m, k, transpose_a), Operand<Word>::right(b, k, n, transpose_b),
-                            Product<S>::to(c, n), m, n, k, add);
+  product_of_tiles<S, Word>(Operand<Word>::left(o.a, o.lda, o.transpose_a),
+                            Operand<Word>::right(o.b, o.ldb, o.transpose_b), Product<S>::to(o.c, o.ldc), o.m, o.n, o.k,
+                            o.add);
 }
 
 }  // namespace regimen::cpu

@@ -12,6 +12,11 @@ constexpr std::size_t part_begin(std::size_t count, std::size_t parts, std::size
   return count / parts * part + (part < count % parts ? part : count % parts);
 }
 
+/// The things from begin on, up to the one before end.
+struct Range final {
+  std::size_t begin, end;
+};
+
 /// The next multiple of `to`.
 constexpr std::size_t round_up(std::size_t count, std::size_t to) { return (count + to - 1) / to * to; }
 

@@ -6,6 +6,7 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/cpu/amx_product.hpp>
 #include <regimen/engine/cpu/blas.hpp>
+#include <regimen/engine/cpu/matrix_product.hpp>
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/onednn.hpp>
 #include <regimen/engine/cpu/packed_product.hpp>
@@ -45,17 +46,15 @@ Products products_of() {
 
 #if REGIMEN_HAS_CBLAS
 template <class S>
-void blas_product(const S* a, const S* b, S* c, std::size_t m, std::size_t n, std::size_t k, std::size_t lda,
-                  std::size_t ldb, std::size_t ldc, bool transpose_a, bool transpose_b, bool add) {
-  const CBLAS_TRANSPOSE op_a = transpose_a ? CblasTrans : CblasNoTrans, op_b = transpose_b ? CblasTrans : CblasNoTrans;
+void blas_product(const MatrixProduct<S>& o) {
+  const auto transpose = [](bool is) { return is ? CblasTrans : CblasNoTrans; };
   const auto size = [](std::size_t value) { return static_cast<int>(value); };
-  const S beta = add ? S(1) : S(0);
-  if constexpr (std::is_same_v<S, fp32>)
-    cblas_sgemm(CblasRowMajor, op_a, op_b, size(m), size(n), size(k), S(1), a, size(lda), b, size(ldb), beta, c,
-                size(ldc));
-  else
-    cblas_dgemm(CblasRowMajor, op_a, op_b, size(m), size(n), size(k), S(1), a, size(lda), b, size(ldb), beta, c,
-                size(ldc));
+  const auto call = [&](const auto& gemm) {
+    gemm(CblasRowMajor, transpose(o.transpose_a), transpose(o.transpose_b), size(o.m), size(o.n), size(o.k), S(1), o.a,
+         size(o.lda), o.b, size(o.ldb), o.add ? S(1) : S(0), o.c, size(o.ldc));
+  };
+  if constexpr (std::is_same_v<S, fp32>) call(cblas_sgemm);
+  else call(cblas_dgemm);
 }
 #endif
 
@@ -78,19 +77,16 @@ struct LibraryTiles final {
   }
 };
 
-/// c = op(a) · op(b), or c +=, by call(a, b, c, m, n, k, lda, ldb, ldc), which computes one tile on the calling thread.
+/// The product by call(part), which computes one tile on the calling thread.
 template <class S, class Call>
-void product_by_tiles(const S* a, const S* b, S* c, std::size_t m, std::size_t n, std::size_t k, bool transpose_a,
-                      bool transpose_b, const Call& call) {
-  const LibraryTiles tiles = LibraryTiles::of(m, n, k, machine_processors());
-  const std::size_t lda = transpose_a ? m : k, ldb = transpose_b ? k : n;
+void product_by_tiles(const MatrixProduct<S>& o, const Call& call) {
+  const LibraryTiles tiles = LibraryTiles::of(o.m, o.n, o.k, machine_processors());
   const SingleThread library;
   parallel_for(tiles.down * tiles.across, [&](std::size_t tile) {
     const std::size_t i = tile % tiles.down, j = tile / tiles.down;
-    const std::size_t i0 = block_begin(m, 16, tiles.down, i), i1 = block_begin(m, 16, tiles.down, i + 1);
-    const std::size_t j0 = block_begin(n, 16, tiles.across, j), j1 = block_begin(n, 16, tiles.across, j + 1);
-    call(a + (transpose_a ? i0 : i0 * k), b + (transpose_b ? j0 * k : j0), c + i0 * n + j0, i1 - i0, j1 - j0, k, lda,
-         ldb, n);
+    const std::size_t i0 = block_begin(o.m, 16, tiles.down, i), i1 = block_begin(o.m, 16, tiles.down, i + 1);
+    const std::size_t j0 = block_begin(o.n, 16, tiles.across, j), j1 = block_begin(o.n, 16, tiles.across, j + 1);
+    call(o.part(i0, j0, i1 - i0, j1 - j0));
   });
 }
 
@@ -146,34 +142,37 @@ std::string product_path() {
 template <class A, class B, class C>
 void compute(const op::Product<A, B, C>& o, const Memory& at) {
   if (o.a_leading + o.c_leading > 0) defect("a product of the CPU got a matrix that is not dense");
-  const A* const a = at(o.a);
-  const B* const b = at(o.b);
-  C* const c = at(o.c);
+  const MatrixProduct<A, B, C> product{.a = at(o.a),
+                                       .b = at(o.b),
+                                       .c = at(o.c),
+                                       .m = o.m,
+                                       .n = o.n,
+                                       .k = o.k,
+                                       .transpose_a = o.transpose_a,
+                                       .transpose_b = o.transpose_b,
+                                       .add = o.add};
   if (o.m * o.n * o.k == 0) {  // a rank without samples
-    for (std::size_t i = 0; i < o.m * o.n && !o.add; ++i) c[i] = C{};
+    for (std::size_t i = 0; i < o.m * o.n && !o.add; ++i) product.c[i] = C{};
     return;
   }
   if constexpr (detail::is_library_product<A, B, C>) {
-    if (o.in_series && !o.transpose_a && stays_near<C>(o.n, o.k))
-      return series_product(a, b, c, o.m, o.n, o.k, o.transpose_b, o.add);
+    if (o.in_series && !o.transpose_a && stays_near<C>(o.n, o.k)) return series_product(product);
     const detail::Products products =
         detail::is_counted_in_int(o.m, o.n, o.k) ? detail::products_of<C>() : detail::Products::packed;
     if (products != detail::Products::packed)
-      return detail::product_by_tiles(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b,
-                                      [&]([[maybe_unused]] auto... tile) {
+      return detail::product_by_tiles(product, [&]([[maybe_unused]] const MatrixProduct<C>& tile) {
 #if REGIMEN_HAS_ONEDNN
-                                        if constexpr (std::is_same_v<C, fp32>)
-                                          if (products == detail::Products::onednn)
-                                            return onednn::product(tile..., o.transpose_a, o.transpose_b, o.add);
+        if constexpr (std::is_same_v<C, fp32>)
+          if (products == detail::Products::onednn) return onednn::product(tile);
 #endif
 #if REGIMEN_HAS_CBLAS
-                                        detail::blas_product(tile..., o.transpose_a, o.transpose_b, o.add);
+        detail::blas_product(tile);
 #endif
-                                      });
+      });
   }
   if constexpr (detail::is_bf16_product<A, B, C>)
-    if (amx::is_available()) return amx::product(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b, o.add);
-  packed_product(a, b, c, o.m, o.n, o.k, o.transpose_a, o.transpose_b, o.add);
+    if (amx::is_available()) return amx::product(product);
+  packed_product(product);
 }
 
 namespace detail {

@@ -90,6 +90,7 @@ inline constexpr bool multiplies_pairs = false;
 
 template <class Word>
 struct WordRegister final {
+  using Sum = Word;
   using type = Vector<Word>;
   static type broadcast(Word word) { return type(word); }
   static type read(const Word* from) { return load<Word>(from); }
@@ -97,6 +98,7 @@ struct WordRegister final {
 };
 template <>
 struct WordRegister<Pair> final {
+  using Sum = float;
   using type = Register<float>::Unsigned;
   static type broadcast(Pair word) { return type{} + word.bits; }
   static type read(const Pair* from) { return detail::read<type>(from, Whole{}); }
@@ -139,16 +141,23 @@ inline void multiply_block(std::size_t depth, const Word* a, const Word* b, S* c
       }(std::make_index_sequence<Rows>{}, std::make_index_sequence<Vectors>{});
 }
 
+/// Where a matrix begins, and how many elements from each other its rows begin, or its panels.
+template <class T>
+struct Matrix final {
+  T* at;
+  std::size_t stride;
+};
+
 /// multiply_block over any number of rows and columns: c (rows,columns) with a as above and b in panels of
-/// block_columns columns, `b_panel` elements apart, whose rows are b_row apart. Works on rows rounded up to a third
-/// of block_rows and on columns rounded up to lanes: a, b and c must have room for that.
-template <Strides strides, class S, class Word>
-inline void multiply_tile(std::size_t rows, std::size_t columns, std::size_t depth, const Word* a, const Word* b,
-                          std::size_t b_panel, S* c, std::size_t c_stride, bool add) {
+/// block_columns columns, whose rows are b_row apart. Works on rows rounded up to a third of block_rows and on columns
+/// rounded up to lanes: a, b and c must have room for that.
+template <Strides strides, class Word, class S = typename WordRegister<Word>::Sum>
+inline void multiply_tile(std::size_t rows, std::size_t columns, std::size_t depth, const Word* a, Matrix<const Word> b,
+                          Matrix<S> c, bool add) {
   constexpr std::size_t third = block_rows / 3;
   const auto block = [&]<std::size_t Rows, std::size_t Vectors>(std::size_t i, std::size_t j) {
-    multiply_block<strides, Rows, Vectors>(depth, a + i * strides.a_row, b + j / block_columns<S> * b_panel,
-                                           c + i * c_stride + j, c_stride, add);
+    multiply_block<strides, Rows, Vectors>(depth, a + i * strides.a_row, b.at + j / block_columns<S> * b.stride,
+                                           c.at + i * c.stride + j, c.stride, add);
   };
   const auto panel = [&]<std::size_t Vectors>(std::size_t j) {
     std::size_t i = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/engine/cpu/packed_product.hpp>
+#include <regimen/engine/cpu/part.hpp>
 #include <regimen/engine/cpu/simd.hpp>
 #include <regimen/engine/cpu/traits.hpp>
 
@@ -88,15 +89,15 @@ struct TiledImage final {
   }
 };
 
-/// to[number · plane + i · stride + c] = the elements of tile first + i, for `count` tiles and `channels` channels from
-/// `channel` on, and 0 up to a whole vector of channels.
+/// to[number · plane + i · stride + c] = the elements of the i-th of these tiles in the c-th of these channels, and 0 up
+/// to a whole vector of channels.
 template <class Map, std::size_t Size, class S, class T>
-void pack_tiles(S* to, std::size_t plane, std::size_t stride, const T* images, const TiledImage& image,
-                std::size_t first, std::size_t count, std::size_t channel, std::size_t channels) {
+void pack_tiles(S* to, std::size_t plane, std::size_t stride, const T* images, const TiledImage& image, Range tiles,
+                Range channels) {
   static const T zeros[WinogradTiles::bytes / sizeof(S)] = {};
-  for (std::size_t i = 0; i < count; ++i, to += stride) {
-    const auto square = image.square<Size>(images, first + i, channel, zeros);
-    for_each_vector<S>(0, channels, [&](std::size_t c, auto n) {
+  for (std::size_t tile = tiles.begin; tile < tiles.end; ++tile, to += stride) {
+    const auto square = image.square<Size>(images, tile, channels.begin, zeros);
+    for_each_vector<S>(0, channels.end - channels.begin, [&](std::size_t c, auto n) {
       map_both_sides<Map, Size>(
           [&](std::size_t line, std::size_t column)
               __attribute__((always_inline)) { return load<S>(square[line * Size + column] + c, n); },
@@ -182,13 +183,14 @@ void convolve_tiles(const T* x, const TiledImage& image, const S* weights, const
     alignas(64) S c[16 * c_plane];
     for (std::size_t p = 0; p < depth; p += most) {
       const std::size_t deep = depth - p < most ? depth - p : most;
-      pack_tiles<TileOfX, 4>(a, a_plane, stride, x, image, first, count, p, deep);
+      pack_tiles<TileOfX, 4>(a, a_plane, stride, x, image, {first, first + count}, {p, p + deep});
       for (std::size_t number = 0; number < 16; ++number) {
         for (std::size_t i = count; i % third != 0; ++i)
           for (std::size_t q = 0; q < deep; ++q) a[number * a_plane + i * stride + q] = S(0);
         multiply_tile<Strides{.a_row = stride, .a_depth = 1, .b_row = step}>(
-            count, columns, deep, a + number * a_plane, weights + (16 * p + number * deep) * panels * step + j0 * deep,
-            deep * step, c + number * c_plane, wide, p > 0);
+            count, columns, deep, a + number * a_plane,
+            {weights + (16 * p + number * deep) * panels * step + j0 * deep, deep * step}, {c + number * c_plane, wide},
+            p > 0);
       }
     }
     T outside[wide + lanes<S>];
@@ -226,12 +228,12 @@ void weights_of_tiles(const T* x, const TiledImage& image, const T* d_y, const T
       for (S& sum : c) sum = S(0);
     for (std::size_t p = begin; p < end; p += most) {
       const std::size_t deep = end - p < most ? end - p : most;
-      pack_tiles<TileOfPixels, 2>(a, plane, side, d_y, of_y, p, deep, i0, rows);
-      pack_tiles<TileOfX, 4>(b, plane, side, x, image, p, deep, j0, columns);
+      pack_tiles<TileOfPixels, 2>(a, plane, side, d_y, of_y, {p, p + deep}, {i0, i0 + rows});
+      pack_tiles<TileOfX, 4>(b, plane, side, x, image, {p, p + deep}, {j0, j0 + columns});
       for (std::size_t number = 0; number < 16; ++number)
         multiply_tile<Strides{.a_row = 1, .a_depth = side, .b_row = side}>(rows, columns, deep, a + number * plane,
-                                                                           b + number * plane, block_columns<S>,
-                                                                           c + number * c_plane, side, p > begin);
+                                                                           {b + number * plane, block_columns<S>},
+                                                                           {c + number * c_plane, side}, p > begin);
     }
     for (std::size_t i = 0; i < rows; ++i)
       for_each_vector<S>(0, columns, [&](std::size_t j, auto n) {
