@@ -3,11 +3,12 @@
 #include "against_cpu.hpp"
 
 #include <regimen/engine/cpu/batch_norm.hpp>
+#include <regimen/engine/cpu/body.hpp>
 #include <regimen/engine/cpu/group_norm.hpp>
 #include <regimen/engine/cpu/loss.hpp>
+#include <regimen/engine/cpu/math.hpp>
 #include <regimen/engine/cpu/norm.hpp>
 #include <regimen/engine/cpu/nt_xent.hpp>
-#include <regimen/engine/cpu/recurrent.hpp>
 #include <regimen/engine/cpu/softmax.hpp>
 #include <regimen/kernel/batch_norm.hpp>
 #include <regimen/kernel/cross_entropy.hpp>

@@ -2,7 +2,8 @@
 // order of threads: the first position, one inside, and the last.
 #include "against_cpu.hpp"
 
-#include <regimen/engine/cpu/recurrent.hpp>
+#include <regimen/engine/cpu/body.hpp>
+#include <regimen/engine/cpu/math.hpp>
 #include <regimen/kernel/recurrent.hpp>
 
 #include <cmath>

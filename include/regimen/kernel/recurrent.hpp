@@ -1,172 +1,221 @@
-// regimen/kernel/recurrent.hpp — one position of an LSTM and of a GRU: a thread for an element of the state.
+// regimen/kernel/recurrent.hpp — one position of an LSTM and of a GRU: a lane takes columns of a sample's state.
 #pragma once
 
 #include <regimen/core/number.hpp>
-#include <regimen/kernel/block.hpp>
+#include <regimen/kernel/body.hpp>
 
 #include <cmath>
 #include <cstddef>
+#include <type_traits>
+
+#if defined(__CUDACC__) && !defined(REGIMEN_HD_CHECKED)
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 20011, 20014  // as kernel/body.hpp
+#endif
 
 namespace regimen::kernel {
 
-namespace detail {
-
-inline constexpr unsigned cell_threads = 128;
+// ---- of one column; registers of the CPU have functions of the same names
 
 template <class S>
-REGIMEN_HD S sigmoid_of(S x) {
+  requires std::is_floating_point_v<S>
+REGIMEN_HD S sigmoid(S x) {
   return S(1) / (S(1) + std::exp(-x));
 }
-/// from[i], or 0 where there is nothing.
-template <class S, class T>
-REGIMEN_HD S value_or_zero(const T* from, std::size_t i) {
-  return from == nullptr ? S(0) : static_cast<S>(from[i]);
+template <class S>
+  requires std::is_floating_point_v<S>
+REGIMEN_HD S tanh(S x) {
+  return std::tanh(x);
+}
+template <class S>
+  requires std::is_floating_point_v<S>
+REGIMEN_HD S multiply_add(S a, S b, S c) {
+  return a * b + c;
+}
+
+namespace detail {
+
+/// An element of a cell is as much work as sixteen of a sum.
+REGIMEN_HD constexpr Extent extent_of_cells(std::size_t rows, std::size_t columns) { return {rows, columns, 16}; }
+
+/// The numbers of a row, or 0 where there are none.
+REGIMEN_HD auto load_or_zero(const auto& lane, const auto* from, std::size_t row) {
+  return from == nullptr ? lane.number(0) : lane.load(from, row);
 }
 
 }  // namespace detail
 
 template <class T>
-struct Kernel<op::LstmCell<T>> final {
-  using S = statistic_t<T>;
-  static constexpr unsigned threads = detail::cell_threads;
-  op::LstmCell<T> o;
-  Memory at;
+struct Body<op::LstmCell<T>> final {
+  using Number = statistic_t<T>;
+  std::size_t rows, columns, length;
+  T *gates, *y, *h;
+  const T *bias_ih, *bias_hh;
+  const Number *hidden, *c_before;
+  Number* c;
 
-  constexpr unsigned blocks() const { return blocks_for(o.rows * o.columns, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const std::size_t w = o.columns;
-    T *const gates = at(o.gates), *const y = at(o.y), *const h = at(o.h);
-    const T *const bias_ih = at.optional(o.bias_ih), *const bias_hh = at.optional(o.bias_hh);
-    const S *const hidden = at.optional(o.hidden), *const c_before = at.optional(o.c_before);
-    S* const c = at(o.c);
-    for_pieces(block, o.rows * w, [&](std::size_t dense) {
-      const std::size_t row = dense / w, i = dense % w, here = row * o.length * w + i;
-      T* const gate = gates + row * o.length * 4 * w + i;
-      const auto sum = [&](std::size_t part) {
-        S s = static_cast<S>(gate[part * w]) + detail::value_or_zero<S>(hidden, (row * 4 + part) * w + i);
-        if (bias_ih != nullptr) s += static_cast<S>(bias_ih[part * w + i]) + static_cast<S>(bias_hh[part * w + i]);
-        return s;
-      };
-      const S in = detail::sigmoid_of(sum(0)), forget = detail::sigmoid_of(sum(1)), g = std::tanh(sum(2)),
-              out = detail::sigmoid_of(sum(3));
-      const S cell = forget * detail::value_or_zero<S>(c_before, here) + in * g, value = out * std::tanh(cell);
-      gate[0] = static_cast<T>(in);
-      gate[w] = static_cast<T>(forget);
-      gate[2 * w] = static_cast<T>(g);
-      gate[3 * w] = static_cast<T>(out);
-      c[here] = cell;
-      y[here] = static_cast<T>(value);
-      h[dense] = static_cast<T>(value);
-    });
+  REGIMEN_HD Body(const op::LstmCell<T>& o, const auto& at)
+      : rows(o.rows),
+        columns(o.columns),
+        length(o.length),
+        gates(at(o.gates)),
+        y(at(o.y)),
+        h(at(o.h)),
+        bias_ih(at.optional(o.bias_ih)),
+        bias_hh(at.optional(o.bias_hh)),
+        hidden(at.optional(o.hidden)),
+        c_before(at.optional(o.c_before)),
+        c(at(o.c)) {}
+  REGIMEN_HD constexpr Extent extent() const { return detail::extent_of_cells(rows, columns); }
+  REGIMEN_HD void operator()(std::size_t row, const auto& lane) const {
+    const std::size_t here = row * length, gate = here * 4;
+    const auto sum = [&](std::size_t part) {
+      auto s = lane.load(gates, gate + part);
+      if (hidden != nullptr) s += lane.load(hidden, row * 4 + part);
+      if (bias_ih != nullptr) s += lane.load(bias_ih, part) + lane.load(bias_hh, part);
+      return s;
+    };
+    const auto in = sigmoid(sum(0)), forget = sigmoid(sum(1)), g = tanh(sum(2)), out = sigmoid(sum(3));
+    const auto cell = multiply_add(forget, detail::load_or_zero(lane, c_before, here), in * g),
+               value = out * tanh(cell);
+    lane.store(in, gates, gate);
+    lane.store(forget, gates, gate + 1);
+    lane.store(g, gates, gate + 2);
+    lane.store(out, gates, gate + 3);
+    lane.store(cell, c, here);
+    lane.store(value, y, here);
+    lane.store(value, h, row);
   }
 };
 
 template <class T>
-struct Kernel<op::LstmCellBackward<T>> final {
-  using S = statistic_t<T>;
-  static constexpr unsigned threads = detail::cell_threads;
-  op::LstmCellBackward<T> o;
-  Memory at;
+struct Body<op::LstmCellBackward<T>> final {
+  using Number = statistic_t<T>;
+  std::size_t rows, columns, length;
+  T *gates, *d_gates;
+  const T* d_y;
+  const Number *c, *c_before, *d_hidden;
+  Number* d_c;
 
-  constexpr unsigned blocks() const { return blocks_for(o.rows * o.columns, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const std::size_t w = o.columns;
-    T *const gates = at(o.gates), *const d_gates = at(o.d_gates);
-    const T* const d_y = at(o.d_y);
-    const S *const c = at(o.c), *const c_before = at.optional(o.c_before), *const d_hidden = at.optional(o.d_hidden);
-    S* const d_c = at(o.d_c);
-    for_pieces(block, o.rows * w, [&](std::size_t dense) {
-      const std::size_t row = dense / w, i = dense % w, here = row * o.length * w + i;
-      T* const gate = gates + row * o.length * 4 * w + i;
-      T* const d_gate = d_gates + row * 4 * w + i;
-      const S in = static_cast<S>(gate[0]), forget = static_cast<S>(gate[w]), g = static_cast<S>(gate[2 * w]),
-              out = static_cast<S>(gate[3 * w]), t = std::tanh(c[here]);
-      const S d_h = static_cast<S>(d_y[here]) + detail::value_or_zero<S>(d_hidden, dense);
-      const S e = d_h * out * ((S(1) - t) * (S(1) + t)) + (d_hidden == nullptr ? S(0) : d_c[dense]);
-      gate[0] = d_gate[0] = static_cast<T>(e * g * in * (S(1) - in));
-      gate[w] = d_gate[w] = static_cast<T>(e * detail::value_or_zero<S>(c_before, here) * forget * (S(1) - forget));
-      gate[2 * w] = d_gate[2 * w] = static_cast<T>(e * in * (S(1) - g) * (S(1) + g));
-      gate[3 * w] = d_gate[3 * w] = static_cast<T>(d_h * t * out * (S(1) - out));
-      d_c[dense] = e * forget;
-    });
+  REGIMEN_HD Body(const op::LstmCellBackward<T>& o, const auto& at)
+      : rows(o.rows),
+        columns(o.columns),
+        length(o.length),
+        gates(at(o.gates)),
+        d_gates(at(o.d_gates)),
+        d_y(at(o.d_y)),
+        c(at(o.c)),
+        c_before(at.optional(o.c_before)),
+        d_hidden(at.optional(o.d_hidden)),
+        d_c(at(o.d_c)) {}
+  REGIMEN_HD constexpr Extent extent() const { return detail::extent_of_cells(rows, columns); }
+  REGIMEN_HD void operator()(std::size_t row, const auto& lane) const {
+    const std::size_t here = row * length, gate = here * 4;
+    const auto in = lane.load(gates, gate), forget = lane.load(gates, gate + 1), g = lane.load(gates, gate + 2),
+               out = lane.load(gates, gate + 3), t = tanh(lane.load(c, here)), one = lane.number(1);
+    const auto d_h = lane.load(d_y, here) + detail::load_or_zero(lane, d_hidden, row);
+    const auto later = d_hidden == nullptr ? lane.number(0) : lane.load(d_c, row);
+    const auto e = multiply_add(d_h * out, (one - t) * (one + t), later);
+    const auto both = [&](std::size_t part, const auto& value) {
+      lane.store(value, gates, gate + part);
+      lane.store(value, d_gates, row * 4 + part);
+    };
+    both(0, e * g * in * (one - in));
+    both(1, e * detail::load_or_zero(lane, c_before, here) * forget * (one - forget));
+    both(2, e * in * (one - g) * (one + g));
+    both(3, d_h * t * out * (one - out));
+    lane.store(e * forget, d_c, row);
   }
 };
 
 template <class T>
-struct Kernel<op::GruCell<T>> final {
-  using S = statistic_t<T>;
-  static constexpr unsigned threads = detail::cell_threads;
-  op::GruCell<T> o;
-  Memory at;
+struct Body<op::GruCell<T>> final {
+  using Number = statistic_t<T>;
+  std::size_t rows, columns, length;
+  T *gates, *inner, *y, *h;
+  const T *bias_ih, *bias_hh;
+  const Number *hidden, *state_before;
+  Number* state;
 
-  constexpr unsigned blocks() const { return blocks_for(o.rows * o.columns, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const std::size_t w = o.columns;
-    T *const gates = at(o.gates), *const inner = at(o.inner), *const y = at(o.y), *const h = at(o.h);
-    const T *const bias_ih = at.optional(o.bias_ih), *const bias_hh = at.optional(o.bias_hh);
-    const S *const hidden = at.optional(o.hidden), *const state_before = at.optional(o.state_before);
-    S* const state = at(o.state);
-    for_pieces(block, o.rows * w, [&](std::size_t dense) {
-      const std::size_t row = dense / w, i = dense % w, here = row * o.length * w + i;
-      T* const gate = gates + row * o.length * 3 * w + i;
-      const auto of_input = [&](std::size_t part) {
-        return static_cast<S>(gate[part * w]) + detail::value_or_zero<S>(bias_ih, part * w + i);
-      };
-      const auto of_state = [&](std::size_t part) {
-        return detail::value_or_zero<S>(hidden, (row * 3 + part) * w + i) +
-               detail::value_or_zero<S>(bias_hh, part * w + i);
-      };
-      const S reset = detail::sigmoid_of(of_input(0) + of_state(0)), z = detail::sigmoid_of(of_input(1) + of_state(1)),
-              q = of_state(2), fresh = std::tanh(of_input(2) + reset * q);
-      const S value = (S(1) - z) * fresh + z * detail::value_or_zero<S>(state_before, dense);
-      gate[0] = static_cast<T>(reset);
-      gate[w] = static_cast<T>(z);
-      gate[2 * w] = static_cast<T>(fresh);
-      inner[here] = static_cast<T>(q);
-      state[dense] = value;
-      y[here] = static_cast<T>(value);
-      h[dense] = static_cast<T>(value);
-    });
+  REGIMEN_HD Body(const op::GruCell<T>& o, const auto& at)
+      : rows(o.rows),
+        columns(o.columns),
+        length(o.length),
+        gates(at(o.gates)),
+        inner(at(o.inner)),
+        y(at(o.y)),
+        h(at(o.h)),
+        bias_ih(at.optional(o.bias_ih)),
+        bias_hh(at.optional(o.bias_hh)),
+        hidden(at.optional(o.hidden)),
+        state_before(at.optional(o.state_before)),
+        state(at(o.state)) {}
+  REGIMEN_HD constexpr Extent extent() const { return detail::extent_of_cells(rows, columns); }
+  REGIMEN_HD void operator()(std::size_t row, const auto& lane) const {
+    const std::size_t here = row * length, gate = here * 3;
+    const auto of_input = [&](std::size_t part) {
+      const auto s = lane.load(gates, gate + part);
+      return bias_ih == nullptr ? s : s + lane.load(bias_ih, part);
+    };
+    const auto of_state = [&](std::size_t part) {
+      const auto k = detail::load_or_zero(lane, hidden, row * 3 + part);
+      return bias_hh == nullptr ? k : k + lane.load(bias_hh, part);
+    };
+    const auto reset = sigmoid(of_input(0) + of_state(0)), z = sigmoid(of_input(1) + of_state(1)), q = of_state(2),
+               fresh = tanh(multiply_add(reset, q, of_input(2)));
+    const auto value = multiply_add(z, detail::load_or_zero(lane, state_before, row), (lane.number(1) - z) * fresh);
+    lane.store(reset, gates, gate);
+    lane.store(z, gates, gate + 1);
+    lane.store(fresh, gates, gate + 2);
+    lane.store(q, inner, here);
+    lane.store(value, state, row);
+    lane.store(value, y, here);
+    lane.store(value, h, row);
   }
 };
 
 template <class T>
-struct Kernel<op::GruCellBackward<T>> final {
-  using S = statistic_t<T>;
-  static constexpr unsigned threads = detail::cell_threads;
-  op::GruCellBackward<T> o;
-  Memory at;
+struct Body<op::GruCellBackward<T>> final {
+  using Number = statistic_t<T>;
+  std::size_t rows, columns, length;
+  T *gates, *inner, *d_gates;
+  const T *d_y, *y_before;
+  Number* d_state;
+  bool is_last;
 
-  constexpr unsigned blocks() const { return blocks_for(o.rows * o.columns, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const std::size_t w = o.columns;
-    T *const gates = at(o.gates), *const inner = at(o.inner), *const d_gates = at(o.d_gates);
-    const T *const d_y = at(o.d_y), *const y_before = at.optional(o.y_before);
-    S* const d_state = at(o.d_state);
-    for_pieces(block, o.rows * w, [&](std::size_t dense) {
-      const std::size_t row = dense / w, i = dense % w, here = row * o.length * w + i;
-      T* const gate = gates + row * o.length * 3 * w + i;
-      T* const d_gate = d_gates + row * 3 * w + i;
-      const S reset = static_cast<S>(gate[0]), z = static_cast<S>(gate[w]), fresh = static_cast<S>(gate[2 * w]),
-              q = static_cast<S>(inner[here]), before = detail::value_or_zero<S>(y_before, here);
-      const S d_h = static_cast<S>(d_y[here]) + (o.is_last ? S(0) : d_state[dense]);
-      const S e = d_h * (S(1) - z) * (S(1) - fresh) * (S(1) + fresh);
-      gate[0] = d_gate[0] = static_cast<T>(e * q * reset * (S(1) - reset));
-      gate[w] = d_gate[w] = static_cast<T>(d_h * (before - fresh) * z * (S(1) - z));
-      gate[2 * w] = static_cast<T>(e);
-      inner[here] = d_gate[2 * w] = static_cast<T>(e * reset);
-      d_state[dense] = d_h * z;
-    });
+  REGIMEN_HD Body(const op::GruCellBackward<T>& o, const auto& at)
+      : rows(o.rows),
+        columns(o.columns),
+        length(o.length),
+        gates(at(o.gates)),
+        inner(at(o.inner)),
+        d_gates(at(o.d_gates)),
+        d_y(at(o.d_y)),
+        y_before(at.optional(o.y_before)),
+        d_state(at(o.d_state)),
+        is_last(o.is_last) {}
+  REGIMEN_HD constexpr Extent extent() const { return detail::extent_of_cells(rows, columns); }
+  REGIMEN_HD void operator()(std::size_t row, const auto& lane) const {
+    const std::size_t here = row * length, gate = here * 3, d_gate = row * 3;
+    const auto reset = lane.load(gates, gate), z = lane.load(gates, gate + 1), fresh = lane.load(gates, gate + 2),
+               q = lane.load(inner, here), before = detail::load_or_zero(lane, y_before, here), one = lane.number(1);
+    const auto d_h = lane.load(d_y, here) + (is_last ? lane.number(0) : lane.load(d_state, row));
+    const auto e = d_h * (one - z) * (one - fresh) * (one + fresh), d_reset = e * q * reset * (one - reset),
+               d_z = d_h * (before - fresh) * z * (one - z), d_q = e * reset;
+    lane.store(d_reset, gates, gate);
+    lane.store(d_reset, d_gates, d_gate);
+    lane.store(d_z, gates, gate + 1);
+    lane.store(d_z, d_gates, d_gate + 1);
+    lane.store(e, gates, gate + 2);
+    lane.store(d_q, inner, here);
+    lane.store(d_q, d_gates, d_gate + 2);
+    lane.store(d_h * z, d_state, row);
   }
 };
 
 }  // namespace regimen::kernel
+
+#if defined(__CUDACC__) && !defined(REGIMEN_HD_CHECKED)
+#pragma nv_diagnostic pop
+#endif
 // SPDX-License-Identifier: Apache-2.0

@@ -16,11 +16,11 @@
 #include <regimen/engine/cpu/group_norm.hpp>
 #include <regimen/engine/cpu/image.hpp>
 #include <regimen/engine/cpu/loss.hpp>
+#include <regimen/engine/cpu/math.hpp>
 #include <regimen/engine/cpu/norm.hpp>
 #include <regimen/engine/cpu/nt_xent.hpp>
 #include <regimen/engine/cpu/padding.hpp>
 #include <regimen/engine/cpu/product.hpp>
-#include <regimen/engine/cpu/recurrent.hpp>
 #include <regimen/engine/cpu/reduce.hpp>
 #include <regimen/engine/cpu/rotary.hpp>
 #include <regimen/engine/cpu/sinusoids.hpp>
@@ -30,5 +30,6 @@
 #include <regimen/engine/cpu/update.hpp>
 #include <regimen/engine/cpu/update_tensor.hpp>
 #include <regimen/kernel/image.hpp>
+#include <regimen/kernel/recurrent.hpp>
 #include <regimen/kernel/windows.hpp>
 // SPDX-License-Identifier: Apache-2.0
