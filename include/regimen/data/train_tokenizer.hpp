@@ -5,6 +5,7 @@
 #include <regimen/data/tokenizer.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -127,6 +128,55 @@ inline std::unordered_map<std::string, std::int64_t> count_words(std::span<const
   return words;
 }
 
+/// The tokens of a vocabulary that is trained: special ones, then the bytes, then merges.
+class Vocabulary final {
+ public:
+  explicit Vocabulary(const TokenizerTraining& options) {
+    parts_.name = "trained vocabulary";
+    parts_.cuts.push_back({.pattern = options.pattern});
+    for (const std::string& special : options.specials) {
+      Token token{.kind = Token::Bytes, .special = true};
+      if (!from_characters(special, token.bytes)) token.bytes = special, token.kind = Token::Text;
+      const bool is_right = token.bytes.size() > 1 && is_utf8(special);
+      if (!is_right || !put(special, token))
+        throw Error("TokenizerTraining, specials", "different texts of two characters and more", "'" + special + "'");
+      parts_.added.push_back({.content = special, .id = static_cast<std::int32_t>(size() - 1)});
+    }
+    std::vector<unsigned> bytes(256);  // in the order of the characters that stand for them
+    for (unsigned byte = 0; byte < 256; ++byte) bytes[byte] = byte;
+    std::sort(bytes.begin(), bytes.end(),
+              [](unsigned a, unsigned b) { return byte_characters[a] < byte_characters[b]; });
+    for (const unsigned byte : bytes) {
+      const std::string text(1, static_cast<char>(byte));
+      id_of_byte_[byte] = static_cast<std::uint32_t>(size());
+      put(to_characters(text), {.bytes = text, .kind = Token::Bytes});
+    }
+  }
+
+  std::size_t size() const { return parts_.tokens.size(); }
+  std::uint32_t id_of(char byte) const { return id_of_byte_[static_cast<unsigned char>(byte)]; }
+  /// The id of the two as one: a new token's, or that of other merges or of a special with the same text.
+  std::uint32_t merge(std::uint32_t first, std::uint32_t second) {
+    const std::string merged = parts_.tokens[first].bytes + parts_.tokens[second].bytes, text = to_characters(merged);
+    put(text, {.bytes = merged, .kind = Token::Bytes});
+    const std::uint32_t whole = ids_.at(text);
+    parts_.merges.push_back({first, second, whole});
+    return whole;
+  }
+  Parts parts() && { return std::move(parts_); }
+
+ private:
+  bool put(const std::string& text, Token token) {
+    const bool is_new = ids_.emplace(text, static_cast<std::uint32_t>(size())).second;
+    if (is_new) parts_.tokens.push_back(std::move(token));
+    return is_new;
+  }
+
+  Parts parts_;
+  std::unordered_map<std::string, std::uint32_t> ids_;  // by the text in a file; a special's may equal merged bytes'
+  std::array<std::uint32_t, 256> id_of_byte_{};
+};
+
 }  // namespace bpe
 
 /// Learns a vocabulary: of the texts' bytes the most frequent pair of neighbours in a word becomes a token, again and
@@ -145,36 +195,7 @@ inline Tokenizer train_tokenizer(std::span<const std::string_view> texts, const 
                 std::to_string(options.specials.size() + 256) + " to " + std::to_string(bpe::most_tokens - 1),
                 std::to_string(options.vocabulary), "specials and bytes are tokens, too");
 
-  bpe::Parts parts;
-  parts.name = "trained vocabulary";
-  parts.cuts.push_back({.pattern = options.pattern});
-  std::unordered_map<std::string, std::uint32_t>
-      ids;  // by the text in a file, in which a special may equal merged bytes
-  const auto put = [&](const std::string& text, bpe::Token token) {
-    const auto id = static_cast<std::uint32_t>(parts.tokens.size());
-    const bool is_new = ids.emplace(text, id).second;
-    if (is_new) parts.tokens.push_back(std::move(token));
-    return is_new;
-  };
-  for (const std::string& special : options.specials) {
-    bpe::Token token{.kind = bpe::Token::Bytes, .special = true};
-    if (!bpe::from_characters(special, token.bytes)) token.bytes = special, token.kind = bpe::Token::Text;
-    const bool is_right = token.bytes.size() > 1 && bpe::is_utf8(special);
-    if (!is_right || !put(special, token))
-      throw Error(where + ", specials", "different texts of two characters and more", "'" + special + "'");
-    parts.added.push_back({.content = special, .id = static_cast<std::int32_t>(parts.tokens.size() - 1)});
-  }
-  std::vector<unsigned> bytes(256);  // in the order of the characters that stand for them
-  for (unsigned byte = 0; byte < 256; ++byte) bytes[byte] = byte;
-  std::sort(bytes.begin(), bytes.end(),
-            [](unsigned a, unsigned b) { return bpe::byte_characters[a] < bpe::byte_characters[b]; });
-  std::vector<std::uint32_t> id_of_byte(256);
-  for (const unsigned byte : bytes) {
-    const std::string text(1, static_cast<char>(byte));
-    id_of_byte[byte] = static_cast<std::uint32_t>(parts.tokens.size());
-    put(bpe::to_characters(text), {.bytes = text, .kind = bpe::Token::Bytes});
-  }
-
+  bpe::Vocabulary vocabulary(options);
   std::vector<bpe::CountedWord> words;
   PairCounts pairs;
   for (const auto& [text, count] : bpe::count_words(texts, options)) {
@@ -182,7 +203,7 @@ inline Tokenizer train_tokenizer(std::span<const std::string_view> texts, const 
       throw Error(where, "fewer than 2^32 different words", "more", "give fewer texts");
     const auto index = static_cast<std::uint32_t>(words.size());
     bpe::CountedWord word{.count = count};
-    for (const char byte : text) word.tokens.push_back(id_of_byte[static_cast<unsigned char>(byte)]);
+    for (const char byte : text) word.tokens.push_back(vocabulary.id_of(byte));
     for (std::size_t i = 0; i + 1 < word.tokens.size(); ++i)
       pairs.add(PairCounts::pair_of(word.tokens[i], word.tokens[i + 1]), count, index);
     words.push_back(std::move(word));
@@ -190,18 +211,14 @@ inline Tokenizer train_tokenizer(std::span<const std::string_view> texts, const 
   pairs.collect();
 
   PairCounts::Candidate best;
-  while (parts.tokens.size() < options.vocabulary && pairs.take(options.least_count, best)) {
+  while (vocabulary.size() < options.vocabulary && pairs.take(options.least_count, best)) {
     const auto first = static_cast<std::uint32_t>(best.pair >> 32), second = static_cast<std::uint32_t>(best.pair);
-    const std::string merged = parts.tokens[first].bytes + parts.tokens[second].bytes;
-    const std::string text = bpe::to_characters(merged);
-    put(text, {.bytes = merged, .kind = bpe::Token::Bytes});  // or the token is there: by other merges, or a special
-    const std::uint32_t whole = ids.at(text);
-    parts.merges.push_back({first, second, whole});
+    const std::uint32_t whole = vocabulary.merge(first, second);
     for (const std::uint32_t word : best.words) words[word].merge(first, second, whole, word, pairs);
     pairs.collect();
-    if (options.report) options.report("merges", parts.tokens.size(), options.vocabulary);
+    if (options.report) options.report("merges", vocabulary.size(), options.vocabulary);
   }
-  return Tokenizer(std::move(parts));
+  return Tokenizer(std::move(vocabulary).parts());
 }
 
 }  // namespace regimen::data

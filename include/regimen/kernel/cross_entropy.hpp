@@ -43,14 +43,8 @@ struct Kernel<op::CrossEntropy<WithGradient, S, D>, 0> final {
       const double weight = weights == nullptr ? 1 : static_cast<double>(weights[row]);
       const S factor = unweighted * static_cast<S>(weight);
       if (weight == 0 || target < 0 || static_cast<std::size_t>(target) >= o.columns) {
-        const S fill = weight == 0 || target == ignore_index ? S(0) : std::numeric_limits<S>::quiet_NaN();
-        if constexpr (WithGradient)
-          overwrite_row<D>(block, values, o.columns, [&]<unsigned n>(std::size_t, const Pack<S, n>&) {
-            Pack<S, n> filled;
-            for (unsigned k = 0; k < n; ++k) filled.at[k] = fill;
-            return filled;
-          });
-        if (block.thread() == 0) losses[row] = static_cast<double>(fill);
+        fill(block, values, losses[row],
+             weight == 0 || target == ignore_index ? S(0) : std::numeric_limits<S>::quiet_NaN());
         continue;
       }
       // The largest number so far, from the least that is finite on: no difference of two infinities. A thread's sum is of
@@ -93,6 +87,20 @@ struct Kernel<op::CrossEntropy<WithGradient, S, D>, 0> final {
             weight * (std::log(static_cast<double>(total)) - (1 - o.smoothing) * static_cast<double>(at_target) -
                       (o.smoothing != 0 ? spread * static_cast<double>(shifted) : 0.0));
     }
+  }
+
+ private:
+  /// The gradients and the loss of a row without a target in range.
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void fill(const Block& block, S* values, double& loss, S value) const {
+    if constexpr (WithGradient)
+      overwrite_row<D>(block, values, o.columns, [&]<unsigned n>(std::size_t, const Pack<S, n>&) {
+        Pack<S, n> filled;
+        for (unsigned k = 0; k < n; ++k) filled.at[k] = value;
+        return filled;
+      });
+    if (block.thread() == 0) loss = static_cast<double>(value);
   }
 };
 

@@ -9,6 +9,28 @@
 
 namespace regimen {
 
+namespace detail {
+
+inline std::string text_of(const RecomputationPlan& recomputed) {
+  std::string text;
+  const auto name = [&](const RecomputationPlan::Schedules& of) {
+    const char* before = "";
+    if (of.segment > 0) text += printed("Every<%zu>", of.segment), before = ", ";
+    for (const char* layer : of.layers)
+      if (layer) text += printed("%s%s", before, layer), before = ", ";
+    if (!*before) text += "nothing";
+  };
+  std::size_t whole = 0;
+  for (const RecomputationPlan::Schedules& of : recomputed.of) {
+    if (whole > 0) text += printed("; of the last %zu blocks: ", whole);
+    if (&of == &recomputed.of[0] || whole > 0) name(of);
+    whole = of.whole;
+  }
+  return text;
+}
+
+}  // namespace detail
+
 REGIMEN_INLINE std::string MemoryPlan::table() const {
   std::string text;
   const auto line = [&](const char* format, auto... values) { text += detail::printed(format, values...); };
@@ -33,23 +55,7 @@ REGIMEN_INLINE std::string MemoryPlan::table() const {
          size(to_host()), unit, size(from_host()), unit);
   if (gaps > 0) line("  %zu bytes lie between parameters, which begin at multiples of 16 bytes\n", gaps);
   if (padding > 0) line("  %zu bytes lie between rows of the output, which begin at multiples of 16 bytes\n", padding);
-  if (budget > 0) {
-    line("  for Budget<%zu>, recomputed: ", budget);
-    const auto name = [&](const RecomputationPlan::Schedules& of) {
-      const char* before = "";
-      if (of.segment > 0) line("Every<%zu>", of.segment), before = ", ";
-      for (const char* layer : of.layers)
-        if (layer) line("%s%s", before, layer), before = ", ";
-      if (!*before) text += "nothing";
-    };
-    std::size_t whole = 0;
-    for (const RecomputationPlan::Schedules& of : recomputed.of) {
-      if (whole > 0) line("; of the last %zu blocks: ", whole);
-      if (&of == &recomputed.of[0] || whole > 0) name(of);
-      whole = of.whole;
-    }
-    text += "\n";
-  }
+  if (budget > 0) line("  for Budget<%zu>, recomputed: %s\n", budget, detail::text_of(recomputed).c_str());
   text += "largest at the peak:\n";
   for (const regimen::detail::LiveTensors::Line& entry : largest) {
     if (entry.copies == 0) break;

@@ -271,6 +271,95 @@ struct Pieces final {
   }
 };
 
+/// Columns [n0, n0 + wide) of b, all of its rows.
+template <class C>
+void pack_columns(const MatrixProduct<bf16, bf16, C>& o, Pair* packed, std::size_t words, std::size_t n0,
+                  std::size_t wide) {
+  constexpr std::size_t slice = 2 * depth;
+  const std::size_t n = o.n, k = o.k;
+  if (o.transpose_b) {
+    const std::size_t panels = (wide + block - 1) / block, slices = (k + slice - 1) / slice;
+    parallel_for(panels * slices, [&](std::size_t chunk) {
+      const std::size_t panel = chunk % panels, p0 = chunk / panels * slice, deep = k - p0 < slice ? k - p0 : slice;
+      const std::size_t j0 = n0 + panel * block, width = n - j0 < block ? n - j0 : block;
+      Pair* const to = packed + (panel * words + p0 / 2) * block;
+      Packing<Pair>::turn(to, block, o.b + j0 * o.ldb + p0, o.ldb, width, deep);
+      for (std::size_t p = (deep + 1) / 2; p < round_up(deep, block) / 2; ++p)
+        std::memset(to + p * block, 0, block * sizeof(Pair));
+    });
+    return;
+  }
+  constexpr std::size_t most = 1024;
+  const std::size_t strips = (wide + most - 1) / most;
+  parallel_for((k + block - 1) / block * strips, [&](std::size_t chunk) {
+    const std::size_t p0 = chunk / strips * block, first = chunk % strips * most,
+                      last = wide - first < most ? wide : first + most;
+    stack_rows(packed + p0 / 2 * block, words * block, o.b + p0 * o.ldb + n0, o.ldb, first, last,
+               k - p0 < block ? k - p0 : block);
+  });
+}
+
+/// Rows [m0, m0 + tall) of a transposed a.
+template <class C>
+void pack_turned_rows(const MatrixProduct<bf16, bf16, C>& o, Pair* packed, std::size_t words, std::size_t m0,
+                      std::size_t tall) {
+  constexpr std::size_t deep = 128, across = 512;
+  const std::size_t k = o.k, strips = (tall + across - 1) / across;
+  parallel_for((k + deep - 1) / deep * strips, [&](std::size_t chunk) {
+    const std::size_t p = chunk / strips * deep, i = chunk % strips * across;
+    turn_rows(packed, words * side, o.a + m0, o.lda, {i, tall - i < across ? tall : i + across},
+              {p, k - p < deep ? k : p + deep});
+  });
+}
+
+/// A piece of c: its place in a slab of columns and a band of rows, and the packed factors of these.
+template <class C>
+struct PieceOfProduct final {
+  const MatrixProduct<bf16, bf16, C>& o;
+  const Pair *packed_a, *packed_b;
+  std::size_t words, m0, n0, i0, high, j0, width;
+
+  void compute() const {
+    constexpr std::size_t slice = 2 * depth;
+    Buffers buffers;
+    const Tiles tiles;
+    const std::size_t stride = sum_stride(width), k = o.k;
+    for (std::size_t p0 = 0; p0 < k; p0 += slice) {
+      const std::size_t deep = k - p0 < slice ? k - p0 : slice, steps = (deep + block - 1) / block;
+      const Pair* left = buffers.a;
+      if (o.transpose_a) left = packed_a + i0 * words + p0 / block * tile;
+      else copy_rows(buffers.a, side * depth, o.a + (m0 + i0) * o.lda + p0, o.lda, high, deep);
+      const std::size_t below = side * (o.transpose_a ? words : depth);
+      const auto multiply = [&](std::size_t i, std::size_t j, float* to) {
+        const bool two_down = high - i > side, two_across = width - j > side;
+        const Pair* const upper = left + i / side * below;
+        const Pair* const right = packed_b + ((j0 + j) / block * words + p0 / 2) * block;
+        if (two_down && two_across) multiply_block<2, 2>(steps, upper, below, right, to, stride, p0 > 0);
+        else if (two_down) multiply_block<2, 1>(steps, upper, below, right, to, stride, p0 > 0);
+        else if (two_across) multiply_block<1, 2>(steps, upper, below, right, to, stride, p0 > 0);
+        else multiply_block<1, 1>(steps, upper, below, right, to, stride, p0 > 0);
+      };
+      if (k <= slice) {
+        for (std::size_t i = 0; i < high; i += block) {
+          for (std::size_t j = 0; j < width; j += block) multiply(i, j, buffers.c + j);
+          write(buffers.c, stride, i, high - i < block ? high - i : block);
+        }
+      } else {
+        for (std::size_t j = 0; j < width; j += block)
+          for (std::size_t i = 0; i < high; i += block) multiply(i, j, buffers.c + i * stride + j);
+        if (p0 + slice >= k) write(buffers.c, stride, 0, high);
+      }
+    }
+  }
+
+ private:
+  /// Whole rows: short pieces are slower to write.
+  void write(const float* sums, std::size_t stride, std::size_t first, std::size_t count) const {
+    for (std::size_t i = 0; i < count; ++i)
+      write_row(o.c + (m0 + i0 + first + i) * o.ldc + n0 + j0, sums + i * stride, width, o.add);
+  }
+};
+
 }  // namespace detail
 
 /// The product of bf16 into bf16 or fp32 (C).
@@ -283,91 +372,41 @@ template <class C>
 void product(const MatrixProduct<bf16, bf16, C>& o) {
   using namespace detail;
   static_assert(std::is_same_v<C, bf16> || std::is_same_v<C, float>);
-  constexpr std::size_t slice = 2 * depth;
   const std::size_t m = o.m, n = o.n, k = o.k;
   const std::size_t words = round_up(k, block) / 2, slab = slab_columns(n, words),
                     band = o.transpose_a ? slab_rows(m, words) : m;
   Pair* const packed_b = PackedOperand::of<Factor::b>(words * (slab < round_up(n, block) ? slab : round_up(n, block)));
   Pair* const packed_a = o.transpose_a ? PackedOperand::of<Factor::a>(words * band) : nullptr;
 
+  struct Part {
+    std::size_t begin, size;
+  };
+  const auto part_of = [](std::size_t whole, std::size_t parts, std::size_t part) {
+    const std::size_t begin = cpu::detail::block_begin(whole, block, parts, part);
+    return Part{begin, cpu::detail::block_begin(whole, block, parts, part + 1) - begin};
+  };
   for (std::size_t n0 = 0; n0 < n; n0 += slab) {
-    const std::size_t wide = n - n0 < slab ? n - n0 : slab, panels = (wide + block - 1) / block,
-                      slices = (k + slice - 1) / slice;
-    if (o.transpose_b) {
-      parallel_for(panels * slices, [&](std::size_t chunk) {
-        const std::size_t panel = chunk % panels, p0 = chunk / panels * slice, deep = k - p0 < slice ? k - p0 : slice;
-        const std::size_t j0 = n0 + panel * block, width = n - j0 < block ? n - j0 : block;
-        Pair* const to = packed_b + (panel * words + p0 / 2) * block;
-        Packing<Pair>::turn(to, block, o.b + j0 * o.ldb + p0, o.ldb, width, deep);
-        for (std::size_t p = (deep + 1) / 2; p < round_up(deep, block) / 2; ++p)
-          std::memset(to + p * block, 0, block * sizeof(Pair));
-      });
-    } else {
-      constexpr std::size_t most = 1024;
-      const std::size_t strips = (wide + most - 1) / most;
-      parallel_for((k + block - 1) / block * strips, [&](std::size_t chunk) {
-        const std::size_t p0 = chunk / strips * block, first = chunk % strips * most,
-                          last = wide - first < most ? wide : first + most;
-        stack_rows(packed_b + p0 / 2 * block, words * block, o.b + p0 * o.ldb + n0, o.ldb, first, last,
-                   k - p0 < block ? k - p0 : block);
-      });
-    }
-
+    const std::size_t wide = n - n0 < slab ? n - n0 : slab;
+    pack_columns(o, packed_b, words, n0, wide);
     for (std::size_t m0 = 0; m0 < m; m0 += band) {
       const std::size_t tall = m - m0 < band ? m - m0 : band;
-      if (o.transpose_a) {
-        constexpr std::size_t deep = 128, across = 512;
-        const std::size_t strips = (tall + across - 1) / across;
-        parallel_for((k + deep - 1) / deep * strips, [&](std::size_t chunk) {
-          const std::size_t p = chunk / strips * deep, i = chunk % strips * across;
-          turn_rows(packed_a, words * side, o.a + m0, o.lda, {i, tall - i < across ? tall : i + across},
-                    {p, k - p < deep ? k : p + deep});
-        });
-      }
+      if (o.transpose_a) pack_turned_rows(o, packed_a, words, m0, tall);
       const Pieces pieces = Pieces::of(tall, wide, k);
-      const std::size_t down = pieces.down, across = pieces.across;
-      parallel_for(down * across, [&](std::size_t piece) {
-        using cpu::detail::block_begin;
-        const std::size_t i0 = block_begin(tall, block, down, piece / across),
-                          high = block_begin(tall, block, down, piece / across + 1) - i0;
-        const std::size_t j0 = block_begin(wide, block, across, piece % across),
-                          width = block_begin(wide, block, across, piece % across + 1) - j0;
+      parallel_for(pieces.down * pieces.across, [&](std::size_t piece) {
+        const auto [i0, high] = part_of(tall, pieces.down, piece / pieces.across);
+        const auto [j0, width] = part_of(wide, pieces.across, piece % pieces.across);
         if (high == 0 || width == 0) return;
-        Buffers buffers;
-        const Tiles tiles;
-        const std::size_t stride = sum_stride(width);
-        for (std::size_t p0 = 0; p0 < k; p0 += slice) {
-          const std::size_t deep = k - p0 < slice ? k - p0 : slice, steps = (deep + block - 1) / block;
-          const Pair* left = buffers.a;
-          if (o.transpose_a) left = packed_a + i0 * words + p0 / block * tile;
-          else copy_rows(buffers.a, side * depth, o.a + (m0 + i0) * o.lda + p0, o.lda, high, deep);
-          const std::size_t below = side * (o.transpose_a ? words : depth);
-          const auto multiply = [&](std::size_t i, std::size_t j, float* to) {
-            const bool two_down = high - i > side, two_across = width - j > side;
-            const Pair* const upper = left + i / side * below;
-            const Pair* const right = packed_b + ((j0 + j) / block * words + p0 / 2) * block;
-            if (two_down && two_across) multiply_block<2, 2>(steps, upper, below, right, to, stride, p0 > 0);
-            else if (two_down) multiply_block<2, 1>(steps, upper, below, right, to, stride, p0 > 0);
-            else if (two_across) multiply_block<1, 2>(steps, upper, below, right, to, stride, p0 > 0);
-            else multiply_block<1, 1>(steps, upper, below, right, to, stride, p0 > 0);
-          };
-          const auto finish = [&](std::size_t first,
-                                  std::size_t count) {  // whole rows: short pieces are slower to write
-            for (std::size_t i = 0; i < count; ++i) {
-              write_row(o.c + (m0 + i0 + first + i) * o.ldc + n0 + j0, buffers.c + i * stride, width, o.add);
-            }
-          };
-          if (k <= slice) {
-            for (std::size_t i = 0; i < high; i += block) {
-              for (std::size_t j = 0; j < width; j += block) multiply(i, j, buffers.c + j);
-              finish(i, high - i < block ? high - i : block);
-            }
-          } else {
-            for (std::size_t j = 0; j < width; j += block)
-              for (std::size_t i = 0; i < high; i += block) multiply(i, j, buffers.c + i * stride + j);
-            if (p0 + slice >= k) finish(0, high);
-          }
-        }
+        PieceOfProduct<C>{.o = o,
+                          .packed_a = packed_a,
+                          .packed_b = packed_b,
+                          .words = words,
+                          .m0 = m0,
+                          .n0 = n0,
+                          .i0 = i0,
+                          .high = high,
+                          .j0 = j0,
+                          .width = width}
+            .compute();
       });
     }
   }

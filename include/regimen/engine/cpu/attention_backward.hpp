@@ -27,13 +27,6 @@ void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient
   using Gradient = AttentionGradient<T>;
   using S = typename Gradient::S;
   check_head(o.shape.width);
-  const T *const q = at(queries.values), *const kv = at(keys.values);
-  const T* const y = at(o.y);
-  const T* const d_y = at(o.d_y);
-  T *const d_q = at(queries.gradient), *const d_kv = at(keys.gradient);
-  const op::SoftmaxRow<S>* const softmax = at(o.softmax);
-  S* const row_dot = at(o.row_dot);
-  const S* const biases = at.optional(bias.values);
   const std::int32_t* const length_of = at.optional(lengths);
   S* const d_biases = at.optional(bias.gradient);
   const std::size_t heads = o.shape.batch * o.shape.heads, tiles = Gradient::tiles(o.shape.length, o.shape.width),
@@ -49,15 +42,15 @@ void differentiate_in_tiles(const auto& o, WithGradient<T> queries, WithGradient
     parallel_for(heads / at_once * work.cut, [&](std::size_t chunk) {
       const std::size_t head = chunk / work.cut * at_once, tile = chunk % work.cut;
       Gradient gradient;
-      gradient.q = q;
-      gradient.kv = kv;
-      gradient.y = y;
-      gradient.d_y = d_y;
-      gradient.d_queries = d_q;
-      gradient.d_kv = d_kv;
-      gradient.softmax = softmax + head * o.shape.length;
-      gradient.row_dot = row_dot + head * o.shape.length;
-      gradient.bias = biases;
+      gradient.q = at(queries.values);
+      gradient.kv = at(keys.values);
+      gradient.y = at(o.y);
+      gradient.d_y = at(o.d_y);
+      gradient.d_queries = at(queries.gradient);
+      gradient.d_kv = at(keys.gradient);
+      gradient.softmax = at(o.softmax) + head * o.shape.length;
+      gradient.row_dot = at(o.row_dot) + head * o.shape.length;
+      gradient.bias = at.optional(bias.values);
       gradient.d_bias = d_biases == nullptr || !work.queries ? nullptr : d_biases + head * o.shape.distances();
       gradient.shape = o.shape;
       gradient.b = head / o.shape.heads;

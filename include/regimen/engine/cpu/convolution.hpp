@@ -171,9 +171,72 @@ void compute(const op::Conv<T>& o, const Memory& at) {
                });
 }
 
-/// op::ConvInput on the CPU. Pixels of x whose lines and columns are the same modulo the stride are read by the same
-/// taps: for each such set a product of the outputs that read its pixels and the weights of its taps, so that no stride
-/// multiplies zeros.
+namespace detail {
+
+/// The pixels of x whose lines and columns are those of (line, column) modulo the stride: the same taps read them.
+template <class T>
+struct PixelsOfTaps final {
+  using S = statistic_t<T>;
+  const op::Convolution& shape;
+  const T *d_y, *weight;
+  std::size_t line, column;
+  std::size_t lines = (shape.height - line + shape.stride - 1) / shape.stride,
+              columns = (shape.width - column + shape.stride - 1) / shape.stride, out_height = shape.out_height(),
+              out_width = shape.out_width();
+
+  /// Whether the taps have this one, in one direction.
+  bool reads(std::size_t first, std::size_t tap) const {
+    return (first + shape.padding) % shape.stride == tap * shape.dilation % shape.stride;
+  }
+  std::size_t taps() const {
+    std::size_t high = 0, wide = 0;
+    for (std::size_t r = 0; r < shape.window_height; ++r) high += reads(line, r) ? 1 : 0;
+    for (std::size_t s = 0; s < shape.window_width; ++s) wide += reads(column, s) ? 1 : 0;
+    return high * wide;
+  }
+  Pixel pixel(std::size_t i) const {
+    const Pixel here = Pixel::of(i, lines, columns);
+    return {here.sample, line + here.line * shape.stride, column + here.column * shape.stride};
+  }
+
+  /// Of the outputs that read pixel i, the rows [p, p + depth) of the factor.
+  void gather_outputs(S* to, std::size_t i, std::size_t group, std::size_t p, std::size_t depth) const {
+    const std::size_t outputs = shape.group_outputs();
+    const Pixel from = pixel(i);
+    PiecesOfRow<S> row{to, p, p + depth};
+    for (std::size_t r = 0; r < shape.window_height && !row.is_full(); ++r) {
+      if (!reads(line, r)) continue;
+      const std::size_t h = shape.to(from.line, r, out_height);
+      for (std::size_t s = 0; s < shape.window_width && !row.is_full(); ++s) {
+        if (!reads(column, s)) continue;
+        const std::size_t w = shape.to(from.column, s, out_width);
+        row.add(h < out_height && w < out_width
+                    ? d_y + ((from.sample * out_height + h) * out_width + w) * shape.out_channels + group * outputs
+                    : nullptr,
+                outputs);
+      }
+    }
+  }
+  /// Of the taps' weights, `count` channels from j on.
+  void gather_weights(S* to, std::size_t group, std::size_t p, std::size_t depth, std::size_t j,
+                      std::size_t count) const {
+    const std::size_t outputs = shape.group_outputs(), channels = shape.group_channels(), k = shape.depth();
+    std::size_t done = 0;  // rows of the whole factor
+    for (std::size_t r = 0; r < shape.window_height; ++r)
+      for (std::size_t s = 0; s < shape.window_width; ++s) {
+        if (!reads(line, r) || !reads(column, s)) continue;
+        const T* const from = weight + group * outputs * k + (r * shape.window_width + s) * channels + j;
+        for (std::size_t q = done < p ? p : done; q < done + outputs && q < p + depth; ++q)
+          copy_row(to + (q - p) * block_columns<S>, from + (q - done) * k, count);
+        done += outputs;
+      }
+  }
+};
+
+}  // namespace detail
+
+/// op::ConvInput on the CPU. For each set of pixels that the same taps read: a product of the outputs that read its
+/// pixels and the weights of its taps, so that no stride multiplies zeros.
 template <class T>
 void compute(const op::ConvInput<T>& o, const Memory& at) {
   using namespace detail;
@@ -191,68 +254,32 @@ void compute(const op::ConvInput<T>& o, const Memory& at) {
                           tiles, static_cast<const T*>(nullptr), d_x,
                           {shape.height, shape.width, shape.channels, down, across, 0}, shape.samples);
   }
-  const std::size_t height = shape.out_height(), width = shape.out_width(), outputs = shape.group_outputs(),
-                    channels = shape.group_channels(), k = shape.depth(), stride = shape.stride;
-  const auto reads = [&](std::size_t first, std::size_t tap) {  // whether the taps of a set have it, in one direction
-    return (first + shape.padding) % stride == tap * shape.dilation % stride;
-  };
+  const std::size_t channels = shape.group_channels(), stride = shape.stride;
   for (std::size_t set = 0; set < stride * stride; ++set) {
-    const std::size_t line = set / stride, column = set % stride;
-    if (line >= shape.height || column >= shape.width) continue;
-    const std::size_t lines = (shape.height - line + stride - 1) / stride,
-                      of_line = (shape.width - column + stride - 1) / stride;
-    std::size_t high = 0, wide = 0;
-    for (std::size_t r = 0; r < shape.window_height; ++r) high += reads(line, r) ? 1 : 0;
-    for (std::size_t s = 0; s < shape.window_width; ++s) wide += reads(column, s) ? 1 : 0;
-    const auto pixel = [&](std::size_t i) {
-      const Pixel in_set = Pixel::of(i, lines, of_line);
-      return Pixel{in_set.sample, line + in_set.line * stride, column + in_set.column * stride};
-    };
-    for_tiles<S>(
-        shape.groups, shape.samples * lines * of_line, channels, 1,
-        [&](ProductBuffers<S>& buffers, std::size_t, std::size_t group, std::size_t i0, std::size_t rows,
-            std::size_t j0, std::size_t columns) {
-          const std::size_t first = group * channels + j0;
-          multiply_gathered<false>(
-              buffers, rows, columns, 0, high * wide * outputs,
-              [&](S* to, std::size_t p, std::size_t depth) {
-                pack_rows(to, rows, depth, [&](S* row_of, std::size_t i) {
-                  const Pixel from = pixel(i0 + i);
-                  PiecesOfRow<S> row{row_of, p, p + depth};
-                  for (std::size_t r = 0; r < shape.window_height && !row.is_full(); ++r) {
-                    if (!reads(line, r)) continue;
-                    const std::size_t h = shape.to(from.line, r, height);
-                    for (std::size_t s = 0; s < shape.window_width && !row.is_full(); ++s) {
-                      if (!reads(column, s)) continue;
-                      const std::size_t w = shape.to(from.column, s, width);
-                      row.add(
-                          h < height && w < width
-                              ? d_y + ((from.sample * height + h) * width + w) * shape.out_channels + group * outputs
-                              : nullptr,
-                          outputs);
-                    }
-                  }
-                });
-              },
-              [&](S* to, std::size_t p, std::size_t depth, std::size_t j, std::size_t count) {
-                std::size_t done = 0;  // rows of the whole factor
-                for (std::size_t r = 0; r < shape.window_height; ++r)
-                  for (std::size_t s = 0; s < shape.window_width; ++s) {
-                    if (!reads(line, r) || !reads(column, s)) continue;
-                    const T* const from =
-                        weight + group * outputs * k + (r * shape.window_width + s) * channels + j0 + j;
-                    for (std::size_t q = done < p ? p : done; q < done + outputs && q < p + depth; ++q)
-                      copy_row(to + (q - p) * block_columns<S>, from + (q - done) * k, count);
-                    done += outputs;
-                  }
-              });
-          for (std::size_t i = 0; i < rows; ++i) {
-            const Pixel to = pixel(i0 + i);
-            write_row<S>(
-                d_x + ((to.sample * shape.height + to.line) * shape.width + to.column) * shape.channels + first,
-                buffers.c + i * ProductBuffers<S>::columns, columns, false);
-          }
-        });
+    const PixelsOfTaps<T> pixels{
+        .shape = shape, .d_y = d_y, .weight = weight, .line = set / stride, .column = set % stride};
+    if (pixels.line >= shape.height || pixels.column >= shape.width) continue;
+    const std::size_t depth_of_set = pixels.taps() * shape.group_outputs();
+    for_tiles<S>(shape.groups, shape.samples * pixels.lines * pixels.columns, channels, 1,
+                 [&](ProductBuffers<S>& buffers, std::size_t, std::size_t group, std::size_t i0, std::size_t rows,
+                     std::size_t j0, std::size_t columns) {
+                   multiply_gathered<false>(
+                       buffers, rows, columns, 0, depth_of_set,
+                       [&](S* to, std::size_t p, std::size_t depth) {
+                         pack_rows(to, rows, depth,
+                                   [&](S* row, std::size_t i) { pixels.gather_outputs(row, i0 + i, group, p, depth); });
+                       },
+                       [&](S* to, std::size_t p, std::size_t depth, std::size_t j, std::size_t count) {
+                         pixels.gather_weights(to, group, p, depth, j0 + j, count);
+                       });
+                   for (std::size_t i = 0; i < rows; ++i) {
+                     const Pixel to = pixels.pixel(i0 + i);
+                     write_row<S>(
+                         d_x + ((to.sample * shape.height + to.line) * shape.width + to.column) * shape.channels +
+                             group * channels + j0,
+                         buffers.c + i * ProductBuffers<S>::columns, columns, false);
+                   }
+                 });
   }
 }
 
@@ -267,22 +294,7 @@ void compute(const op::ConvWeight<T, G>& o, const Memory& at) {
   const op::Convolution& shape = o.shape;
   const std::size_t chunks = ConvChunks::of<S>(shape), weights = shape.weights(), k = shape.depth(),
                     positions = shape.positions(), outputs = shape.group_outputs();
-  if (shape.is_depthwise()) {
-    S* const partial = at(View<S>{at.scratch});
-    const std::size_t lines = shape.samples * shape.out_height(), taps = shape.taps();
-    parallel_for(chunks, [&](std::size_t chunk) {
-      sum_lines(shape, x, d_y, partial + chunk * weights, part_begin(lines, chunks, chunk),
-                part_begin(lines, chunks, chunk + 1));
-    });
-    for (std::size_t c = 0; c < shape.channels; ++c)
-      for (std::size_t tap = 0; tap < taps; ++tap) {
-        S sum = partial[tap * shape.channels + c];
-        for (std::size_t chunk = 1; chunk < chunks; ++chunk) sum += partial[chunk * weights + tap * shape.channels + c];
-        G& to = d_weight[c * taps + tap];
-        to = static_cast<G>(o.add ? static_cast<S>(to) + sum : sum);
-      }
-    return;
-  }
+  if (shape.is_depthwise()) return compute_depthwise(o, at);
   S* const partial = chunks > 1 ? at(View<S>{at.scratch}) : nullptr;
   if (WinogradTiles::are_faster(shape)) {
     weights_of_tiles<S>(x, read_by_tiles(shape), d_y, written_by_tiles(shape), shape.samples, chunks,

@@ -5,6 +5,7 @@
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/simd.hpp>
 #include <regimen/engine/cpu/sweep.hpp>
+#include <regimen/engine/cpu/traits.hpp>
 
 #include <cstddef>
 
@@ -109,6 +110,28 @@ void sum_lines(const op::Convolution& shape, const T* x, const T* d_y, S* sums, 
         S* const to = sums + tap * channels + c;
         store(load<S>(to, n) + sum, to, n);
       });
+    }
+}
+
+template <class T, class G>
+void compute_depthwise(const op::ConvWeight<T, G>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const T *const x = at(o.x), *const d_y = at(o.d_y);
+  G* const d_weight = at(o.d_weight);
+  S* const partial = at(View<S>{at.scratch});
+  const op::Convolution& shape = o.shape;
+  const std::size_t chunks = ConvChunks::of<S>(shape), weights = shape.weights(),
+                    lines = shape.samples * shape.out_height(), taps = shape.taps();
+  parallel_for(chunks, [&](std::size_t chunk) {
+    sum_lines(shape, x, d_y, partial + chunk * weights, part_begin(lines, chunks, chunk),
+              part_begin(lines, chunks, chunk + 1));
+  });
+  for (std::size_t c = 0; c < shape.channels; ++c)
+    for (std::size_t tap = 0; tap < taps; ++tap) {
+      S sum = partial[tap * shape.channels + c];
+      for (std::size_t chunk = 1; chunk < chunks; ++chunk) sum += partial[chunk * weights + tap * shape.channels + c];
+      G& to = d_weight[c * taps + tap];
+      to = static_cast<G>(o.add ? static_cast<S>(to) + sum : sum);
     }
 }
 
