@@ -91,15 +91,22 @@ struct AttentionTile final {
   }
 };
 
-/// sums[d] = sums[d] · before + Σ_j weight[j] · row(first + j)[d], for `count` rows of a tile; sums are new if
-/// `is_first`
+/// The rows of a tile: `count` of them from `first` on.
+template <class T>
+struct TileRows final {
+  HeadRows<T> all;
+  std::size_t first, count;
+};
+
+/// sums[d] = sums[d] · before + Σ_j weight[j] · row(j)[d], for the rows of a tile; sums are new if `is_first`
 REGIMEN_HD_UNCHECKED
 template <class S, class Block, class Sums, class Weights, class T>
-REGIMEN_HD void add_tile(const Block& block, const Sums& sums, const Weights& weight, const HeadRows<T>& rows,
-                         std::size_t first, std::size_t count, std::size_t width, bool is_first, S before = S(1)) {
+REGIMEN_HD void add_tile(const Block& block, const Sums& sums, const Weights& weight, const TileRows<T>& rows,
+                         std::size_t width, bool is_first, S before = S(1)) {
   for (std::size_t d = block.thread(); d < width; d += block.threads()) {
     S sum = S(0);
-    for (std::size_t j = 0; j < count; ++j) sum += static_cast<S>(weight[j]) * static_cast<S>(rows(first + j)[d]);
+    for (std::size_t j = 0; j < rows.count; ++j)
+      sum += static_cast<S>(weight[j]) * static_cast<S>(rows.all(rows.first + j)[d]);
     sums[d] = is_first ? sum : static_cast<S>(sums[d]) * before + sum;
   }
 }
@@ -127,26 +134,34 @@ struct NoBias final {
   REGIMEN_HD Unbiased operator()(std::size_t) const { return {}; }
 };
 
-/// One query against `seen` keys, with a running maximum. softmax may be null.   bias(j)   of the score of key j
+/// What a query reads and writes. softmax may be null.
+template <class T>
+struct QueryTensors final {
+  const T* query;
+  HeadRows<const T> keys, values;
+  T* y;
+  op::SoftmaxRow<statistic_t<T>>* softmax;
+};
+
+/// A query against `seen` keys, with a running maximum.   bias(j)   of the score of key j
 REGIMEN_HD_UNCHECKED
 template <class S, class Block, class T, class Bias = NoBias>
-REGIMEN_HD void attend(const Block& block, const T* query, const HeadRows<const T>& keys,
-                       const HeadRows<const T>& values, std::size_t seen, std::size_t width, bool is_scaled, T* y,
-                       op::SoftmaxRow<S>* softmax, const DropFactor<S>& drop, std::size_t position,
-                       const Bias& bias = {}) {
+REGIMEN_HD void attend(const Block& block, const op::AttentionShape& shape, const QueryTensors<T>& at,
+                       std::size_t position, std::size_t seen, const DropFactor<S>& drop, const Bias& bias = {}) {
   using Tile = AttentionTile<S>;
+  const std::size_t width = shape.width;
   const auto sums = block.template shared<S>(0, Tile::largest_width);
   const auto p = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::size),
              kept = block.template shared<S>((Tile::largest_width + Tile::size) * sizeof(S), Tile::size);
   const auto masks = block.template shared<unsigned>(Tile::shared_bytes(1, 2), Tile::masks);
-  const S scale = is_scaled ? S(1) / std::sqrt(static_cast<S>(width)) : S(1),  // outside it costs registers
+  const S scale = shape.is_scaled ? S(1) / std::sqrt(static_cast<S>(width)) : S(1),  // outside it costs registers
       rest = decltype(bias(0))::rest(scale);
   const std::uint64_t row = drop.element(position, 0);
   S largest = -std::numeric_limits<S>::infinity(), total = S(0);
   for (std::size_t first = 0; first < seen; first += Tile::size) {
     const std::size_t count = seen - first < Tile::size ? seen - first : Tile::size;
     for (std::size_t j = block.thread(); j < count; j += block.threads())
-      p[j] = bias(first + j).score(dot<S>(query, keys(first + j), width), scale);
+      p[j] = bias(first + j).score(dot<S>(at.query, at.keys(first + j), width), scale);
     block.sync();
     S peak = largest;
     for (std::size_t j = 0; j < count; ++j) peak = static_cast<S>(p[j]) > peak ? static_cast<S>(p[j]) : peak;
@@ -166,13 +181,14 @@ REGIMEN_HD void attend(const Block& block, const T* query, const HeadRows<const 
         p[j] = static_cast<S>(kept[j]) * drop.factor_in(masks, before_first + static_cast<unsigned>(j));
       block.sync();
     }
-    add_tile<S>(block, sums, drop.threshold > 0 ? p : kept, values, first, count, width, first == 0, before);
+    add_tile<S>(block, sums, drop.threshold > 0 ? p : kept, TileRows<const T>{at.values, first, count}, width,
+                first == 0, before);
     block.sync();
   }
   const S factor = S(1) / total;
   for (std::size_t d = block.thread(); d < width; d += block.threads())
-    y[d] = static_cast<T>(static_cast<S>(sums[d]) * factor);
-  if (softmax != nullptr && block.thread() == 0) *softmax = {largest, factor};
+    at.y[d] = static_cast<T>(static_cast<S>(sums[d]) * factor);
+  if (at.softmax != nullptr && block.thread() == 0) *at.softmax = {largest, factor};
 }
 
 }  // namespace detail
@@ -202,10 +218,13 @@ struct Kernel<op::Attention<T>> final {
     const op::AttentionShape& s = o.shape;
     for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
       const std::size_t head = row / s.length, t = row % s.length;
-      detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1),
-                        Rows::of_qkv(qkv, s, head, 2), s.causal ? t + 1 : s.length, s.width, s.is_scaled,
-                        detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.softmax) + row,
-                        detail::DropFactor<S>(o.drop, at, s, head), t);
+      detail::attend<S>(block, s,
+                        detail::QueryTensors<T>{.query = Rows::of_qkv(qkv, s, head, 0)(t),
+                                                .keys = Rows::of_qkv(qkv, s, head, 1),
+                                                .values = Rows::of_qkv(qkv, s, head, 2),
+                                                .y = detail::HeadRows<T>::of_y(at(o.y), s, head)(t),
+                                                .softmax = at(o.softmax) + row},
+                        t, s.causal ? t + 1 : s.length, detail::DropFactor<S>(o.drop, at, s, head));
     }
   }
 };
@@ -232,10 +251,13 @@ struct Kernel<op::WindowAttention<T>> final {
       const std::size_t head = row / s.length, t = row % s.length, begin = s.begin(t);
       detail::DropFactor<S> drop(o.attention.drop, at, s, head);
       drop.first += begin;
-      detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1).from(begin),
-                        Rows::of_qkv(qkv, s, head, 2).from(begin), t + 1 - begin, s.width, s.is_scaled,
-                        detail::HeadRows<T>::of_y(at(o.attention.y), s, head)(t), at(o.attention.softmax) + row, drop,
-                        t);
+      detail::attend<S>(block, s,
+                        detail::QueryTensors<T>{.query = Rows::of_qkv(qkv, s, head, 0)(t),
+                                                .keys = Rows::of_qkv(qkv, s, head, 1).from(begin),
+                                                .values = Rows::of_qkv(qkv, s, head, 2).from(begin),
+                                                .y = detail::HeadRows<T>::of_y(at(o.attention.y), s, head)(t),
+                                                .softmax = at(o.attention.softmax) + row},
+                        t, t + 1 - begin, drop);
     }
   }
 };
@@ -261,10 +283,13 @@ struct Kernel<op::CrossAttention<T>> final {
     const op::AttentionShape& s = o.shape;
     for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
       const std::size_t head = row / s.length, t = row % s.length;
-      detail::attend<S>(block, Rows::of_y(at(o.q), s, head)(t), Rows::of_kv(at(o.kv), s, head, 1),
-                        Rows::of_kv(at(o.kv), s, head, 2), s.key_length, s.width, s.is_scaled,
-                        detail::HeadRows<T>::of_y(at(o.y), s, head)(t), at(o.softmax) + row,
-                        detail::CrossDropFactor<S>(o.drop, at, s, head), t);
+      detail::attend<S>(block, s,
+                        detail::QueryTensors<T>{.query = Rows::of_y(at(o.q), s, head)(t),
+                                                .keys = Rows::of_kv(at(o.kv), s, head, 1),
+                                                .values = Rows::of_kv(at(o.kv), s, head, 2),
+                                                .y = detail::HeadRows<T>::of_y(at(o.y), s, head)(t),
+                                                .softmax = at(o.softmax) + row},
+                        t, s.key_length, detail::CrossDropFactor<S>(o.drop, at, s, head));
     }
   }
 };
@@ -297,10 +322,13 @@ struct Kernel<op::AttendKept<T>> final {
     const op::AttentionShape& s = o.shape;
     for (std::size_t head = block.index(); head < s.batch * s.heads; head += block.blocks()) {
       const std::size_t kept = head / s.group() * o.window * s.width;
-      detail::attend<S>(block, Rows::of_qkv(at(o.qkv), s, head, 0)(0), Rows{at(o.keys) + kept, s.width},
-                        Rows{at(o.values) + kept, s.width}, o.seen, s.width, s.is_scaled,
-                        detail::HeadRows<T>::of_y(at(o.y), s, head)(0), static_cast<op::SoftmaxRow<S>*>(nullptr),
-                        detail::DropFactor<S>({}, at, s, head), 0, bias_of(head));
+      detail::attend<S>(block, s,
+                        detail::QueryTensors<T>{.query = Rows::of_qkv(at(o.qkv), s, head, 0)(0),
+                                                .keys = {at(o.keys) + kept, s.width},
+                                                .values = {at(o.values) + kept, s.width},
+                                                .y = detail::HeadRows<T>::of_y(at(o.y), s, head)(0),
+                                                .softmax = nullptr},
+                        0, o.seen, detail::DropFactor<S>({}, at, s, head), bias_of(head));
     }
   }
 };

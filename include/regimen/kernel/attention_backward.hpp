@@ -51,15 +51,19 @@ struct Kernel<op::AttentionBackward<T>, 0> final {
 template <class T>
 struct AttentionPair final {
   using S = statistic_t<T>;
+  struct Query {
+    const T *x, *d_y;
+    const op::SoftmaxRow<S>& softmax;
+  };
   S p, kept, d_p;  // p, p ∘ f, f ∘ d_y vᵀ
 
   template <class Bias>
-  REGIMEN_HD AttentionPair(const T* query, const T* key, const T* value, const T* d_y, const op::SoftmaxRow<S>& softmax,
-                           S scale, S factor, std::size_t width, const Bias& bias) {
-    const S score = bias.score(detail::dot<S>(query, key, width), scale);
-    p = detail::exp_or_zero((score - softmax.largest) * Bias::rest(scale)) * softmax.factor;
+  REGIMEN_HD AttentionPair(const Query& query, const T* key, const T* value, S scale, S factor, std::size_t width,
+                           const Bias& bias) {
+    const S score = bias.score(detail::dot<S>(query.x, key, width), scale);
+    p = detail::exp_or_zero((score - query.softmax.largest) * Bias::rest(scale)) * query.softmax.factor;
     kept = p * factor;
-    d_p = detail::rounded_product(detail::dot<S>(d_y, value, width), factor);
+    d_p = detail::rounded_product(detail::dot<S>(query.d_y, value, width), factor);
   }
   REGIMEN_HD static S d_score(S p, S d_p, S row_dot, S scale) { return p * (d_p - row_dot) * scale; }
 };
@@ -177,7 +181,7 @@ struct AttentionBackwardLaunch {
       const unsigned before_first = static_cast<unsigned>((row_element + first) % 8);
       for (std::size_t j = block.thread(); j < count; j += block.threads()) {
         const S factor = drop.threshold > 0 ? drop.factor_in(masks, before_first + static_cast<unsigned>(j)) : S(1);
-        const AttentionPair<T> pair(query, keys(first + j), values(first + j), d_y, softmax, scale, factor, s.width,
+        const AttentionPair<T> pair({query, d_y, softmax}, keys(first + j), values(first + j), scale, factor, s.width,
                                     bias_of(head, t, first + j));
         p[j] = pair.p;
         d_scores[j] = pair.d_p;
@@ -201,7 +205,7 @@ struct AttentionBackwardLaunch {
       for (std::size_t j = block.thread(); j < count; j += block.threads())
         d_scores[j] = AttentionPair<T>::d_score(static_cast<S>(p[j]), static_cast<S>(d_scores[j]), row_dot, scale);
       block.sync();
-      detail::add_tile<S>(block, d_q, d_scores, keys, first, count, s.width, first == begin);
+      detail::add_tile<S>(block, d_q, d_scores, detail::TileRows<const T>{keys, first, count}, s.width, first == begin);
       block.sync();
     }
     if ((is_one_tile || is_sharp) && block.thread() == 0) at(o.row_dot)[row] = row_dot;
@@ -248,14 +252,16 @@ struct AttentionBackwardLaunch {
       const std::size_t count = end - first < Tile::size ? end - first : Tile::size;
       for (std::size_t j = block.thread(); j < count; j += block.threads()) {
         const std::size_t t = first + j;
-        const AttentionPair<T> pair(queries(t), key, value, gradients(t), softmax[t], scale, drop(t, u), s.width,
+        const AttentionPair<T> pair({queries(t), gradients(t), softmax[t]}, key, value, scale, drop(t, u), s.width,
                                     bias_of(head, t, u));
         d_scores[j] = pair.d_score(pair.p, pair.d_p, row_dot[t], scale);
         kept[j] = pair.kept;
       }
       block.sync();
-      detail::add_tile<S>(block, d_k, d_scores, queries, first, count, s.width, begins && first == begin);
-      detail::add_tile<S>(block, d_v, kept, gradients, first, count, s.width, begins && first == begin);
+      detail::add_tile<S>(block, d_k, d_scores, detail::TileRows<const T>{queries, first, count}, s.width,
+                          begins && first == begin);
+      detail::add_tile<S>(block, d_v, kept, detail::TileRows<const T>{gradients, first, count}, s.width,
+                          begins && first == begin);
       block.sync();
     }
   }

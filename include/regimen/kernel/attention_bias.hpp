@@ -105,10 +105,13 @@ struct Kernel<op::BiasedAttention<T>> final {
       detail::DropFactor<S> drop(o.attention.drop, at, s, head);
       drop.first += begin;
       const detail::BiasOfKeys<S> bias{at(o.bias) + head % s.heads * s.distances() + s.length - 1 + begin - t};
-      detail::attend<S>(block, Rows::of_qkv(qkv, s, head, 0)(t), Rows::of_qkv(qkv, s, head, 1).from(begin),
-                        Rows::of_qkv(qkv, s, head, 2).from(begin), (s.causal ? t + 1 : s.length) - begin, s.width,
-                        s.is_scaled, detail::HeadRows<T>::of_y(at(o.attention.y), s, head)(t),
-                        at(o.attention.softmax) + row, drop, t, bias);
+      detail::attend<S>(block, s,
+                        detail::QueryTensors<T>{.query = Rows::of_qkv(qkv, s, head, 0)(t),
+                                                .keys = Rows::of_qkv(qkv, s, head, 1).from(begin),
+                                                .values = Rows::of_qkv(qkv, s, head, 2).from(begin),
+                                                .y = detail::HeadRows<T>::of_y(at(o.attention.y), s, head)(t),
+                                                .softmax = at(o.attention.softmax) + row},
+                        t, (s.causal ? t + 1 : s.length) - begin, drop, bias);
     }
   }
 };
@@ -186,7 +189,7 @@ struct Kernel<op::BiasedAttentionBackward<T>, 3> final {
       if (s.window == 0 || s.length - 1 < i + s.window)
         for (std::size_t t = begin; t < end; ++t) {
           const std::size_t u = t + i - (s.length - 1);
-          const AttentionPair<T> pair(queries(t), keys(u), values(u), gradients(t), softmax[t], scale, drop(t, u),
+          const AttentionPair<T> pair({queries(t), gradients(t), softmax[t]}, keys(u), values(u), scale, drop(t, u),
                                       s.width, bias);
           sum += pair.d_score(pair.p, pair.d_p, row_dot[t], scale);
         }

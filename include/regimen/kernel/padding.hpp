@@ -64,8 +64,13 @@ struct AttentionWithinLengths {
                         seen = op::seen_keys(lengths[head / s.heads], s.keys());
       const std::conditional_t<crosses, detail::CrossDropFactor<S>, detail::DropFactor<S>> drop(a.drop, at, s, head);
       const auto run = [&](const auto& bias) {
-        detail::attend<S>(block, part(head, 0)(t), part(head, 1), part(head, 2), seen, s.width, s.is_scaled,
-                          detail::HeadRows<T>::of_y(at(a.y), s, head)(t), at(a.softmax) + row, drop, t, bias);
+        detail::attend<S>(block, s,
+                          detail::QueryTensors<T>{.query = part(head, 0)(t),
+                                                  .keys = part(head, 1),
+                                                  .values = part(head, 2),
+                                                  .y = detail::HeadRows<T>::of_y(at(a.y), s, head)(t),
+                                                  .softmax = at(a.softmax) + row},
+                          t, seen, drop, bias);
       };
       if constexpr (is_biased)
         run(detail::BiasOfKeys<S>{at(o.whole.bias) + head % s.heads * s.distances() + s.length - 1 - t});

@@ -160,17 +160,9 @@ struct HeadsNorm final {
         .x = x, .gain = gain, .y = y, .rstd = rstd, .rows = heads, .columns = width, .epsilon = epsilon(Epsilon{})});
   }
   /// d_y becomes d_x.
-  static constexpr void differentiate(auto& walk, View<T> x, View<T> gain, View<T> d_y, View<S> rstd, View<G> d_gain,
-                                      std::size_t heads, bool add) {
-    walk.run(op::NormalizeBackward<false, T, G>{.x = x,
-                                                .gain = gain,
-                                                .d_y = d_y,
-                                                .d_x = d_y,
-                                                .rstd = rstd,
-                                                .d_gain = d_gain,
-                                                .rows = heads,
-                                                .columns = width,
-                                                .add = add});
+  static constexpr void differentiate(auto& walk, op::NormalizeBackward<false, T, G> o) {
+    o.d_x = o.d_y, o.columns = width;
+    walk.run(o);
   }
 
  private:
@@ -229,8 +221,13 @@ struct NormalizeHeads final {
         const std::size_t heads = heads_of(part);
         Norm::gather(walk, x + begin_of(part), copy, rows, heads);
         Norm::gather(walk, d_y + begin_of(part), d_copy, rows, heads);
-        Norm::differentiate(walk, copy, {call.parameters[part]}, d_copy, {call.saved[part]}, {call.gradients[part]},
-                            rows * heads, call.add);
+        Norm::differentiate(walk, {.x = copy,
+                                   .gain = {call.parameters[part]},
+                                   .d_y = d_copy,
+                                   .rstd = {call.saved[part]},
+                                   .d_gain = {call.gradients[part]},
+                                   .rows = rows * heads,
+                                   .add = call.add});
         if (call.wants_d_x()) Norm::scatter(walk, d_copy, d_x + begin_of(part), rows, heads);
       }
       if (call.wants_d_x()) copy_values(walk, d_y, d_x);

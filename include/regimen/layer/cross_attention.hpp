@@ -96,8 +96,13 @@ struct AttendTo final {
         const std::size_t rows = walk.batch * Text::rows;
         const View<T> d_kv{call.scratch[1]}, d_keys{call.scratch[BackwardScratch::count - 1]};
         KeysNorm::gather(walk, d_kv, d_keys, rows, Layout::key_heads);
-        KeysNorm::differentiate(walk, {call.saved[2]}, {call.parameters[products]}, d_keys, {call.saved[3]},
-                                {call.gradients[products]}, rows * Layout::key_heads, call.add);
+        KeysNorm::differentiate(walk, {.x = {call.saved[2]},
+                                       .gain = {call.parameters[products]},
+                                       .d_y = d_keys,
+                                       .rstd = {call.saved[3]},
+                                       .d_gain = {call.gradients[products]},
+                                       .rows = rows * Layout::key_heads,
+                                       .add = call.add});
         KeysNorm::scatter(walk, d_keys, d_kv, rows, Layout::key_heads);
       }
       auto product = call;
