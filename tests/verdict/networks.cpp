@@ -436,20 +436,20 @@ static_assert(breaks<Numbers<As<None, Linear<8>>, Linear<4>>, rule::as_takes_ele
 // a last layer and the loss that computes it itself, or whose logits it cuts off: in every sequence, under every wrapper
 template <class Loss_, class... Layers>
 using Ends = broken<Numbers<Linear<8>, Layers...>, Loss<Loss_>>;
-template <template <class, class, bool> class Rule, class Refused, class Layer, class Loss_ = Refused>
+template <template <class, class> class Rule, class Refused, class Layer, class Loss_ = Refused>
 inline constexpr bool refuses_end =
-    std::is_same_v<Ends<Loss_, Linear<4>, Layer>, mp::mp_list<Rule<Refused, Layer, false>>> &&
-    std::is_same_v<Ends<Loss_, Linear<4>, Sequential<Layer>, Identity>, mp::mp_list<Rule<Refused, Layer, false>>> &&
+    std::is_same_v<Ends<Loss_, Linear<4>, Layer>, mp::mp_list<Rule<Refused, Layer>>> &&
+    std::is_same_v<Ends<Loss_, Linear<4>, Sequential<Layer>, Identity>, mp::mp_list<Rule<Refused, Layer>>> &&
     std::is_same_v<Ends<Loss_, Linear<8>, Layer, Dropout<Ratio<1, 2>>, Slice<2, 4>>,
-                   mp::mp_list<Rule<Refused, Layer, false>>> &&
+                   mp::mp_list<Rule<Refused, Layer>>> &&
     std::is_same_v<Ends<Loss_, Residual<Layer>, Checkpointed<Linear<4>, As<fp32, Layer>>, Flatten>,
-                   mp::mp_list<Rule<Refused, Layer, false>>> &&
+                   mp::mp_list<Rule<Refused, Layer>>> &&
     std::is_same_v<Ends<Loss_, Shared<Places, Linear<4>, Repeat<2, Sequential<Linear<4>, Layer>>>>,
-                   mp::mp_list<Rule<Refused, Layer, false>>> &&
+                   mp::mp_list<Rule<Refused, Layer>>> &&
     std::is_same_v<Ends<Loss_, Fork<Last, Linear<3>, Sequential<Linear<4>, Layer>>>,
-                   mp::mp_list<Rule<Refused, Layer, false>>> &&
+                   mp::mp_list<Rule<Refused, Layer>>> &&
     std::is_same_v<Ends<Loss_, Fork<Concat, Layer, Fork<ConcatAlong<0>, Layer, Sequential<Linear<4>, Layer>>>>,
-                   mp::mp_list<Rule<Refused, Layer, false>>> &&
+                   mp::mp_list<Rule<Refused, Layer>>> &&
     mp::mp_empty<Ends<Loss_, Fork<Last, Sequential<Linear<4>, Layer>, Linear<4>>>>::value &&
     mp::mp_empty<Ends<Loss_, Fork<Concat, Sequential<Linear<4>, Layer>, Linear<4>>>>::value &&
     mp::mp_empty<Ends<Loss_, Residual<Layer>>>::value && mp::mp_empty<Ends<Loss_, Layer, Linear<4>>>::value;
@@ -470,12 +470,12 @@ static_assert(refuses_end<rule::logits_take_both_signs, CrossEntropy, Sigmoid> &
 using Classes = Sequential<Linear<4>, Softmax>;
 using Questions = Sequential<Linear<4>, Sigmoid>;
 static_assert(
-    breaks<Numbers<Sequential<Fork<Outputs, Classes, Questions>>>,
-           rule::softmax_is_in_the_loss<CrossEntropy, Softmax, false>, Loss<SumOf<CrossEntropy, MeanSquaredError>>> &&
-    breaks<Numbers<Fork<Outputs, Classes, Questions>>, rule::sigmoid_is_in_the_loss<BinaryCrossEntropy, Sigmoid, false>,
+    breaks<Numbers<Sequential<Fork<Outputs, Classes, Questions>>>, rule::softmax_is_in_the_loss<CrossEntropy, Softmax>,
+           Loss<SumOf<CrossEntropy, MeanSquaredError>>> &&
+    breaks<Numbers<Fork<Outputs, Classes, Questions>>, rule::sigmoid_is_in_the_loss<BinaryCrossEntropy, Sigmoid>,
            Loss<Summed<SumOf<MeanSquaredError, Weighted<BinaryCrossEntropy, Ratio<1, 2>>>>>> &&
     breaks<Numbers<Linear<4>, Softmax, Fork<Outputs, Linear<4>, Identity>>,
-           rule::softmax_is_in_the_loss<CrossEntropy, Softmax, false>, Loss<SumOf<MeanSquaredError, CrossEntropy>>> &&
+           rule::softmax_is_in_the_loss<CrossEntropy, Softmax>, Loss<SumOf<MeanSquaredError, CrossEntropy>>> &&
     Composable<Numbers<Linear<4>, Softmax, Fork<Outputs, Identity, Linear<4>>>,
                Loss<SumOf<MeanSquaredError, CrossEntropy>>> &&
     Composable<Numbers<Fork<Outputs, Classes, Questions>>, Loss<SumOf<MeanSquaredError, Huber<>>>>);

@@ -28,6 +28,7 @@
 #include <regimen/rule/models.hpp>
 #include <regimen/rule/norms.hpp>
 #include <regimen/rule/options.hpp>
+#include <regimen/rule/output_rules.hpp>
 #include <regimen/rule/precision.hpp>
 #include <regimen/rule/shapes.hpp>
 #include <regimen/rule/steps.hpp>
@@ -124,7 +125,9 @@ static_assert(selected_output_is_not_read<Declares<false>>::holds &&
               !selected_output_is_not_read<Declares<true>>::holds && selected_output_is_not_read<Linear<4>>::holds);
 static_assert(branches_keep_element<Thing, fp32, bf16>::holds && branches_keep_element<Thing, int, int>::holds &&
               !branches_keep_element<Thing, fp32, int>::holds);
-static_assert(outputs_come_last<Thing, true>::holds && !outputs_come_last<Thing>::holds);
+struct Joined : Model<regimen::Input<Vector<4>>, Linear<8>, Fork<Outputs, Linear<2>, Linear<3>>> {};
+struct Early : Model<regimen::Input<Vector<4>>, Fork<Outputs, Linear<2>, Linear<3>>, Linear<8>> {};
+static_assert(outputs_come_last<Joined>::holds && !outputs_come_last<Early>::holds);
 static_assert(!losses_match_outputs<Thing, Numbers>::holds);
 static_assert(bundle_holds_kinds<Bundle<Tokens<4>, Vector<8>>>::holds && bundle_holds_kinds<Vector<8>>::holds &&
               !bundle_holds_kinds<Bundle<>>::holds && !bundle_holds_kinds<Bundle<Bundle<Vector<8>>>>::holds);
@@ -178,7 +181,9 @@ static_assert(inner_extent_matches<Shape<3, 8>, Shape<3, 8>>::holds &&
               !inner_extent_matches<Shape<3, 8>, Shape<3, 9>>::holds);
 static_assert(input_matches<Ids, Thing, true>::holds && !input_matches<Ids, Thing>::holds);
 static_assert(input_matches<Numbers, Thing>::holds && !input_matches<Numbers, Thing, false>::holds);
-static_assert(loss_accepts_output<Thing, Numbers, true>::holds && !loss_accepts_output<Thing, Numbers>::holds);
+static_assert(loss_accepts_output<CrossEntropy, Numbers>::holds &&
+              !loss_accepts_output<CrossEntropy, Value<fp32, Shape<1>>>::holds &&
+              !loss_accepts_output<CrossEntropy, Value<fp32, JoinedShapes<Shape<4>, Shape<4>>>>::holds);
 static_assert(fits_target<100, 100>::holds && !fits_target<101, 100, Exceeds<1>, SampleAlone, Thing>::holds);
 static_assert(narrowing_data<fp32, fp32>::holds && narrowing_data<fp32, fp64>::holds &&
               narrowing_data<fp64, fp64>::holds);
@@ -244,7 +249,6 @@ static_assert(generate_reads_tokens<std::vector<std::int32_t>>::holds && !genera
 static_assert(inference_is_not_const<const Predicts<4, 4>>::holds && !inference_is_not_const<const Shares>::holds &&
               inference_is_not_const<Shares>::holds);
 
-static_assert(members_agree<Thing, Thing, true>::holds && !members_agree<Thing, Thing, false>::holds);
 
 // What fit asks of callbacks and metrics, of a step by itself and of launches.
 template <std::size_t steps_>

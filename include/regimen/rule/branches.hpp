@@ -167,6 +167,17 @@ inline constexpr bool joins_both_ways = requires {
   requires JoinsBothWays<typename Join::template of<Outputs...>, sizeof...(Outputs)>;
 } || requires { requires Join::adds; };
 
+/// layer/join.hpp lists these members.   docs/errors/extensions.md#join_goes_both_ways
+template <class Join, class... Outputs>
+struct join_goes_both_ways {
+  static constexpr bool holds = joins_both_ways<Join, Outputs...>;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a join's of<Outputs...>, of this many, has Output, reads_values, forward and backward; give all");
+  };
+};
+
 /// The rules of a join about the outputs of branches, if they are sound. A program's own join may have none.
 template <class Join, class... Outputs>
 struct join_rules {

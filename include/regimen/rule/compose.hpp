@@ -53,7 +53,7 @@ template <class Rules>
 using broken_in = mp::mp_copy_if<Rules, broken>;
 
 template <class List>
-using broken_axis_rules = broken_in<axis_rules<List>>;
+using broken_axis_rules = broken_in<rule::axis_rules<List>>;
 
 /// A stage: `type` is the list of its broken rules.
 ///   BrokenOf       of these rules            BrokenAxes       two policies of one axis
@@ -96,9 +96,10 @@ struct FirstBroken<First, Others...>
     : std::conditional_t<mp::mp_empty<typename First::type>::value, FirstBroken<Others...>, First> {};
 
 template <class... Policies>
-using PolicyStages = FirstBroken<BrokenOfEach<argument_rules, Policies...>, BrokenAxes<Policies...>,
-                                 BrokenOfEach<option_rules, Policies...>, BrokenOfEach<single_rules, Policies...>,
-                                 BrokenTogether<cross_rules, Policies...>>;
+using PolicyStages =
+    FirstBroken<BrokenOfEach<rule::argument_rules, Policies...>, BrokenAxes<Policies...>,
+                BrokenOfEach<rule::option_rules, Policies...>, BrokenOfEach<rule::single_rules, Policies...>,
+                BrokenTogether<rule::cross_rules, Policies...>>;
 template <class... Policies>
 using broken_policy_rules_of = typename PolicyStages<Policies...>::type;
 

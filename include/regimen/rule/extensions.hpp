@@ -1,17 +1,32 @@
-// regimen/rule/extensions.hpp — rules about extensions: layers, joins, losses, operations and update rules of a program's own.
+// regimen/rule/extensions.hpp — rules about extensions: layers, combinators and operations of a program's own.
 #pragma once
 
 #include <regimen/core/rules.hpp>
+#include <regimen/engine/plan/engine.hpp>
+#include <regimen/layer/layer.hpp>
+#include <regimen/programs/facts.hpp>
+#include <regimen/walk/walk.hpp>
+
+#include <boost/mp11/list.hpp>
 
 #include <concepts>
-#include <cstddef>
 
 namespace regimen::rule {
 
-/// Whole: whether its Bound has an Output and both passes.   docs/errors/extensions.md#layer_goes_both_ways
-template <class Layer, bool Whole = false>
+/// The members of a bound layer that a walk uses and LayerDefaults lacks.
+template <class Bound>
+concept GoesBothWays = requires(walk::Walk<planning::Engine<planning::AnyTraits>>& engine,
+                                const ForwardCall<Bound::Saved::count, Bound::ForwardScratch::count>& forward,
+                                const BackwardCall<Bound::Saved::count, Bound::BackwardScratch::count>& backward) {
+  typename Bound::Output::Shape;
+  Bound::forward(engine, forward);
+  Bound::backward(engine, backward);
+};
+
+/// Its Bound is GoesBothWays.   docs/errors/extensions.md#layer_goes_both_ways
+template <class Layer>
 struct layer_goes_both_ways {
-  static constexpr bool holds = Whole;
+  static constexpr bool holds = never<Layer>;
   struct must_hold {
     static_assert(
         holds,
@@ -69,36 +84,25 @@ struct coupling_is_declared_by_loss {
   };
 };
 
-/// layer/join.hpp lists these members.   docs/errors/extensions.md#join_goes_both_ways
-template <class Join, std::size_t Branches, bool Whole>
-struct join_goes_both_ways {
-  static constexpr bool holds = Whole;
-  struct must_hold {
-    static_assert(
-        holds,
-        "regimen: a join's of<Outputs...>, of this many, has Output, reads_values, forward and backward; give all");
-  };
+/// Whether a combinator has a walker. What policies decide of a walk does not matter: these facts are the simplest.
+struct NothingShared {
+  using Tied = boost::mp11::mp_list<>;
+  using Named = boost::mp11::mp_list<>;
 };
-
+template <class Compute>
+using PlainContext = walk::ContextOf<programs::InferenceFacts<Compute, 1, 1, programs::Fusing<false, op::NoEpilogues>>,
+                                     NothingShared, Compute, false>;
+template <class Layer, class X, class Roles>
+inline constexpr bool is_walked = walk::Walks<walk::Node<Layer, X, PlainContext<typename Roles::computed>, true>,
+                                              walk::Walk<planning::Engine<planning::AnyTraits>>>;
 /// walk/node.hpp lists a walker's members.   docs/errors/extensions.md#combinator_has_walker
-template <class Layer, bool Walked>
+template <class Layer, class X, class Roles>
 struct combinator_has_walker {
-  static constexpr bool holds = Walked;
+  static constexpr bool holds = is_walked<Layer, X, Roles>;
   struct must_hold {
     static_assert(
         holds,
         "regimen: a combinator has no walker, or a part of one; specialise walk::Node with all that walk/node.hpp lists");
-  };
-};
-
-/// Whole: whether it has rows and run for this output.   docs/errors/extensions.md#loss_is_whole
-template <class Loss, class Output, bool Whole = false>
-struct loss_is_whole {
-  static constexpr bool holds = Whole;
-  struct must_hold {
-    static_assert(
-        holds,
-        "regimen: a loss has rows<Output> and run<gradient, Output>(engine, output, target, scalars, scale); give it both");
   };
 };
 

@@ -3,6 +3,13 @@
 
 #include <regimen/core/rules.hpp>
 #include <regimen/policy/policy.hpp>
+#include <regimen/policy/precision.hpp>
+#include <regimen/rule/compose.hpp>
+#include <regimen/rule/cross_rules.hpp>
+#include <regimen/rule/model_rules.hpp>
+#include <regimen/rule/policy_rules.hpp>
+
+#include <boost/mp11/list.hpp>
 
 #include <type_traits>
 
@@ -50,18 +57,57 @@ struct device_shares_weights {
   };
 };
 
-/// Outputs are averaged element by element, so members have one input type and shape, one output type and shape, and one
-/// output.
-/// docs/errors/inference.md#members_agree
-template <class First, class Other, bool agree>
-struct members_agree {
-  static constexpr bool holds = agree;
-  struct must_hold {
-    static_assert(
-        holds,
-        "regimen: an ensemble averages Inferences of one input shape and one output shape; end every model alike");
-  };
+/// The rules of a Trainer, for the policies of Inference, without the rules about master weights.
+template <class P>
+using inference_rules = mp::mp_list<inference_trains_nothing<P>>;
+
+template <class P>
+struct inference_single {
+  using rules = single_rules<P>;
 };
+template <class T>
+struct inference_single<Precision<T>> {
+  using rules = mp::mp_list<>;
+};
+template <class P>
+using inference_single_rules = typename inference_single<P>::rules;
+
+template <class C>
+using inference_cross_rules =
+    mp::mp_list<largest_batch_needs_target<typename C::batch, typename C::target>,
+                target_computes_in<typename C::target, typename C::precision::compute>,
+                device_computes_in<typename C::device, typename C::precision::compute>,
+                product_has_epilogue<typename C::device, typename C::fusion>,
+                cudnn_is_found<calls_cudnn<C>, typename C::device, finds_cudnn<C>()>,
+                device_attends_in_form<typename C::attention, typename C::device, attends_in_form<C>()>,
+                device_convolves_in_form<typename C::convolution, typename C::device, convolves_in_form<C>()>,
+                unaligned_is_counted<typename C::target, typename C::device>>;
 
 }  // namespace regimen::rule
+
+namespace regimen {
+
+namespace detail {
+
+template <class Network, class... Policies>
+struct BrokenForInference {
+  using type = broken_in<decltype(rule::rules_of_model<Network, ConfigurationOf<Policies...>, false>())>;
+};
+template <class Network, class... Policies>
+using broken_inference_rules = typename FirstBroken<
+    BrokenModel<Network>, BrokenOfEach<rule::argument_rules, Policies...>,
+    BrokenOfEach<rule::inference_rules, Policies...>, BrokenAxes<Policies...>,
+    BrokenOfEach<rule::option_rules, Policies...>, BrokenOfEach<rule::inference_single_rules, Policies...>,
+    BrokenTogether<rule::inference_cross_rules, Policies...>, BrokenForInference<Network, Policies...>>::type;
+
+}  // namespace detail
+
+/// Whether Inference<Network, Policies...> compiles; the order of the policies does not matter.
+///
+///   valid      Inferable<Gpt, Precision<bf16>, Batch<1>>
+///   invalid    Inferable<Gpt, Optimizer<AdamW>>
+template <class Network, class... Policies>
+concept Inferable = boost::mp11::mp_empty<detail::broken_inference_rules<Network, Policies...>>::value;
+
+}  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-// regimen/rule/losses.hpp — rules of losses: options, company, the outputs that they read.
+// regimen/rule/losses.hpp — rules of losses: options, company. Of the outputs that they read: output_rules.hpp.
 #pragma once
 
 #include <regimen/core/rules.hpp>
@@ -12,39 +12,6 @@
 namespace regimen::rule {
 
 namespace mp = boost::mp11;
-
-/// CrossEntropy takes the logits of two classes or more, MeanSquaredError any numbers. Accepts: what the loss declares.
-/// docs/errors/losses.md#loss_accepts_output
-template <class Loss, class Output, bool Accepts = false>
-struct loss_accepts_output {
-  static constexpr bool holds = Accepts;
-  struct must_hold {
-    static_assert(holds,
-                  "regimen: this loss does not read such an output; write another Loss<...>, or another last layer");
-  };
-};
-
-/// As many losses as outputs.   docs/errors/losses.md#losses_match_outputs
-template <class Loss, class Output>
-struct losses_match_outputs {
-  static constexpr bool holds = never<Loss>;
-  struct must_hold {
-    static_assert(
-        holds,
-        "regimen: SumOf has a loss for each branch of Fork<Outputs, ...>, the last layer; write as many of both");
-  };
-};
-
-/// Last: whether no other place has one.   docs/errors/losses.md#outputs_come_last
-template <class Network, bool Last = false>
-struct outputs_come_last {
-  static constexpr bool holds = Last;
-  struct must_hold {
-    static_assert(
-        holds,
-        "regimen: Outputs joins what losses read; write Fork<Outputs, ...> once, as the last layer of the model");
-  };
-};
 
 /// A loss of weight 0 computes gradients of 0, one below 0 is maximised.   docs/errors/losses.md#weight_above_zero
 template <class Weight>
@@ -103,41 +70,6 @@ struct masked_takes_loss {
     static_assert(
         holds,
         "regimen: Masked<...> takes a loss of numbers, such as MeanSquaredError; in CrossEntropy write ignore_index");
-  };
-};
-
-/// Logits below 0 are what a loss asks for where a class is unlikely. Of Softmax and Sigmoid they also end at 1; of Relu the
-/// gradient is 0 where a logit would be below 0.   docs/errors/losses.md#logits_take_both_signs
-template <class Loss, class Last, bool Stands = false>
-struct logits_take_both_signs {
-  static constexpr bool holds = Stands;
-  struct must_hold {
-    static_assert(holds,
-                  "regimen: this loss takes logits of both signs, and the last layer gives none below 0; leave it out");
-  };
-};
-
-/// BinaryCrossEntropy takes logits. The logistic function of a logistic function lies between 0.5 and 0.73.
-/// docs/errors/losses.md#sigmoid_is_in_the_loss
-template <class Loss, class Last, bool Stands = false>
-struct sigmoid_is_in_the_loss {
-  static constexpr bool holds = Stands;
-  struct must_hold {
-    static_assert(
-        holds,
-        "regimen: BinaryCrossEntropy takes logits, of which it computes the sigmoid itself; leave out the last Sigmoid");
-  };
-};
-
-/// A cross-entropy takes logits. Of the softmax of a softmax no class gets a probability above e / (e + V − 1), so that
-/// the loss cannot come near 0, whatever is learned.   docs/errors/losses.md#softmax_is_in_the_loss
-template <class Loss, class Last, bool Stands = false>
-struct softmax_is_in_the_loss {
-  static constexpr bool holds = Stands;
-  struct must_hold {
-    static_assert(
-        holds,
-        "regimen: a cross-entropy takes logits, of which it computes the softmax itself; leave out the last Softmax");
   };
 };
 

@@ -115,7 +115,7 @@ constexpr auto rules_of_layers() {
       mp::mp_transform<shared_types<typename Roles::computed, typename P::Layers>::template one, Tables>,
       mp::mp_transform<shared_types<typename Roles::computed, typename P::Layers>::template together, Tables>,
       typename shared_rules<typename Roles::computed, typename P::Layers>::type,
-      mp::mp_list<rule::outputs_come_last<Network, has_outputs_last<typename P::Layers>()>,
+      mp::mp_list<rule::outputs_come_last<Network>,
                   rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>,
                   rule::kept_blocks_below_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>>>;
   using Coupling = typename coupling_rules<Configuration>::template of<

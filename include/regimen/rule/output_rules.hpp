@@ -31,6 +31,17 @@ constexpr bool accepts_output() {
   else return Number<typename Output::Element>;
 }
 
+/// CrossEntropy takes the logits of two classes or more, MeanSquaredError any numbers.
+/// docs/errors/losses.md#loss_accepts_output
+template <class Loss, class Output>
+struct loss_accepts_output {
+  static constexpr bool holds = accepts_output<Loss, Output>();
+  struct must_hold {
+    static_assert(holds,
+                  "regimen: this loss does not read such an output; write another Loss<...>, or another last layer");
+  };
+};
+
 /// The members of a loss that a step uses.
 template <class Loss, class Output>
 concept WholeLoss = requires(walk::Walk<planning::Engine<planning::AnyTraits>>& engine, std::size_t at,
@@ -38,6 +49,28 @@ concept WholeLoss = requires(walk::Walk<planning::Engine<planning::AnyTraits>>& 
   { Loss::template rows<Output> } -> std::convertible_to<std::size_t>;
   Loss::template run<true, Output>(engine, at, at, scalars, scale);
   Loss::template run<false, Output>(engine, at, at, scalars, scale);
+};
+
+/// It has rows and run for this output.   docs/errors/extensions.md#loss_is_whole
+template <class Loss, class Output>
+struct loss_is_whole {
+  static constexpr bool holds = WholeLoss<Loss, Output>;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a loss has rows<Output> and run<gradient, Output>(engine, output, target, scalars, scale); give it both");
+  };
+};
+
+/// As many losses as outputs.   docs/errors/losses.md#losses_match_outputs
+template <class Loss, class Output>
+struct losses_match_outputs {
+  static constexpr bool holds = never<Loss>;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: SumOf has a loss for each branch of Fork<Outputs, ...>, the last layer; write as many of both");
+  };
 };
 
 /// Whether a layer is, or ends with, a Fork<Outputs, ...>.
@@ -65,8 +98,7 @@ struct last_layer_rules<Fork<Outputs, Branches...>> {
 };
 template <class Loss, class Output, class Found>
 struct loss_and_output_rules {
-  using type = mp::mp_list<loss_accepts_output<Loss, Output, accepts_output<Loss, Found>()>,
-                           loss_is_whole<Loss, Output, WholeLoss<Loss, Output>>>;
+  using type = mp::mp_list<loss_accepts_output<Loss, Found>, loss_is_whole<Loss, Output>>;
 };
 template <class Loss, class Output, class Found>
   requires(detail::is_joined<typename Output::Shape>)
@@ -93,6 +125,16 @@ constexpr bool has_outputs_last() {
   if constexpr (mp::mp_empty<Layers>::value) return true;
   else return count == (ends_with_outputs<mp::mp_back<Layers>> ? 1 : 0);
 }
+/// No other place has one.   docs/errors/losses.md#outputs_come_last
+template <class Network>
+struct outputs_come_last {
+  static constexpr bool holds = has_outputs_last<typename parts_t<Network>::Layers>();
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: Outputs joins what losses read; write Fork<Outputs, ...> once, as the last layer of the model");
+  };
+};
 
 // ---- the last layer and the loss that reads it
 
@@ -112,39 +154,65 @@ inline constexpr Takes takes = decltype(taken_by(static_cast<const Loss*>(nullpt
 template <class Loss>
 inline constexpr Takes takes<SampleWeighted<Loss>> = takes<Loss>;
 
-/// Whether all numbers of a layer's output come from a layer of this type: through sequences and joins. Not `Last`, which
-/// nvcc would take for the join of that name.
-template <class Layer, class Wanted, class Ending = last_of<Layer>>
-inline constexpr bool ends_with = std::is_same_v<Ending, Wanted>;
-template <class Layer, class Wanted, class... Branches>
-inline constexpr bool ends_with<Layer, Wanted, Fork<Concat, Branches...>> = (ends_with<Branches, Wanted> && ...);
-template <class Layer, class Wanted, std::size_t axis, class... Branches>
-inline constexpr bool ends_with<Layer, Wanted, Fork<ConcatAlong<axis>, Branches...>> =
-    (ends_with<Branches, Wanted> && ...);
-template <class Layer, class Wanted, class... Branches>
-inline constexpr bool ends_with<Layer, Wanted, Fork<Last, Branches...>> =
-    ends_with<mp::mp_back<mp::mp_list<Branches...>>, Wanted>;
-
-/// A last layer, what a loss behind it takes, and the rule that refuses the two together.
-template <class Layer_, Takes takes_, template <class, class, bool> class Rule>
-struct Refused {
-  using Layer = Layer_;
-  template <class Loss, class Ending>
-  using rule = Rule<Loss, Layer, !(takes<Loss> == takes_ && ends_with<Ending, Layer>)>;
+/// Logits below 0 are what a loss asks for where a class is unlikely. Of Softmax and Sigmoid they also end at 1; of Relu the
+/// gradient is 0 where a logit would be below 0.   docs/errors/losses.md#logits_take_both_signs
+template <class Loss, class Ending>
+struct logits_take_both_signs {
+  static constexpr bool holds = !((takes<Loss> != Takes::numbers && std::is_same_v<Ending, Relu>) ||
+                                  (takes<Loss> == Takes::logits_of_classes && std::is_same_v<Ending, Sigmoid>) ||
+                                  (takes<Loss> == Takes::logits_of_questions && std::is_same_v<Ending, Softmax>));
+  struct must_hold {
+    static_assert(holds,
+                  "regimen: this loss takes logits of both signs, and the last layer gives none below 0; leave it out");
+  };
 };
-using refused_endings = mp::mp_list<Refused<Softmax, Takes::logits_of_classes, softmax_is_in_the_loss>,
-                                    Refused<Sigmoid, Takes::logits_of_questions, sigmoid_is_in_the_loss>,
-                                    Refused<Sigmoid, Takes::logits_of_classes, logits_take_both_signs>,
-                                    Refused<Softmax, Takes::logits_of_questions, logits_take_both_signs>,
-                                    Refused<Relu, Takes::logits_of_classes, logits_take_both_signs>,
-                                    Refused<Relu, Takes::logits_of_questions, logits_take_both_signs>>;
+
+/// BinaryCrossEntropy takes logits. The logistic function of a logistic function lies between 0.5 and 0.73.
+/// docs/errors/losses.md#sigmoid_is_in_the_loss
+template <class Loss, class Ending>
+struct sigmoid_is_in_the_loss {
+  static constexpr bool holds = takes<Loss> != Takes::logits_of_questions || !std::is_same_v<Ending, Sigmoid>;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: BinaryCrossEntropy takes logits, of which it computes the sigmoid itself; leave out the last Sigmoid");
+  };
+};
+
+/// A cross-entropy takes logits. Of the softmax of a softmax no class gets a probability above e / (e + V − 1), so that
+/// the loss cannot come near 0, whatever is learned.   docs/errors/losses.md#softmax_is_in_the_loss
+template <class Loss, class Ending>
+struct softmax_is_in_the_loss {
+  static constexpr bool holds = takes<Loss> != Takes::logits_of_classes || !std::is_same_v<Ending, Softmax>;
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: a cross-entropy takes logits, of which it computes the softmax itself; leave out the last Softmax");
+  };
+};
+
+/// The layer that all numbers of a layer's output come from, through sequences and joins; void without one.
+template <class Layer, class Ending = last_of<Layer>>
+struct ending_of {
+  using type = Ending;
+};
+template <class Layer, class First, class... Others>
+struct ending_of<Layer, Fork<Concat, First, Others...>> {
+  using type =
+      std::conditional_t<(std::is_same_v<typename ending_of<First>::type, typename ending_of<Others>::type> && ...),
+                         typename ending_of<First>::type, void>;
+};
+template <class Layer, std::size_t axis, class... Branches>
+struct ending_of<Layer, Fork<ConcatAlong<axis>, Branches...>> : ending_of<Layer, Fork<Concat, Branches...>> {};
+template <class Layer, class... Branches>
+struct ending_of<Layer, Fork<Last, Branches...>> : ending_of<mp::mp_back<mp::mp_list<Branches...>>> {};
 
 /// Layer   the last of a model, or a branch of Outputs   Ending   what it ends with
 template <class Loss, class Layer, class Ending = last_of<Layer>>
 struct ending_rules {
-  template <class Pair>
-  using one = typename Pair::template rule<Loss, Layer>;
-  using type = mp::mp_transform<one, refused_endings>;
+  using All = typename ending_of<Layer, Ending>::type;
+  using type = mp::mp_list<softmax_is_in_the_loss<Loss, All>, sigmoid_is_in_the_loss<Loss, All>,
+                           logits_take_both_signs<Loss, All>>;
 };
 template <class Loss, class Weight, class Layer, class Ending>
 struct ending_rules<Weighted<Loss, Weight>, Layer, Ending> : ending_rules<Loss, Layer> {};

@@ -30,7 +30,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace regimen::detail {
+namespace regimen::rule {
 
 namespace mp = boost::mp11;
 
@@ -39,7 +39,7 @@ namespace mp = boost::mp11;
 
 /// Every argument is a policy.
 template <class Argument>
-using argument_rules = mp::mp_list<rule::argument_is_a_policy<Argument>>;
+using argument_rules = mp::mp_list<argument_is_a_policy<Argument>>;
 
 /// At most one policy decides each axis.
 template <class Axis>
@@ -50,7 +50,7 @@ struct on_axis {
 template <class List>
 struct claims_in {
   template <class P>
-  using fn = mp::mp_apply<mp::mp_bind_front<rule::one_policy_per_axis, typename P::axis>::template fn,
+  using fn = mp::mp_apply<mp::mp_bind_front<one_policy_per_axis, typename P::axis>::template fn,
                           mp::mp_copy_if_q<List, on_axis<typename P::axis>>>;
 };
 template <class List>
@@ -58,139 +58,138 @@ using axis_rules = mp::mp_unique<mp::mp_transform_q<claims_in<List>, List>>;
 
 /// Each policy takes options of its own axis.
 template <class P>
-struct options {
+struct options_of {
   using rules = mp::mp_list<>;
 };
 template <template <class...> class P, class... Options>
-struct options<P<Options...>> {
+struct options_of<P<Options...>> {
   template <class Axis>
-  using asked = mp::mp_unique<mp::mp_list<rule::policy_takes_option<Axis, Options>...>>;
+  using asked = mp::mp_unique<mp::mp_list<policy_takes_option<Axis, Options>...>>;
   using rules = asked<typename P<Options...>::axis>;
 };
 template <class Compute, class Master, class Reduce>
-struct options<Precision<Compute, Master, Reduce>> {
+struct options_of<Precision<Compute, Master, Reduce>> {
   template <class... T>
-  using asked = mp::mp_append<mp::mp_list<rule::policy_takes_option<axis::precision, T>...>,
-                              mp::mp_list<rule::element_type_is_built<T>...>>;
+  using asked =
+      mp::mp_append<mp::mp_list<policy_takes_option<axis::precision, T>...>, mp::mp_list<element_type_is_built<T>...>>;
   using rules = mp::mp_apply<asked, mp::mp_unique<mp::mp_list<Compute, Master, Reduce>>>;
 };
 template <class Fraction>
-struct options<Clip<Norm<Fraction>>> {
-  using rules = mp::mp_list<rule::fraction_is_a_ratio<Fraction>>;
+struct options_of<Clip<Norm<Fraction>>> {
+  using rules = mp::mp_list<fraction_is_a_ratio<Fraction>>;
 };
 template <class UpdateRule, class Decays>
-struct options<Optimizer<UpdateRule, Decays>> {
-  using rule_of_updates = rule::policy_takes_option<axis::optimizer, UpdateRule>;
+struct options_of<Optimizer<UpdateRule, Decays>> {
+  using rule_of_updates = policy_takes_option<axis::optimizer, UpdateRule>;
   using rules =
-      mp::mp_list<std::conditional_t<rule_of_updates::holds, rule::decay_chooses_parameters<Decays>, rule_of_updates>>;
+      mp::mp_list<std::conditional_t<rule_of_updates::holds, decay_chooses_parameters<Decays>, rule_of_updates>>;
 };
 template <class... Layers>
-struct options<Freeze<Layers...>> {
+struct options_of<Freeze<Layers...>> {
   using rules = mp::mp_list<>;
 };
 template <std::size_t N, class... When>
-struct options<Accumulate<N, When...>> {
-  using rules = mp::mp_unique<mp::mp_list<rule::policy_takes_option<axis::accumulate, When>...>>;
+struct options_of<Accumulate<N, When...>> {
+  using rules = mp::mp_unique<mp::mp_list<policy_takes_option<axis::accumulate, When>...>>;
 };
 template <class Bound>
 struct bound_rules {
-  using type = mp::mp_list<rule::target_takes_bound<Bound>>;
+  using type = mp::mp_list<target_takes_bound<Bound>>;
 };
 template <class Share>
 struct bound_rules<Unaligned<Share>> {
-  using type = mp::mp_list<rule::fraction_is_a_ratio<Share>>;
+  using type = mp::mp_list<fraction_is_a_ratio<Share>>;
 };
 template <class T, class... Bounds>
-struct options<Target<T, Bounds...>> {
+struct options_of<Target<T, Bounds...>> {
   static constexpr bool in_order = TargetDescription<T> && sizeof...(Bounds) == 1;
   using rules = std::conditional_t<
-      sizeof...(Bounds) == 0, mp::mp_list<rule::policy_takes_option<axis::target, T>>,
+      sizeof...(Bounds) == 0, mp::mp_list<policy_takes_option<axis::target, T>>,
       std::conditional_t<in_order, mp::mp_append<mp::mp_list<>, typename bound_rules<Bounds>::type...>,
-                         mp::mp_list<rule::target_takes_bound<T>>>>;
+                         mp::mp_list<target_takes_bound<T>>>>;
 };
 template <class Switch>
-struct options<Epilogue<Switch>> {
-  using rules = mp::mp_list<rule::epilogue_takes_switch<Switch>>;
+struct options_of<Epilogue<Switch>> {
+  using rules = mp::mp_list<epilogue_takes_switch<Switch>>;
 };
 template <class P>
-using option_rules = typename options<P>::rules;
+using option_rules = typename options_of<P>::rules;
 
 /// The rules about a policy by itself.
 template <class P, class Axis = typename P::axis>
-struct single {
+struct alone {
   using rules = mp::mp_list<>;
 };
 template <class P>
-struct single<P, axis::precision> {
-  using rules =
-      mp::mp_list<rule::masters_are_not_half<P>, rule::masters_as_wide_as_compute<P>, rule::fp64_masters_need_fp64<P>,
-                  rule::reduce_in_compute_or_master<P>, rule::tf32_is_stored_as_fp32<P>>;
+struct alone<P, axis::precision> {
+  using rules = mp::mp_list<masters_are_not_half<P>, masters_as_wide_as_compute<P>, fp64_masters_need_fp64<P>,
+                            reduce_in_compute_or_master<P>, tf32_is_stored_as_fp32<P>>;
 };
 template <class P>
-struct single<P, axis::loss_scale> {
-  using rules = mp::mp_list<rule::loss_scale_at_least_one<P>>;
+struct alone<P, axis::loss_scale> {
+  using rules = mp::mp_list<loss_scale_at_least_one<P>>;
 };
 template <class Schedule>
 struct single_schedule {
-  using rules = mp::mp_list<rule::every_at_least_one<Schedule>, rule::selective_names_layers<Schedule>>;
+  using rules = mp::mp_list<every_at_least_one<Schedule>, selective_names_layers<Schedule>>;
 };
 template <std::size_t K, class... Schedules>
 struct single_schedule<KeepLast<K, Schedules...>> {
-  using rules = mp::mp_append<mp::mp_unique<mp::mp_list<rule::policy_takes_option<axis::checkpoint, Schedules>...>>,
+  using rules = mp::mp_append<mp::mp_unique<mp::mp_list<policy_takes_option<axis::checkpoint, Schedules>...>>,
                               typename single_schedule<Schedules>::rules...>;
 };
 template <class P>
-struct single<P, axis::checkpoint> {
+struct alone<P, axis::checkpoint> {
   template <class... Schedules>
-  using of_each = mp::mp_append<mp::mp_list<rule::schedules_agree<P>>, typename single_schedule<Schedules>::rules...>;
+  using of_each = mp::mp_append<mp::mp_list<schedules_agree<P>>, typename single_schedule<Schedules>::rules...>;
   using rules = mp::mp_apply<of_each, P>;
 };
 template <class P>
-struct single<P, axis::batch> {
-  using rules = mp::mp_list<rule::batch_at_least_one<P>>;
+struct alone<P, axis::batch> {
+  using rules = mp::mp_list<batch_at_least_one<P>>;
 };
 template <class P>
-struct single<P, axis::accumulate> {
-  using rules = mp::mp_list<rule::accumulate_at_least_one<P>, rule::reduces_in_one_way<P>>;
+struct alone<P, axis::accumulate> {
+  using rules = mp::mp_list<accumulate_at_least_one<P>, reduces_in_one_way<P>>;
 };
 template <class P>
-struct single<P, axis::steps> {
-  using rules = mp::mp_list<rule::steps_at_least_one<P>>;
+struct alone<P, axis::steps> {
+  using rules = mp::mp_list<steps_at_least_one<P>>;
 };
 template <class P>
-struct single<P, axis::clip> {
-  using rules = mp::mp_list<rule::clip_above_zero<P>>;
+struct alone<P, axis::clip> {
+  using rules = mp::mp_list<clip_above_zero<P>>;
 };
 template <class P>
-struct single<P, axis::optimizer> {
-  using rules = typename rule::update_rules<typename P::rule>::rules;
+struct alone<P, axis::optimizer> {
+  using rules = typename update_rules<typename P::rule>::rules;
 };
 template <class P>
-struct single<P, axis::loss> {
-  using rules = typename rule::loss_rules<typename P::function>::rules;
+struct alone<P, axis::loss> {
+  using rules = typename loss_rules<typename P::function>::rules;
 };
 template <class P>
-struct single<P, axis::world> {
-  using rules = mp::mp_list<rule::world_is_a_number<P>>;
+struct alone<P, axis::world> {
+  using rules = mp::mp_list<world_is_a_number<P>>;
 };
 template <class P>
-struct single<P, axis::device> {
-  using rules = mp::mp_list<rule::device_is_included<P>>;
+struct alone<P, axis::device> {
+  using rules = mp::mp_list<device_is_included<P>>;
 };
 template <class P>
-struct single<P, axis::communicator> {
-  using rules = mp::mp_list<rule::communicator_is_built<P>>;
+struct alone<P, axis::communicator> {
+  using rules = mp::mp_list<communicator_is_built<P>>;
 };
 template <class P>
-struct single<P, axis::shard> {
-  using rules = mp::mp_list<rule::shard_options_fit<P>>;
+struct alone<P, axis::shard> {
+  using rules = mp::mp_list<shard_options_fit<P>>;
 };
 template <class P>
-struct single<P, axis::debug> {
-  using rules = mp::mp_list<rule::debug_none_stands_alone<P>>;
+struct alone<P, axis::debug> {
+  using rules = mp::mp_list<debug_none_stands_alone<P>>;
 };
 template <class P>
-using single_rules = typename single<P>::rules;
+using single_rules = typename alone<P>::rules;
 
-}  // namespace regimen::detail
+}  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

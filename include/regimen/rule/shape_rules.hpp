@@ -2,9 +2,7 @@
 #pragma once
 
 #include <regimen/core/rules.hpp>
-#include <regimen/engine/plan/engine.hpp>
 #include <regimen/layer/join.hpp>
-#include <regimen/programs/facts.hpp>
 #include <regimen/rule/attention.hpp>
 #include <regimen/rule/branches.hpp>
 #include <regimen/rule/compose.hpp>
@@ -17,7 +15,6 @@
 #include <regimen/rule/precision.hpp>
 #include <regimen/rule/shapes.hpp>
 #include <regimen/rule/weights.hpp>
-#include <regimen/walk/walk.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -64,16 +61,6 @@ struct check_chain {
   static constexpr Contents contents{};
 };
 
-/// The members of a bound layer that a walk uses and LayerDefaults lacks.
-template <class Bound>
-concept GoesBothWays = requires(walk::Walk<planning::Engine<planning::AnyTraits>>& engine,
-                                const ForwardCall<Bound::Saved::count, Bound::ForwardScratch::count>& forward,
-                                const BackwardCall<Bound::Saved::count, Bound::BackwardScratch::count>& backward) {
-  typename Bound::Output::Shape;
-  Bound::forward(engine, forward);
-  Bound::backward(engine, backward);
-};
-
 template <class Layer, class X, class Roles>
 struct check_layer {
  private:
@@ -103,17 +90,6 @@ struct check_layer {
   using Output = typename Found::Output;
   static constexpr Contents contents = Found::contents;
 };
-/// Whether a combinator has a walker. What policies decide of a walk does not matter: these facts are the simplest.
-struct NothingShared {
-  using Tied = mp::mp_list<>;
-  using Named = mp::mp_list<>;
-};
-template <class Compute>
-using PlainContext = walk::ContextOf<programs::InferenceFacts<Compute, 1, 1, programs::Fusing<false, op::NoEpilogues>>,
-                                     NothingShared, Compute, false>;
-template <class Layer, class X, class Roles>
-inline constexpr bool is_walked = walk::Walks<walk::Node<Layer, X, PlainContext<typename Roles::computed>, true>,
-                                              walk::Walk<planning::Engine<planning::AnyTraits>>>;
 /// A combinator of a program's own: each child reads its input.
 template <class Layer, class X, class Roles, class... Children>
 struct check_branches {
@@ -125,7 +101,7 @@ struct check_branches {
   };
   template <class Layer_>
   struct refused<Layer_, mp::mp_list<>> {
-    using type = broken_of<mp::mp_list<combinator_has_walker<Layer_, is_walked<Layer_, X, Roles>>>>;
+    using type = broken_of<mp::mp_list<combinator_has_walker<Layer_, X, Roles>>>;
   };
 
  public:
@@ -233,8 +209,7 @@ struct joined<true, Join, X, Outputs...> {
   };
   template <class Join_>
   struct refused<Join_, mp::mp_list<>> {
-    using type =
-        broken_of<mp::mp_list<join_goes_both_ways<Join_, sizeof...(Outputs), joins_both_ways<Join_, Outputs...>>>>;
+    using type = broken_of<mp::mp_list<join_goes_both_ways<Join_, Outputs...>>>;
   };
   using broken = typename refused<Join, broken_of<typename join_rules<Join, Outputs...>::type>>::type;
   template <class Join_, class Broken>

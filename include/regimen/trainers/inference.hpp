@@ -29,53 +29,6 @@
 
 namespace regimen {
 
-namespace detail {
-
-/// The rules of a Trainer, for the policies of Inference, without the rules about master weights.
-template <class P>
-using inference_rules = mp::mp_list<rule::inference_trains_nothing<P>>;
-
-template <class P>
-struct inference_single {
-  using rules = single_rules<P>;
-};
-template <class T>
-struct inference_single<Precision<T>> {
-  using rules = mp::mp_list<>;
-};
-template <class P>
-using inference_single_rules = typename inference_single<P>::rules;
-
-template <class C>
-using inference_cross_rules = mp::mp_list<
-    rule::largest_batch_needs_target<typename C::batch, typename C::target>,
-    rule::target_computes_in<typename C::target, typename C::precision::compute>,
-    rule::device_computes_in<typename C::device, typename C::precision::compute>,
-    rule::product_has_epilogue<typename C::device, typename C::fusion>,
-    rule::cudnn_is_found<rule::calls_cudnn<C>, typename C::device, rule::finds_cudnn<C>()>,
-    rule::device_attends_in_form<typename C::attention, typename C::device, rule::attends_in_form<C>()>,
-    rule::device_convolves_in_form<typename C::convolution, typename C::device, rule::convolves_in_form<C>()>,
-    rule::unaligned_is_counted<typename C::target, typename C::device>>;
-
-template <class Network, class... Policies>
-struct BrokenForInference {
-  using type = broken_in<decltype(rule::rules_of_model<Network, ConfigurationOf<Policies...>, false>())>;
-};
-template <class Network, class... Policies>
-using broken_inference_rules = typename FirstBroken<
-    BrokenModel<Network>, BrokenOfEach<argument_rules, Policies...>, BrokenOfEach<inference_rules, Policies...>,
-    BrokenAxes<Policies...>, BrokenOfEach<option_rules, Policies...>, BrokenOfEach<inference_single_rules, Policies...>,
-    BrokenTogether<inference_cross_rules, Policies...>, BrokenForInference<Network, Policies...>>::type;
-
-}  // namespace detail
-
-/// Whether Inference<Network, Policies...> compiles; the order of the policies does not matter.
-///
-///   valid      Inferable<Gpt, Precision<bf16>, Batch<1>>
-///   invalid    Inferable<Gpt, Optimizer<AdamW>>
-template <class Network, class... Policies>
-concept Inferable = boost::mp11::mp_empty<detail::broken_inference_rules<Network, Policies...>>::value;
-
 /// A model for prediction. Its policies are Precision, Batch, Device, Target, Fusion and Attention, in any order.
 ///
 ///   Inference<Gpt, Precision<bf16>, Batch<1>> model("gpt.safetensors");

@@ -4,10 +4,10 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/operation.hpp>  // ignore_index
 #include <regimen/core/refused.hpp>
+#include <regimen/core/rules.hpp>
 #include <regimen/core/shape.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/data/rules.hpp>
-#include <regimen/rule/inference.hpp>
 #include <regimen/trainers/inference.hpp>
 #include <regimen/trainers/loaders.hpp>
 #include <regimen/trainers/result.hpp>
@@ -48,6 +48,24 @@ constexpr bool members_agree() {
   } else return false;
 }
 
+}  // namespace detail
+
+namespace rule {
+/// Outputs are averaged element by element, so members have one input type and shape, one output type and shape, and one
+/// output.   docs/errors/inference.md#members_agree
+template <class First, class Other>
+struct members_agree {
+  static constexpr bool holds = detail::members_agree<First, Other>();
+  struct must_hold {
+    static_assert(
+        holds,
+        "regimen: an ensemble averages Inferences of one input shape and one output shape; end every model alike");
+  };
+};
+}  // namespace rule
+
+namespace detail {
+
 /// Turns each row of logits into probabilities, in place. In double: a probability of e^-700 still has a logarithm.
 inline void softmax_rows(std::span<double> values, std::size_t columns) {
   for (std::size_t begin = 0; begin < values.size(); begin += columns) {
@@ -81,12 +99,9 @@ inline void softmax_rows(std::span<double> values, std::size_t columns) {
 ///                 Inference
 template <class First, class... Others>
 class Ensemble final {
-  static constexpr bool may_stand = detail::members_agree<First, First>();
-  template <class Other>
-  using agrees = rule::members_agree<First, Other, !may_stand || detail::members_agree<First, Other>()>;
-  static_assert(sizeof(typename rule::members_agree<First, First, may_stand>::must_hold));
-  static_assert(((sizeof(typename agrees<Others>::must_hold) > 0) && ...));
-  static constexpr bool agree = may_stand && (agrees<Others>::holds && ...);
+  using Rule = rule::first_broken<rule::members_agree<First, First>, rule::members_agree<First, Others>...>;
+  static_assert(sizeof(typename Rule::must_hold));
+  static constexpr bool agree = Rule::holds;
 
   template <class Model, class = void>
   struct Types {
