@@ -48,7 +48,7 @@ template <class Train>
 class Session {
  public:
   Session(Train& trainer, const Options& options)
-      : trainer_(trainer), options_(with_folder(trainer, options)), log_(log_of(trainer, options), !options.resume.empty()), began_(regimen::trainers::now()) {
+      : trainer_(trainer), options_(with_folder(trainer, options)), log_(log_of(trainer, options), !options.resume.empty()), began_(regimen::detail::now()) {
     const regimen::MemoryPlan plan = trainer.planned();
     Event kinds, event("plan");
     for (std::size_t kind = 0; kind < regimen::memory_kinds; ++kind) kinds.add(regimen::memory_kind_names[kind], std::uint64_t{plan.kinds[kind]});
@@ -108,7 +108,7 @@ class Session {
     Event event("end");
     event.add("used", std::uint64_t{used.peak}).add("library", std::uint64_t{used.library});
     event.add("peak_rss_bytes", std::uint64_t{peak_resident_bytes()}).add("steps", trainer_.steps_done()).add("loss", loss_);
-    event.add("validation_loss", validation_.loss).add("seconds", regimen::trainers::now() - began_).add("interrupted", interrupted);
+    event.add("validation_loss", validation_.loss).add("seconds", regimen::detail::now() - began_).add("interrupted", interrupted);
     write(debug(event));
     if (tells()) {
       std::fprintf(out(), "%llu steps, loss %.4f", static_cast<unsigned long long>(trainer_.steps_done()), loss_);

@@ -39,7 +39,7 @@ class StepTimes {
 
   /// As a callback of fit.
   template <class Train>
-  void operator()(Train&, const regimen::StepResult& result) { step(result.step, regimen::trainers::now()); }
+  void operator()(Train&, const regimen::StepResult& result) { step(result.step, regimen::detail::now()); }
 
  private:
   std::FILE* out_;
@@ -60,11 +60,11 @@ int timed(const program::TcpRanks& ranks, const program::Options& options, const
     if (world.rank == 0) std::fputs(plan.table().c_str(), stdout);
     throw;
   }
-  const double began = regimen::trainers::now();
+  const double began = regimen::detail::now();
   return ranks.template train<Train>(settings, [&](Train& trainer) -> int {
-    const double built = regimen::trainers::now() - began;   // ranks have met, memory is taken, weights are drawn
+    const double built = regimen::detail::now() - began;   // ranks have met, memory is taken, weights are drawn
     program::Session<Train> session(trainer, options);
-    StepTimes times(session.out(), session.tells(), interval, regimen::trainers::now());
+    StepTimes times(session.out(), session.tells(), interval, regimen::detail::now());
     auto run = options.run();
     run.order = regimen::Order::Sequential;
     run.progress = false;

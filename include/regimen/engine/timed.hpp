@@ -1,6 +1,7 @@
 // regimen/engine/timed.hpp — wraps an engine and measures each operation.
 #pragma once
 
+#include <regimen/core/now.hpp>
 #include <regimen/core/weights.hpp>
 #include <regimen/engine/engine.hpp>
 
@@ -133,7 +134,6 @@ class OperationTimes {
     Pause& operator=(const Pause&) = delete;
     ~Pause() { times.pauses_ = false; }
   };
-  static double now();  // seconds of CLOCK_MONOTONIC
 
   /// `seconds`: the duration of the start, which counts as waiting, too.
   void start(CollectiveTime collective, double seconds);
@@ -188,9 +188,9 @@ class TimedEngine : public Engine {
 
   template <class Operation>
   void run(const Operation& operation, std::size_t scratch = View<char>::absent) {
-    const double began = now();
+    const double began = detail::now();
     Engine::run(operation, scratch);
-    const double ended = now();
+    const double ended = detail::now();
     times.add(Operation::name, this->phase, OperationShape::of(operation), operation.cost(), began, ended - began);
   }
 
@@ -204,23 +204,24 @@ class TimedEngine : public Engine {
   }
 
   std::size_t all_gather(const engines::Transfer& transfer) {
-    const double began = now();
+    const double began = detail::now();
     const std::size_t ticket = Engine::all_gather(transfer);
     const auto kind = transfer.small ? CollectiveTime::Kind::exchange : CollectiveTime::Kind::gather;
-    start(kind, transfer.path, transfer.small ? 0 : ticket, transfer.small ? 0 : transfer.bytes, began, now() - began);
+    start(kind, transfer.path, transfer.small ? 0 : ticket, transfer.small ? 0 : transfer.bytes, began,
+          detail::now() - began);
     if (transfer.small) small_ = ticket;
     return ticket;
   }
   std::size_t reduce_scatter(const engines::Transfer& transfer) {
-    const double began = now();
+    const double began = detail::now();
     const std::size_t ticket = Engine::reduce_scatter(transfer);
-    start(CollectiveTime::Kind::reduce, transfer.path, ticket, transfer.bytes, began, now() - began);
+    start(CollectiveTime::Kind::reduce, transfer.path, ticket, transfer.bytes, began, detail::now() - began);
     return ticket;
   }
   void await(std::size_t ticket) {
-    const double began = now();
+    const double began = detail::now();
     Engine::await(ticket);
-    times.await(ticket == small_ ? 0 : ticket, this->phase, began, now());
+    times.await(ticket == small_ ? 0 : ticket, this->phase, began, detail::now());
   }
 
   typename Engine::Fence upload(std::size_t at, std::span<const std::byte> from) {
@@ -252,9 +253,9 @@ class TimedEngine : public Engine {
  private:
   /// A copy of nothing is a wait for operations.
   auto copied(CopyTime::Kind kind, std::size_t bytes, const auto& copy) {
-    const double began = now();
+    const double began = detail::now();
     auto result = copy();
-    if (bytes > 0) times.copy(kind, bytes, now() - began);
+    if (bytes > 0) times.copy(kind, bytes, detail::now() - began);
     return result;
   }
   void start(CollectiveTime::Kind kind, const LayerPath& path, std::size_t ticket, std::size_t bytes, double began,
@@ -268,7 +269,6 @@ class TimedEngine : public Engine {
     collective.started = began;
     times.start(collective, seconds);
   }
-  static double now() { return OperationTimes::now(); }
 
   std::size_t small_ = no_ticket;  // the last small collective, recorded apart from those of tensors
 };

@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include <time.h>
 
 namespace regimen {
 
@@ -157,11 +156,6 @@ REGIMEN_INLINE std::size_t OperationTimes::row_of(const char* name, op::Phase ph
     if (rows_[i].phase == phase && rows_[i].shape == shape && std::strcmp(rows_[i].name, name) == 0) return i;
   rows_.push_back({name, phase, shape});
   return rows_.size() - 1;
-}
-REGIMEN_INLINE double OperationTimes::now() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
 }
 
 }  // namespace regimen

@@ -4,6 +4,7 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
+#include <regimen/core/now.hpp>
 #include <regimen/core/philox.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/trainers/fit_loop.hpp>
@@ -21,7 +22,7 @@ REGIMEN_INLINE const EpochEvent& EpochCount::begin(std::uint64_t epoch, std::uin
   event.epoch = epoch;
   event.step = step;
   is_open = true;
-  began = now();
+  began = regimen::detail::now();
   return event;
 }
 REGIMEN_INLINE void EpochCount::add(const StepResult& result, double (*divisor_of)(double)) {
@@ -35,7 +36,7 @@ REGIMEN_INLINE const EpochEvent& EpochCount::end(std::uint64_t step) {
   event.step = step;
   event.ended = true;
   event.loss = mean_of(loss_sum, divisor);
-  event.seconds = now() - began;
+  event.seconds = regimen::detail::now() - began;
   is_open = false;
   return event;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/now.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/rule/trainers.hpp>
 #include <regimen/trainers/expect.hpp>
@@ -73,7 +74,7 @@ struct LoopByHand {
     Scalars before{}, after{};
     session.guarded([&] {
       if (session.waiting == Waiting::forward) {
-        session.launches.started = now();
+        session.launches.started = regimen::detail::now();
         Step::begin(session.walk, session.resident);
       }
       before = session.scalars();

@@ -3,6 +3,7 @@
 
 #include <regimen/core/file.hpp>
 #include <regimen/core/finite.hpp>
+#include <regimen/core/now.hpp>
 #include <regimen/core/printed.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/trainers/result.hpp>
@@ -14,9 +15,6 @@
 #include <unistd.h>
 
 namespace regimen::trainers {
-
-/// Seconds of a monotonic clock.
-double now();
 
 /// Resident bytes of this process; 0 if unknown.
 [[gnu::cold]] std::size_t resident_bytes();
@@ -33,7 +31,7 @@ double now();
 class Progress {
  public:
   Progress(bool shown, std::uint64_t steps)
-      : shown_(shown), terminal_(isatty(STDERR_FILENO) == 1), steps_(steps), began_(now()) {}
+      : shown_(shown), terminal_(isatty(STDERR_FILENO) == 1), steps_(steps), began_(regimen::detail::now()) {}
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();

@@ -5,7 +5,6 @@
 #include <regimen/trainers/progress.hpp>
 
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,12 +16,6 @@
 #include <string>
 
 namespace regimen::trainers {
-
-REGIMEN_INLINE double now() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
-}
 
 REGIMEN_INLINE std::size_t resident_bytes() {
   const std::string pages = regimen::detail::system_text("/proc/self/statm");  // all, resident, ...
@@ -55,7 +48,7 @@ REGIMEN_INLINE void Progress::step(std::uint64_t step, double loss, std::size_t 
   ++done_;
   targets_ += double(targets);
   seconds_ += milliseconds * 1e-3;
-  const double time = now();
+  const double time = regimen::detail::now();
   const bool last = step == steps_;
   if (!last && done_ != 1 && time - drawn_ < (terminal_ ? 0.1 : 2.0)) return;
   drawn_ = time;

@@ -5,6 +5,7 @@
 #include <regimen/comm/agreement.hpp>
 #include <regimen/comm/ranks_of.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/core/now.hpp>
 #include <regimen/core/one_thread.hpp>
 #include <regimen/data/source.hpp>
 #include <regimen/engine/engine.hpp>
@@ -300,7 +301,7 @@ struct Session final {
   Launch& start_step(Load&& load, const See& see = {}) {
     if (!is_between_steps()) out_of_order(waiting, "step");
     [[maybe_unused]] const auto scope = walk.engine.scope();
-    launches.started = now();
+    launches.started = regimen::detail::now();
     std::size_t samples = 0;
     guarded([&] {
       Step::step(
@@ -320,7 +321,7 @@ struct Session final {
   Launch& start_launch(Load&& load) {
     if (!is_between_steps()) out_of_order(waiting, "step");
     [[maybe_unused]] const auto scope = walk.engine.scope();
-    launches.started = now();
+    launches.started = regimen::detail::now();
     guarded([&] {
       Step::launch(walk, resident, Recipe::loss_scaling, Recipe::clip, options.optimizer,
                    [&](std::size_t m) { load(m % micro_batches, m / micro_batches); });
@@ -346,7 +347,7 @@ struct Session final {
   StepResults finish(Launch& of) {
     [[maybe_unused]] const auto scope = walk.engine.scope();
     of.read.wait();
-    const double end = now();
+    const double end = regimen::detail::now();
     if (of.scalars[0].anomaly.found) {  // the step, which is alone, has changed nothing, and its samples come again
       position.steps_done = of.last - 1;
       position.place = of.place;
