@@ -1,4 +1,5 @@
 // Which networks compose: the shapes, names and lists of layers that users get wrong.
+#include <regimen/layer/pool.hpp>
 #include <regimen/layer/softmax.hpp>
 #include <regimen/loss/masked.hpp>
 #include <regimen/loss/nt_xent.hpp>

@@ -5,7 +5,6 @@
 #include <regimen/layer/layer.hpp>
 #include <regimen/layer/window.hpp>
 
-#include <array>
 #include <cstddef>
 #include <type_traits>
 
@@ -27,25 +26,6 @@ struct Pooled {
     return {.samples = walk.batch, .height = height, .width = width, .columns = X::columns, .size = Size};
   }
 };
-
-/// The options of a pool, and how often each is given.
-struct PoolOptions {
-  std::size_t stride = 0, padding = 0;
-  std::array<unsigned, 2> given{};
-  bool known = true;
-
-  constexpr void add(StrideOption lines) { stride = static_cast<std::size_t>(lines), ++given[0]; }
-  constexpr void add(PaddingOption lines) { padding = static_cast<std::size_t>(lines), ++given[1]; }
-  constexpr void add(auto) { known = false; }
-  constexpr bool are_sound() const { return known && given[0] <= 1 && given[1] <= 1; }
-};
-template <std::size_t Size, auto... Options>
-inline constexpr PoolOptions pool_options = [] {
-  PoolOptions all;
-  (all.add(Options), ...);
-  if (all.given[0] == 0) all.stride = Size;
-  return all;
-}();
 
 /// A pool with options in order; as they are, if they are not sound, or none.
 template <template <std::size_t, auto...> class Pool, auto given, std::size_t Size, auto... Options>
@@ -97,6 +77,7 @@ template <std::size_t Size, auto... Options>
 struct MaxPool final {
   static constexpr const char* name = "max_pool";
   static constexpr bool couples_samples = false;
+  static constexpr auto options = detail::pool_options<Size, Options...>;
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {
@@ -135,6 +116,7 @@ using MaxPool =
 struct GlobalMaxPool final {
   static constexpr const char* name = "global_max_pool";
   static constexpr bool couples_samples = false;
+  static constexpr detail::GlobalPoolOptions options{};
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {
@@ -164,6 +146,7 @@ template <std::size_t Size, auto... Options>
 struct AveragePool final {
   static constexpr const char* name = "average_pool";
   static constexpr bool couples_samples = false;
+  static constexpr auto options = detail::pool_options<Size, Options...>;
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {
@@ -208,6 +191,8 @@ template <std::size_t Size, class... Mode>
 struct Upsample final {
   static constexpr const char* name = "upsample";
   static constexpr bool couples_samples = false, is_bilinear = (std::is_same_v<Mode, Bilinear> || ...);
+  static constexpr detail::ResamplingOptions options{
+      .factor = Size, .cuts = false, .known = sizeof...(Mode) == (is_bilinear ? 1 : 0)};
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {
@@ -242,6 +227,8 @@ template <std::size_t Size, class... Mode>
 struct Downsample final {
   static constexpr const char* name = "downsample";
   static constexpr bool couples_samples = false, is_bilinear = (std::is_same_v<Mode, Bilinear> || ...);
+  static constexpr detail::ResamplingOptions options{
+      .factor = Size, .cuts = true, .known = sizeof...(Mode) == (is_bilinear ? 1 : 0)};
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {

@@ -7,7 +7,7 @@
 #include <regimen/layer/conv3d.hpp>
 #include <regimen/layer/conv_transpose.hpp>
 #include <regimen/layer/patches.hpp>
-#include <regimen/layer/pool.hpp>
+#include <regimen/layer/window.hpp>
 #include <regimen/rule/layer_rules.hpp>
 #include <regimen/rule/shapes.hpp>
 
@@ -167,37 +167,32 @@ struct layer_rules<Patches<Size>, X> {
   using type = square_rules<Patches<Size>, Size, X>;
 };
 /// A pool that cuts the image into squares, or, with options, has windows.
-template <class Layer, std::size_t Size, class X, auto... Options>
-struct pool_rules {
-  static constexpr auto o = detail::pool_options<Size, Options...>;
+template <class Layer, class X>
+  requires detail::HasOptions<Layer, detail::PoolOptions>
+struct layer_rules<Layer, X> {
+  static constexpr auto o = Layer::options;
   using type = mp::mp_list<input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>,
-                           pool_takes_options<Layer, o.are_sound()>, extents_at_least_one<Layer, Size, o.stride>,
-                           window_sees_pixels<Layer, (Size > 0 ? Size : 1), o.padding>,
-                           window_fits_image<Layer, Size, Size, o.padding, typename X::Shape>>;
+                           pool_takes_options<Layer, o.are_sound()>, extents_at_least_one<Layer, o.size, o.stride>,
+                           window_sees_pixels<Layer, (o.size > 0 ? o.size : 1), o.padding>,
+                           window_fits_image<Layer, o.size, o.size, o.padding, typename X::Shape>>;
 };
-template <class Layer, std::size_t Size, class X>
-struct pool_rules<Layer, Size, X> {
-  using type = square_rules<Layer, Size, X>;
+template <class Layer, class X>
+  requires detail::HasOptions<Layer, detail::PoolOptions> && (Layer::options.cuts)
+struct layer_rules<Layer, X> {
+  using type = square_rules<Layer, Layer::options.size, X>;
 };
-template <std::size_t Size, auto... Options, class X>
-struct layer_rules<in_order::MaxPool<Size, Options...>, X>
-    : pool_rules<in_order::MaxPool<Size, Options...>, Size, X, Options...> {};
-template <std::size_t Size, auto... Options, class X>
-struct layer_rules<in_order::AveragePool<Size, Options...>, X>
-    : pool_rules<in_order::AveragePool<Size, Options...>, Size, X, Options...> {};
-template <class Layer, class... Mode>
-using takes_mode =
-    resampling_takes_mode<Layer, sizeof...(Mode) == 0 || std::is_same_v<mp::mp_list<Mode...>, mp::mp_list<Bilinear>>>;
-template <std::size_t Size, class... Mode, class X>
-struct layer_rules<Upsample<Size, Mode...>, X> {
-  using Layer = Upsample<Size, Mode...>;
+template <class Layer, class X>
+  requires detail::HasOptions<Layer, detail::ResamplingOptions>
+struct layer_rules<Layer, X> {
   using type = mp::mp_list<input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>,
-                           takes_mode<Layer, Mode...>, extents_at_least_one<Layer, Size>>;
+                           resampling_takes_mode<Layer, Layer::options.known>,
+                           extents_at_least_one<Layer, Layer::options.factor>>;
 };
-template <std::size_t Size, class... Mode, class X>
-struct layer_rules<Downsample<Size, Mode...>, X> {
-  using Layer = Downsample<Size, Mode...>;
-  using type = mp::mp_push_back<square_rules<Layer, Size, X>, takes_mode<Layer, Mode...>>;
+template <class Layer, class X>
+  requires detail::HasOptions<Layer, detail::ResamplingOptions> && (Layer::options.cuts)
+struct layer_rules<Layer, X> {
+  using type = mp::mp_push_back<square_rules<Layer, Layer::options.factor, X>,
+                                resampling_takes_mode<Layer, Layer::options.known>>;
 };
 /// Those of all convolutions: OfInput is about the number of its axes; Windows say whether windows fit.
 template <class Layer, class X, class OfInput, class... Windows>

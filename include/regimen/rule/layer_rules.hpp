@@ -5,10 +5,10 @@
 #include <regimen/layer/dropout.hpp>
 #include <regimen/layer/layer_scale.hpp>
 #include <regimen/layer/patches.hpp>
-#include <regimen/layer/pool.hpp>
 #include <regimen/layer/recurrent.hpp>
 #include <regimen/layer/sinusoidal_positions.hpp>
 #include <regimen/layer/slice.hpp>
+#include <regimen/layer/window.hpp>
 #include <regimen/rule/branches.hpp>
 #include <regimen/rule/compose.hpp>
 #include <regimen/rule/layers.hpp>
@@ -77,8 +77,9 @@ template <class X>
 struct layer_rules<TakeFirst, X> : position_rules<TakeFirst, X> {};
 template <class X>
 struct layer_rules<MeanPool, X> : position_rules<MeanPool, X, 4> {};
-template <class X>
-struct layer_rules<GlobalMaxPool, X> : position_rules<GlobalMaxPool, X, 4> {};
+template <class Layer, class X>
+  requires detail::HasOptions<Layer, detail::GlobalPoolOptions>
+struct layer_rules<Layer, X> : position_rules<Layer, X, 4> {};
 template <class Rate, class X>
 struct layer_rules<DropPath<Rate>, X> {
   using type = mp::mp_list<input_matches<X, DropPath<Rate>>, fraction_is_a_ratio<Rate>, rate_below_one<Rate>>;
