@@ -1,11 +1,11 @@
 // regimen/comm/detail/sha256.hpp — SHA-256 and HMAC, with which ranks prove that they know the secret.
 #pragma once
 
+#include <regimen/core/compiled.hpp>
+
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 #include <type_traits>
 
@@ -19,69 +19,11 @@ using Digest = std::array<std::uint8_t, 32>;
 /// cost    some 200 MB/s: for handshakes, not for tensors
 class Sha256 final {
  public:
-  Sha256& add(const void* bytes, std::size_t count) {
-    const auto* at = static_cast<const std::uint8_t*>(bytes);
-    length_ += count;
-    while (count > 0) {
-      const std::size_t now = count < block_.size() - filled_ ? count : block_.size() - filled_;
-      std::memcpy(block_.data() + filled_, at, now);
-      filled_ += now;
-      at += now;
-      count -= now;
-      if (filled_ == block_.size()) compress();
-    }
-    return *this;
-  }
-
-  Digest finish() {
-    const std::uint64_t bits = 8 * length_;
-    const std::uint8_t one = 0x80, zero = 0;
-    add(&one, 1);
-    while (filled_ != 56) add(&zero, 1);
-    std::array<std::uint8_t, 8> end{};
-    for (std::size_t i = 0; i < end.size(); ++i) end[i] = static_cast<std::uint8_t>(bits >> (56 - 8 * i));
-    add(end.data(), end.size());
-    Digest digest{};
-    for (std::size_t i = 0; i < digest.size(); ++i) {
-      digest[i] = static_cast<std::uint8_t>(state_[i / 4] >> (24 - 8 * (i % 4)));
-    }
-    return digest;
-  }
+  Sha256& add(const void* bytes, std::size_t count);
+  Digest finish();
 
  private:
-  /// The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
-  static constexpr std::array<std::uint32_t, 64> round{
-      0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-      0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-      0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-      0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-      0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-      0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-      0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-      0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
-
-  void compress() {
-    std::array<std::uint32_t, 64> w{};
-    for (std::size_t i = 0; i < 16; ++i) {
-      for (std::size_t byte = 0; byte < 4; ++byte) w[i] = w[i] << 8 | block_[4 * i + byte];
-    }
-    for (std::size_t i = 16; i < 64; ++i) {
-      const std::uint32_t a = w[i - 15], b = w[i - 2];
-      w[i] = w[i - 16] + w[i - 7] + (std::rotr(a, 7) ^ std::rotr(a, 18) ^ a >> 3) +
-             (std::rotr(b, 17) ^ std::rotr(b, 19) ^ b >> 10);
-    }
-    auto [a, b, c, d, e, f, g, h] = state_;
-    for (std::size_t i = 0; i < 64; ++i) {
-      const std::uint32_t first =
-          h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) + ((e & f) ^ (~e & g)) + round[i] + w[i];
-      const std::uint32_t second =
-          (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
-      h = g, g = f, f = e, e = d + first, d = c, c = b, b = a, a = first + second;
-    }
-    const std::array<std::uint32_t, 8> mixed{a, b, c, d, e, f, g, h};
-    for (std::size_t i = 0; i < state_.size(); ++i) state_[i] += mixed[i];
-    filled_ = 0;
-  }
+  void compress();
 
   std::array<std::uint32_t, 8> state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
@@ -93,47 +35,27 @@ class Sha256 final {
 /// HMAC-SHA-256 of all bytes that were added, under a key of any length.   source   RFC 2104
 class Hmac final {
  public:
-  explicit Hmac(std::string_view key) {
-    std::array<std::uint8_t, 64> inner{};
-    if (key.size() > inner.size()) {
-      const Digest digest = Sha256().add(key.data(), key.size()).finish();
-      std::memcpy(inner.data(), digest.data(), digest.size());
-    } else if (!key.empty()) {
-      std::memcpy(inner.data(), key.data(), key.size());
-    }
-    std::array<std::uint8_t, 64> outer = inner;
-    for (std::uint8_t& byte : inner) byte ^= 0x36;
-    for (std::uint8_t& byte : outer) byte ^= 0x5c;
-    inner_.add(inner.data(), inner.size());
-    outer_.add(outer.data(), outer.size());
-  }
+  explicit Hmac(std::string_view key);
 
-  Hmac& add(const void* bytes, std::size_t count) {
-    inner_.add(bytes, count);
-    return *this;
-  }
+  Hmac& add(const void* bytes, std::size_t count);
   template <class Record>
     requires std::has_unique_object_representations_v<Record>
   Hmac& add(const Record& record) {
     return add(&record, sizeof record);
   }
 
-  Digest finish() {
-    const Digest digest = inner_.finish();
-    return outer_.add(digest.data(), digest.size()).finish();
-  }
+  Digest finish();
 
  private:
   Sha256 inner_, outer_;
 };
 
 /// Compares in a time that does not depend on where the digests differ.
-inline bool is_equal(const Digest& a, const Digest& b) {
-  std::uint8_t difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) difference = static_cast<std::uint8_t>(difference | (a[i] ^ b[i]));
-  volatile std::uint8_t result = difference;  // keeps the compiler from leaving the loop early
-  return result == 0;
-}
+bool is_equal(const Digest& a, const Digest& b);
 
 }  // namespace regimen::comm::detail
+
+#if !REGIMEN_COMPILED
+#include <regimen/comm/detail/sha256.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0
