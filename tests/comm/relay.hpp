@@ -3,6 +3,10 @@
 
 #include <regimen/comm/detail/socket.hpp>
 
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>

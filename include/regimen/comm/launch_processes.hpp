@@ -7,6 +7,8 @@
 #include <regimen/comm/tcp.hpp>
 #include <regimen/core/error.hpp>
 
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>

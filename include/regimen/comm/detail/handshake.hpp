@@ -3,6 +3,11 @@
 
 #include <regimen/comm/detail/sha256.hpp>
 #include <regimen/comm/detail/socket.hpp>
+#include <regimen/core/error.hpp>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/types.h>
 
 #include <algorithm>
 #include <array>

@@ -4,8 +4,12 @@
 #include <regimen/comm/detail/handshake.hpp>
 #include <regimen/comm/detail/socket.hpp>
 #include <regimen/comm/peer_error.hpp>
+#include <regimen/core/error.hpp>
 
+#include <netinet/in.h>
+#include <poll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <algorithm>

@@ -2,28 +2,13 @@
 #pragma once
 
 #include <regimen/comm/peer_error.hpp>
-#include <regimen/core/error.hpp>
+#include <regimen/core/compiled.hpp>
 #include <regimen/core/mapped_file.hpp>  // Descriptor, system_words
 
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/random.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <array>
-#include <cerrno>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <thread>
-#include <utility>
 
 namespace regimen::comm::detail {
 
@@ -31,194 +16,64 @@ using Socket = regimen::detail::Descriptor;
 using regimen::detail::system_words;
 
 /// Milliseconds to `until`, for poll: rounded up, never negative, never infinite.
-inline int poll_time(Clock::time_point until) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
-  return static_cast<int>(std::clamp<decltype(left)>(left, 0, 1'000'000'000));
-}
+int poll_time(Clock::time_point until);
 
-/// Waits for `events`; false when the time is over.
-inline bool wait_for(int socket, short events, Clock::time_point until) {
-  for (;;) {
-    ::pollfd one{socket, events, 0};
-    const int ready = ::poll(&one, 1, poll_time(until));
-    if (ready > 0) return true;
-    if (ready == 0 && Clock::now() >= until) return false;
-    if (ready < 0 && errno != EINTR) return false;
-  }
-}
+/// Waits for `events`, those of poll; false when the time is over.
+bool wait_for(int socket, short events, Clock::time_point until);
 
 struct Address final {
   std::uint32_t host = 0;  // IPv4, as on the wire
   std::uint16_t port = 0;  // as on the wire
 
-  ::sockaddr_in native() const {
-    ::sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = host;
-    address.sin_port = port;
-    return address;
-  }
-  bool is_loopback() const { return (ntohl(host) >> 24) == 127; }
+  bool is_loopback() const;
 };
 
 /// "10.0.0.7"
-inline std::string words(Address address) {
-  char text[INET_ADDRSTRLEN];
-  const ::in_addr native{address.host};
-  return ::inet_ntop(AF_INET, &native, text, sizeof text) == nullptr ? "an unknown address" : text;
-}
+std::string words(Address address);
 
 /// Whether `host` means loopback on every machine. A host's own name does not, even if that host resolves it to
 /// 127.0.1.1, as Debian and Ubuntu do: other hosts resolve it to another address.
 ///
 /// source  RFC 6761, section 6.3
-inline bool is_loopback_everywhere(std::string host) {
-  ::in_addr address{};
-  if (::inet_aton(host.c_str(), &address) != 0) return Address{address.s_addr, 0}.is_loopback();
-  for (char& letter : host) letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-  if (host.ends_with('.')) host.pop_back();
-  return host == "localhost" || host.ends_with(".localhost") || host == "localhost.localdomain";
-}
+bool is_loopback_everywhere(std::string host);
 
 /// The IPv4 address of a host name; `whose` and `cure` are for the error. Blocks as long as the system's resolver does.
-inline Address resolve(const std::string& host, std::uint16_t port, const char* whose = "the address of rank 0",
-                       const char* cure = "check MASTER_ADDR") {
-  ::addrinfo hints{};
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_STREAM;
-  ::addrinfo* found = nullptr;
-  const int code = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
-  if (code != 0)
-    throw Error(whose, "a host name with an IPv4 address", "\"" + host + "\" (" + ::gai_strerror(code) + ")", cure);
-  const ::sockaddr_in* const address = reinterpret_cast<const ::sockaddr_in*>(found->ai_addr);
-  const Address result{address->sin_addr.s_addr, htons(port)};
-  ::freeaddrinfo(found);
-  return result;
-}
+Address resolve(const std::string& host, std::uint16_t port, const char* whose = "the address of rank 0",
+                const char* cure = "check MASTER_ADDR");
 
-/// Random bytes that nobody can guess.
+/// Fills `count` bytes with random ones that nobody can guess.
+void randomize(std::uint8_t* bytes, std::size_t count);
 template <std::size_t count>
 std::array<std::uint8_t, count> random_bytes() {
   std::array<std::uint8_t, count> bytes{};
-  for (std::size_t at = 0; at < count;) {
-    const ::ssize_t got = ::getrandom(bytes.data() + at, count - at, 0);
-    if (got > 0) at += static_cast<std::size_t>(got);
-    else if (errno != EINTR) throw Error("getrandom", "random bytes from the system", system_words(errno));
-  }
+  randomize(bytes.data(), count);
   return bytes;
 }
 
 /// Whether the system, or this process, has no file descriptor left.
-inline bool is_out_of_files(int code) { return code == EMFILE || code == ENFILE; }
+bool is_out_of_files(int code);
 
 /// Whether the other side has closed this connection, on which no data are expected.
-inline bool is_closed(int socket) {
-  char byte = 0;
-  const ::ssize_t got = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
-}
-
-inline void prepare(int socket) {
-  const int on = 1;
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
+bool is_closed(int socket);
 
 /// A listening socket; port 0 takes a free port. Invalid, with errno set, if the system refuses.
-inline Socket listen_at(Address at) {
-  Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  const int on = 1;
-  if (*socket >= 0)
-    ::setsockopt(*socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);  // a restart need not wait for old connections
-  const ::sockaddr_in address = at.native();
-  if (*socket >= 0 && ::bind(*socket, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) == 0 &&
-      ::listen(*socket, SOMAXCONN) == 0)
-    return socket;
-  const int code = errno;
-  { const Socket closed = std::move(socket); }
-  errno = code;
-  return Socket();
-}
+Socket listen_at(Address at);
 
-inline Address address_of(int socket) {
-  ::sockaddr_in address{};
-  ::socklen_t length = sizeof address;
-  ::getsockname(socket, reinterpret_cast<::sockaddr*>(&address), &length);
-  return {address.sin_addr.s_addr, address.sin_port};
-}
+Address address_of(int socket);
 
 /// The next waiting connection, and its origin; invalid, with errno set, if there is none.
-inline Socket accept_next(int listener, Address& from) {
-  for (;;) {
-    ::sockaddr_in address{};
-    ::socklen_t length = sizeof address;
-    Socket socket(::accept4(listener, reinterpret_cast<::sockaddr*>(&address), &length, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (*socket < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
-    if (*socket >= 0) prepare(*socket);
-    from = {address.sin_addr.s_addr, address.sin_port};
-    return socket;
-  }
-}
+Socket accept_next(int listener, Address& from);
 
 /// A connection to `to`, tried again until somebody listens there; invalid, with errno set, when the time is over.
-inline Socket connect_to(Address to, Clock::time_point until) {
-  for (;;) {
-    Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (*socket < 0) return socket;
-    const ::sockaddr_in address = to.native();
-    int code = 0;
-    if (::connect(*socket, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) != 0) {
-      code = errno;
-      if (code == EINPROGRESS) {
-        ::socklen_t length = sizeof code;
-        if (!wait_for(*socket, POLLOUT, until)) code = ETIMEDOUT;
-        else if (::getsockopt(*socket, SOL_SOCKET, SO_ERROR, &code, &length) != 0) code = errno;
-      }
-    }
-    if (code == 0 && to.host == address_of(*socket).host && to.port == address_of(*socket).port)
-      code = ECONNREFUSED;  // connected to itself
-    if (code == 0) {
-      prepare(*socket);
-      return socket;
-    }
-    if (Clock::now() >= until) {
-      { const Socket closed = std::move(socket); }
-      errno = code;
-      return Socket();
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-}
+Socket connect_to(Address to, Clock::time_point until);
 
 /// Transfers all bytes, or returns false: the other side closed (errno 0), an error (errno), or a time-out (ETIMEDOUT).
-template <class Byte, class Move>
-bool move_all(int socket, Byte* bytes, std::size_t count, short event, Clock::time_point until, const Move& move) {
-  while (count > 0) {
-    const ::ssize_t moved = move(socket, bytes, count);
-    if (moved > 0) {
-      bytes += moved;
-      count -= static_cast<std::size_t>(moved);
-    } else if (moved == 0) {
-      errno = 0;
-      return false;
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      if (!wait_for(socket, event, until)) {
-        errno = ETIMEDOUT;
-        return false;
-      }
-    } else if (errno != EINTR) {
-      return false;
-    }
-  }
-  return true;
-}
-inline bool send_all(int socket, const void* bytes, std::size_t count, Clock::time_point until) {
-  return move_all(socket, static_cast<const std::byte*>(bytes), count, POLLOUT, until,
-                  [](int s, const std::byte* at, std::size_t n) { return ::send(s, at, n, MSG_NOSIGNAL); });
-}
-inline bool receive_all(int socket, void* bytes, std::size_t count, Clock::time_point until) {
-  return move_all(socket, static_cast<std::byte*>(bytes), count, POLLIN, until,
-                  [](int s, std::byte* at, std::size_t n) { return ::recv(s, at, n, 0); });
-}
+bool send_all(int socket, const void* bytes, std::size_t count, Clock::time_point until);
+bool receive_all(int socket, void* bytes, std::size_t count, Clock::time_point until);
 
 }  // namespace regimen::comm::detail
+
+#if !REGIMEN_COMPILED
+#include <regimen/comm/detail/socket.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

@@ -7,6 +7,10 @@
 #include <regimen/service/detail/frame.hpp>
 #include <regimen/service/detail/owner.hpp>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>

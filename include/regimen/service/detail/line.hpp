@@ -4,6 +4,9 @@
 #include <regimen/comm/detail/handshake.hpp>
 #include <regimen/service/detail/frame.hpp>
 
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
