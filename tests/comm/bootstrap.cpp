@@ -1,4 +1,5 @@
 // How processes meet over TCP, and what they are told when they do not.
+#include <regimen/comm/detail/handshake.hpp>
 #include <regimen/comm/tcp.hpp>
 
 #include "comm/conformance.hpp"

@@ -31,7 +31,7 @@ class Wire final {
  public:
   explicit Wire(const TcpOptions& options)
       : rank_(checked(options).rank), deadline_(options.deadline), peers_(options.size), polls_(2 * options.size + 1) {
-    Mesh mesh = Bootstrap(options).join();
+    Mesh mesh = join_mesh(options);
     for (std::size_t r = 0; r < size(); ++r) peers_[r].sockets = std::move(mesh.peers[r]);
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) throw Error("Tcp", "a pipe", system_words(errno));
