@@ -4,6 +4,7 @@
 #include <regimen/comm/detail/mesh.ipp>
 #include <regimen/comm/detail/sha256.ipp>
 #include <regimen/comm/detail/socket.ipp>
+#include <regimen/comm/detail/threads_world.ipp>
 #include <regimen/comm/detail/wire.ipp>
 #include <regimen/comm/peer_error.ipp>
 #include <regimen/comm/rendezvous.ipp>
