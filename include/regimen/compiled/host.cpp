@@ -2,6 +2,7 @@
 #include <regimen/comm/agreement.ipp>
 #include <regimen/comm/detail/handshake.ipp>
 #include <regimen/comm/detail/mesh.ipp>
+#include <regimen/comm/detail/new_thread.ipp>
 #include <regimen/comm/detail/reap.ipp>
 #include <regimen/comm/detail/sha256.ipp>
 #include <regimen/comm/detail/socket.ipp>

@@ -1,16 +1,19 @@
 // regimen/comm/detail/new_thread.hpp — the thread on which a forked child computes.
 #pragma once
 
-#include <regimen/core/threads.hpp>
+#include <regimen/core/compiled.hpp>
 
 #include <cstddef>
-#include <thread>
+#include <functional>
 
 #if defined(_OPENMP)
 #include <omp.h>
 #endif
 
 namespace regimen::comm::detail {
+
+/// Runs a body on a new thread, as one of `ranks` processes that share the processors, and waits for it.
+void run_on_new_thread(std::size_t ranks, const std::function<void()>& body);
 
 /// Runs a body on a new thread of a forked child. OpenMP may have been used before the fork: then the child's copy of
 /// the forking thread belongs to a team whose other threads do not exist, and GNU's runtime waits for them without end.
@@ -19,15 +22,13 @@ namespace regimen::comm::detail {
 /// share of one of `ranks` processes.
 class NewThread final {
  public:
-  template <class Body>
-  void run(std::size_t ranks, const Body& body) const {
-    std::thread([&] {
-      share_processors(ranks);
-#if defined(_OPENMP)
+  void run(std::size_t ranks, const std::function<void()>& body) const {
+    run_on_new_thread(ranks, [&] {
+#if defined(_OPENMP)  // of the program: the compiled library knows nothing of it
       omp_set_num_threads(openmp_);
 #endif
       body();
-    }).join();
+    });
   }
 
  private:
@@ -37,4 +38,8 @@ class NewThread final {
 };
 
 }  // namespace regimen::comm::detail
+
+#if !REGIMEN_COMPILED
+#include <regimen/comm/detail/new_thread.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0
