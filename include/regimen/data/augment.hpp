@@ -21,7 +21,7 @@
 
 namespace regimen::data {
 
-/// Random numbers of a key, one after the other. `stage` tells apart those who draw from the same key.
+/// Random numbers of a key, one after the other. Functions that draw from the same key have different numbers `stage`.
 class Draws final {
  public:
   Draws(const Key& key, std::uint64_t stage) : bits_(key.bits(stage)) {}
@@ -44,7 +44,7 @@ class Draws final {
 //
 // `stage` tells apart two of the same kind in one function; those of different kinds never draw the same numbers.
 
-/// A part of height x width at any place; with `padding`, of the image with so many black pixels around it.
+/// A part of height x width at any place; with `padding`, of the image with this number of black pixels around it.
 struct RandomCrop final {
   std::size_t height, width, padding = 0;
   std::uint64_t stage = 0;
@@ -68,11 +68,12 @@ struct RandomCrop final {
   }
 };
 
-/// A part of any place, area and proportions, in another size: how networks of ImageNet are trained.
+/// A part at a random place, of random area and proportions, resized to one size: networks of ImageNet are trained with
+/// it.
 ///
-///   area    shares of the image's, uniformly from `least_area` to `most_area`
-///   ratio   width / height, its logarithm uniformly between those of `least_ratio` and `most_ratio`. If ten parts in a
-///           row do not fit, the largest in the middle whose ratio is allowed
+///   area    a share of the image's area, uniform from `least_area` to `most_area`
+///   ratio   width / height, with a logarithm uniform between the logarithms of `least_ratio` and `most_ratio`. If ten
+///           parts in a row do not fit, the largest part in the middle that has an allowed ratio
 ///
 /// source   Szegedy et al. 2015, "Going deeper with convolutions", section 6; torchvision's RandomResizedCrop
 struct RandomResizedCrop final {
@@ -187,7 +188,7 @@ struct RandAugment final {
     }
     return image;
   }
-  /// One operation of this magnitude, with its sign where it has one.
+  /// One operation of this magnitude, with the drawn sign if the operation has a sign.
   Image apply(Image image, Operation operation, bool negative) const {
     if (magnitude > most) throw Error("RandAugment", "a magnitude from 0 to 30", std::to_string(magnitude));
     const double share = double(magnitude) / double(most), sign = negative ? -1 : 1, factor = 1 + sign * 0.9 * share;

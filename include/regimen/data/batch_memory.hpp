@@ -9,7 +9,7 @@ namespace regimen::data {
 /// is on its way while the next one is in use; the Loader fills its place again only after `wait` has returned. Only
 /// the thread that uses the Loader calls these members.
 ///
-///   take(input, target)   a place for a batch of these numbers of bytes, aligned for any type, for one Loader alone
+///   take(input, target)   a place for a batch of these numbers of bytes, aligned for any type, used by one Loader only
 ///   wait(place)           until the device has read the batch there
 ///   give_back(place)      from a Loader that ends; the device may still read the batch
 ///

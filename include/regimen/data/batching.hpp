@@ -12,13 +12,14 @@ namespace regimen {
 
 /// The end of an epoch whose last samples do not fill a batch.
 ///
-///   Short   a shorter last batch                   the default: each sample once an epoch
+///   Short   a shorter last batch                   the default; each sample once an epoch
 ///   Drop    leaves the samples out                 ⌊size / batch⌋ full batches an epoch
-///   Wrap    fills the batch from the next epoch    every batch full except the very last, each sample once an epoch
+///   Wrap    fills the batch from the next epoch    every batch is full, except the very last one; each sample once an
+///           epoch
 ///
 /// Order::Random has no remainder: an epoch has ⌈size / batch⌉ full batches, with Drop ⌊size / batch⌋. With Order::Runs
-/// and Wrap a batch may hold the end of one run and the beginning of another. A batch here is a micro-batch: steps of
-/// several (Accumulate<N>) continue from one epoch to the next.
+/// and Wrap a batch may hold the end of one run and the beginning of another. A batch here is a micro-batch; a step of
+/// several micro-batches (Accumulate<N>) continues from one epoch to the next.
 enum class Remainder { Short, Drop, Wrap };
 
 namespace data {

@@ -88,7 +88,7 @@ class Cache final {
   Value at(const Key& key) const&& { return at(key); }
   std::string place(const Key& key) const { return below_.place(key); }
   void timings(std::vector<Timing>& all) const { below_.timings(all); }
-  /// Of what is kept by now.
+  /// The bytes of the values that are kept by now.
   std::size_t bytes() const { return below_.bytes() + kept_->bytes.load(std::memory_order_relaxed); }
 
  private:
@@ -109,7 +109,7 @@ class Cache final {
 };
 
 /// Computes each value once, when it is first read, and keeps it as long as a copy of this dataset exists. Put stages
-/// that draw behind it.
+/// that draw after it.
 ///
 ///   memory    data::bytes(dataset): the present values, and a pointer for each. If memory cannot hold all, use no
 ///             cache

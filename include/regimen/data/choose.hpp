@@ -28,10 +28,10 @@
 
 namespace regimen::data {
 
-/// How a stage that reads all values once, when it is made, does so.
+/// Options of a stage that reads all values once, when it is made.
 ///
 ///   workers   threads; 0, and data::automatic: as many as processors
-///   report    hears how far it is
+///   report    is called with the progress
 struct Opening final {
   std::size_t workers = 0;
   Report report{};
@@ -214,7 +214,7 @@ auto take(D dataset, std::size_t n) {
   return std::move(dataset) | take(n);
 }
 
-/// All but the first n values.   failure   Error if there are fewer
+/// All values after the first n. failure   Error if there are fewer
 inline auto skip(std::size_t n) {
   return detail::Pipe{[n]<class D>(D dataset) {
     const std::size_t size = dataset.size();
@@ -227,11 +227,11 @@ auto skip(D dataset, std::size_t n) {
   return std::move(dataset) | skip(n);
 }
 
-/// All values in another order, the same in every epoch. Training needs none: the Loader reads in Order::Shuffled. It is
-/// for what comes before: take, or split, of a file that is sorted (by class, by date).
+/// All values in another order, the same in every epoch. Training needs no shuffle: the Loader reads in
+/// Order::Shuffled. A shuffle is for a later take or split of a file that is sorted (by class, by date).
 ///
-///   cost   no memory and no reading: a permutation of indices, as Order::Shuffled is one. So it shuffles over all of a
-///          file, where a shuffle buffer of n values shuffles over n
+///   cost   no memory and no reading: a permutation of indices, as Order::Shuffled is one. So it shuffles a whole file;
+///          a buffer of n values would shuffle only within n values
 inline auto shuffle(std::uint64_t seed) {
   return detail::Pipe{[seed]<class D>(D dataset) {
     const std::size_t size = dataset.size();
@@ -319,8 +319,8 @@ struct Split final {
   Validation validation;
 };
 
-/// The first ⌊fraction · size⌋ values, and the rest: the last share, as validation_split of Keras is. A sorted file needs
-/// shuffle(seed) before.
+/// The first ⌊fraction · size⌋ values are .train, the rest is .validation, as with Keras' validation_split. A sorted
+/// file needs shuffle(seed) before.
 inline auto split(double fraction) {
   return detail::Pipe{[fraction]<class D>(D dataset) {
     static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
@@ -332,9 +332,9 @@ inline auto split(double fraction) {
   }};
 }
 
-/// By what a value is: all values of one `by(value)`, a string or an integer (a patient, a file), stay together, and stay
-/// where they are when others join them. About `fraction` of the strings or integers are in .train, as their hashes fall.
-/// All values are read once, here, by several threads.
+/// A split by content: all values with one `by(value)`, a string or an integer (a patient, a file), are in the same
+/// part, and stay there when the dataset grows. The hash of `by(value)` decides: about `fraction` of the strings or
+/// integers are in .train. All values are read once, here, by several threads.
 template <class By>
   requires(!Dataset<By>)
 auto split(double fraction, By by, Opening opening = {}) {

@@ -39,8 +39,8 @@ struct CifarImage final {
 ///          classes; with Corrupt::Skip such images are left out and counted when opened. The format has no checksum: a
 ///          damaged pixel is not found
 /// source   cs.toronto.edu/~kriz/cifar.html, "Binary version"
-/// cost     mapped; a value is 3074 bytes. Opening looks at sizes alone, so that it has nothing to report; with
-///          Corrupt::Skip at all labels, and keeps 8 bytes for each image
+/// cost     mapped; a value is 3074 bytes. Opening reads only sizes, so it reports no progress; with Corrupt::Skip it
+///          reads all labels, and keeps 8 bytes for each image
 class Cifar final {
  public:
   enum Kind : std::size_t { Ten = 1, Hundred = 2 };  // labels of an image
@@ -150,8 +150,8 @@ class CifarWriter final {
   detail::FileWriter file_;
 };
 
-/// An image of class `index mod classes` that a model can learn: the class decides a wave of colour, noise comes on top.
-/// A pure function of its arguments; for tests and first programs without the real files.
+/// An image of class `index mod classes` that a model can learn: the class decides a wave of colour, and noise is
+/// added. A pure function of its arguments; for tests and first programs without the real files.
 inline CifarImage fake_cifar(Cifar::Kind kind, std::size_t index, std::uint64_t seed = 0) {
   CifarImage image;
   const std::size_t label = index % (kind == Cifar::Ten ? 10 : 100);

@@ -29,7 +29,7 @@ namespace regimen::data {
 ///   trainer.fit(weighted, {.epochs = 3});
 ///
 ///   source    writes one class for each sample, or ignore_index
-///   weights   of the classes, in their order; an evaluation may have others, for example all 1
+///   weights   one for each class, in their order; an evaluation may have other weights, for example all 1
 ///
 /// failure  Error for a weight that is negative or not finite; from size() for a model with another number of classes;
 ///          for a class without a weight, when its sample is read

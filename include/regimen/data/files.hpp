@@ -22,14 +22,14 @@
 
 namespace regimen::data {
 
-/// What a reader does with a record that is damaged.
+/// How a reader treats a damaged record.
 ///
 ///   Refuse   throws Error, which names the file and the offset
-///   Skip     leaves it out, and counts it in skipped(). So that the number of values does not change while they are read,
-///            all of the data are checked when the reader is opened
+///   Skip     leaves it out, and counts it in skipped(). All data are checked when the reader is opened, so the number
+///            of values does not change later
 enum class Corrupt { Refuse, Skip };
 
-/// What Corrupt::Skip left out.
+/// The number of records that Corrupt::Skip left out, and their bytes.
 struct Skipped final {
   std::size_t records = 0, bytes = 0;
   bool operator==(const Skipped&) const = default;
@@ -40,12 +40,12 @@ struct ReaderOptions final {
   Report report = {};  // of opening
 };
 
-/// The files of a dataset: a path, a pattern of the shell ("flowers-*.tfrec", whose files come sorted by their bytes), or
-/// a list of these. What exists under the very name comes first: the file that has the name of the pattern, and the folder
-/// "runs[2]" of "runs[2]/*.bin", even beside a folder "runs2"; elsewhere a backslash makes a plain letter of * ? [. A list
-/// may name a file twice, to read it twice.
+/// The files of a dataset: a path, a pattern of the shell ("flowers-*.tfrec", whose files come sorted by the bytes of
+/// their names), or a list of paths and patterns. A name that exists is taken literally: a file that has the name of
+/// the pattern, or the folder "runs[2]" in "runs[2]/*.bin", even if there is a folder "runs2", too. Elsewhere a
+/// backslash makes a plain letter of * ? [. A list may name a file twice, to read it twice.
 ///
-/// failure  Error if a pattern or a list gives no file, or if a pattern matches a file that the list has besides
+/// failure  Error if a pattern or a list gives no file, or if a pattern matches a file that the list also names
 class Paths final {
  public:
   Paths(const char* pattern) : Paths(std::string(pattern)) {}

@@ -62,7 +62,7 @@ T big_endian(T value) {
 /// failure  Error for a missing, truncated or damaged file, another magic number or element type, dimensions that do not match
 ///          the data, and a gzip file that expands to more than 1 GiB and more than 32 times its size
 /// source   LeCun, Cortes, Burges, "The MNIST database", file formats
-/// cost     the array in memory, read at construction, of which `report` hears; twice that meanwhile
+/// cost     the array in memory, read at construction, with twice this memory meanwhile; `report` gets the progress
 template <detail::IdxElement T>
 class IdxArray final {
  public:

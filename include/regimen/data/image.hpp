@@ -22,8 +22,8 @@ struct Box final {
   bool operator==(const Box&) const = default;
 };
 
-/// An image: pixels row by row, channels innermost, one byte each. A value that owns its pixels, and of a temporary gives
-/// them away: `read_image(path).pixels()` is a vector.
+/// An image: pixels row by row, channels innermost, one byte each. It owns its pixels; pixels() of a temporary moves
+/// them out: `read_image(path).pixels()` is a vector.
 ///
 ///   channels   1: gray, 2: gray and alpha, 3: red, green, blue, 4: these and alpha
 ///
@@ -51,7 +51,7 @@ class Image final {
   std::uint8_t* row(std::size_t y) & { return pixels_.data() + y * width_ * channels_; }
   std::vector<std::uint8_t> row(std::size_t y) const&& { return {row(y), row(y) + width_ * channels_}; }
   bool operator==(const Image&) const = default;
-  /// That it owns, besides sizeof: for data::Cache.
+  /// The bytes that it owns, in addition to sizeof, for data::Cache.
   std::size_t bytes() const { return pixels_.capacity(); }
 
   /// "375 x 500 x 3": height, width, channels.
@@ -126,7 +126,7 @@ inline Image flip(const Image& image) {
   return result;
 }
 
-/// Brightness of red, green and blue, which gray images consist of.
+/// The brightness of a red, a green and a blue byte; a pixel of a gray image is such a brightness.
 /// source   ITU-R BT.601: (19595 r + 38470 g + 7471 b) / 65536, rounded
 constexpr std::uint8_t luma(const std::uint8_t* rgb) {
   return static_cast<std::uint8_t>((19595u * rgb[0] + 38470u * rgb[1] + 7471u * rgb[2] + 0x8000u) >> 16);
@@ -142,17 +142,17 @@ inline Image to_gray(const Image& image) {
 
 /// The numbers of an image for a model: (pixel / 255 − mean) / deviation, channel by channel.
 ///
-///   mean, deviation   of gray images only the first counts. The defaults are those of ImageNet, with which published
-///                     models were trained
+///   mean, deviation   for gray images only the first number of each counts. The defaults are those of ImageNet, with
+///                     which published models were trained
 ///
 ///   data::Normalise{}(image, sample.input);
 ///
-///   height, width     of the model's images; 0: not checked, and then an image of 2 x 4 passes for one of 4 x 2
+///   height, width     of the model's images. 0: they are not checked, and an image of 2 x 4 is taken for one of 4 x 2
 ///
 /// failure  Error if the model takes another number of numbers, the image has other extents than those given, or alpha,
 ///          or a deviation is not above 0
-/// cost     one multiplication and addition a number. A pipeline of images moves a quarter of the bytes that one of
-///          floats moves: normalise last
+/// cost     one multiplication and addition a number. A pipeline of images moves a quarter of the bytes of a pipeline
+///          of floats: normalise last
 struct Normalise final {
   std::array<float, 3> mean{0.485F, 0.456F, 0.406F}, deviation{0.229F, 0.224F, 0.225F};
   std::size_t height = 0, width = 0;

@@ -71,7 +71,7 @@ inline bool lacks_library(std::span<const std::uint8_t> bytes) {
 
 }  // namespace detail
 
-/// The image of a JPEG or PNG file's bytes; its first bytes say which. `where` names it in errors.
+/// The image of a JPEG or PNG file's bytes; the first bytes decide which format it is. `where` names it in errors.
 /// failure  Error as of decode_jpeg and decode_png, and for other formats
 [[gnu::noinline]] inline Image decode(std::span<const std::uint8_t> bytes, const std::string& where,
                                       const Decode& decode = {}) {
@@ -92,8 +92,8 @@ inline std::array<std::size_t, 2> extents(std::span<const std::uint8_t> bytes, c
 ///
 ///   part   part(height, width) of the file's image gives the Box: RandomResizedCrop::box with a key, `middle`
 ///
-/// The same image as resize(decode(file), part, height, width), but of a JPEG whose part is twice, four or eight times as
-/// large as the result, which is averaged over squares of pixels first
+/// The image is that of resize(decode(file), part, height, width), with one exception: if the part of a JPEG is twice,
+/// four or eight times as large as the result, squares of pixels are averaged first
 ///
 /// failure  Error as of decode and resize; with the file, if the box is empty or not inside the image
 template <class Part>
@@ -166,13 +166,13 @@ inline void write_jpeg(const std::string& path, const Image& image, int quality 
 ///   const auto [training, validation] = folder.split(0.2);
 ///
 /// failure  Error when it is made: a folder that cannot be read or has no class folders, a class without images, an
-///          image beside the class folders, a link that leads nowhere or, below a class, to a folder, and a pipe or
-///          device with the name of an image. at() throws Error if the file cannot be read. Whether it is damaged is
-///          found by what decodes it, unless the folder is opened with Corrupt::Skip: then every file is decoded once,
-///          with Decode's defaults; what fails is left out, counted by skipped() and named by damaged(). A file that
-///          cannot be read, and a class of which nothing is left, are errors still
-/// cost     a path a file; at() reads one file. Corrupt::Skip reads all files and decodes them, JPEGs at an eighth of
-///          their size, by as many threads as there are processors
+///          image next to the class folders, a link that leads nowhere or, below a class, to a folder, and a pipe or
+///          device with the name of an image. at() throws Error if the file cannot be read. The stage that decodes a
+///          file finds out whether it is damaged. With Corrupt::Skip opening the folder decodes every file once, with
+///          Decode's defaults: a damaged file is left out, counted by skipped() and named by damaged(). A file that
+///          cannot be read is still an error, and a class without remaining images, too
+/// cost     memory for one path for each file; at() reads one file. Corrupt::Skip reads all files and decodes them,
+///          JPEGs at an eighth of their size, by as many threads as there are processors
 class ImageFolder final {
  public:
   explicit ImageFolder(const std::string& path, const ReaderOptions& options = {}) {
@@ -228,15 +228,15 @@ class ImageFolder final {
   std::int32_t label(std::size_t index) const { return content_->files[indices_[index]].label; }
   /// Files in the folder that are no images.
   std::size_t others() const { return content_->others; }
-  /// What Corrupt::Skip left out of the folder.
+  /// The files that Corrupt::Skip left out of the folder: their number and bytes.
   const Skipped& skipped() const& { return content_->skipped; }
   Skipped skipped() const&& { return skipped(); }
-  /// The same, file by file: its path, and what is wrong with it.
+  /// The path of each file that Corrupt::Skip left out, with the reason.
   const std::vector<std::string>& damaged() const& { return content_->damaged; }
   std::vector<std::string> damaged() const&& { return damaged(); }
 
-  /// Two parts that share no image, of which the second has `share` of each class, rounded, and at least one image of a
-  /// class of two or more. Which images these are depends on their names in the folder and the seed: a folder at
+  /// Two parts that share no image. The second part has `share` of each class, rounded, and at least one image of each
+  /// class of two or more images. Which images these are depends on their names in the folder and the seed: a folder at
   /// another place is split in the same way, and images that are added move few others.
   std::pair<ImageFolder, ImageFolder> split(double share, std::uint64_t seed = 0) const {
     if (!(share > 0 && share < 1))
@@ -288,7 +288,7 @@ class ImageFolder final {
       if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
     return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
   }
-  /// What is in a folder, without names that begin with a point.
+  /// The entries of a folder, without names that begin with a point.
   static std::vector<std::filesystem::directory_entry> entries(const std::string& path) {
     std::error_code error;
     std::vector<std::filesystem::directory_entry> found;

@@ -135,7 +135,8 @@ inline Image hue(Image image, double turns) {
   return image;
 }
 
-/// smooth + factor · (pixel − smooth), where smooth weights a pixel 5 and its eight neighbours 1; the border stays.
+/// smooth + factor · (pixel − smooth); smooth is the mean of a pixel with weight 5 and its eight neighbours with weight
+/// 1. The border stays.
 inline Image sharpness(Image image, double factor) {
   detail::expect_colours("sharpness", image);
   detail::expect_factor("sharpness", factor);
@@ -204,8 +205,9 @@ inline Image equalize(Image image) {
   return detail::looked_up(std::move(image), table);
 }
 
-/// Each pixel is the nearest of the image at (a x + b y + c, d x + e y + f), of the middles of pixels; black outside.
-/// exact   in 16 bits behind the point, for sides up to 16384
+/// Each pixel is the pixel of the image nearest to (a x + b y + c, d x + e y + f), where x and y are the middles of
+/// pixels; black outside.
+/// exact   in fixed point with 16 fractional bits, for sides up to 16384
 inline Image affine(const Image& image, const std::array<double, 6>& matrix) {
   constexpr std::size_t most = 16384;
   if (image.height() > most || image.width() > most) throw Error("affine", "sides of at most 16384", image.extents());

@@ -315,8 +315,8 @@ auto join_list(std::vector<D> datasets) {
 
 }  // namespace detail
 
-/// The values of one dataset after those of another: `concatenate(a, b, c)`, or of a std::vector of datasets of one type
-/// (shards of a file).
+/// The values of one dataset after those of another: `concatenate(a, b, c)`, or `concatenate(shards)` of a std::vector
+/// of datasets of one type (shards of a file).
 template <class... D>
 auto concatenate(D... datasets) {
   return detail::join<detail::Concatenated>([](auto sizes) { return detail::Concatenated(sizes); },
@@ -327,8 +327,8 @@ auto concatenate(std::vector<D> datasets) {
   return detail::join_list<detail::Concatenated>(std::move(datasets));
 }
 
-/// A value of each dataset in turn; those that have ended are passed over. Also of a std::vector of datasets of one type.
-/// A Loader that shuffles needs none.
+/// A value of each dataset in turn, without datasets that have ended. It also takes a std::vector of datasets of one
+/// type. A Loader that shuffles needs no interleave.
 template <class... D>
 auto interleave(D... datasets) {
   return detail::join<detail::Interleaved>([](auto sizes) { return detail::Interleaved(sizes); },
@@ -343,8 +343,8 @@ auto interleave(std::vector<D> datasets) {
 /// books, spread evenly, and exactly in that ratio over an epoch.
 ///
 ///   size    the least multiple of the sum of weights in which every value of every dataset comes
-///   epochs  each dataset goes on in the next epoch where it stopped, and begins anew at its end. So each of its values
-///           comes as often as every other; and what stands at a place changes with the epoch
+///   epochs  each dataset continues in the next epoch where it stopped, and begins again after its end. So all its
+///           values come equally often, and the value at a place changes with the epoch
 ///   cost    8 bytes for each of the sum of weights
 template <std::size_t Count, class... D>
 auto mixture(const std::size_t (&weights)[Count], D... datasets) {

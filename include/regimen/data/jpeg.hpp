@@ -28,10 +28,11 @@ namespace regimen::data {
 /// How an image is decoded.
 ///
 ///   channels            3: red, green, blue, also of gray images; 1: gray, by `luma`
-///   height, width       what will be made of the image: a JPEG is decoded at 1/2, 1/4 or 1/8 of its size as long as
-///                       neither side becomes less. 0: at its size. Other formats are always decoded at their size
-///   most_pixels         more are refused before memory is allocated
-///   blend, background   what alpha is blended with; without `blend` alpha is dropped
+///   height, width       the size that you need: a JPEG is decoded at 1/2, 1/4 or 1/8 of its size if no side becomes
+///                       less than these. 0: at its full size. Other formats are always decoded at their full size
+///   most_pixels         an image of more pixels is refused before memory is allocated
+///   blend, background   with `blend` transparent pixels are blended with `background`; without `blend` alpha is
+///                       dropped
 ///   strict              refuses a JPEG with stray bytes before its end, whose image is whole, and one of a revision of JFIF
 ///                       that does not exist. Without it such images are
 ///                       read as other libraries read them; the first is named on standard error, and
@@ -262,10 +263,10 @@ inline std::array<std::size_t, 2> jpeg_extents(std::span<const std::uint8_t> byt
 }
 
 /// The image of a JPEG file's bytes: baseline and progressive, gray, YCbCr, RGB and CMYK. `where` names it in errors.
-/// Colours are as the file says them, without colour profiles; orientation in Exif is not applied.
+/// Colours are the numbers in the file; colour profiles are not applied; orientation in Exif is not applied.
 ///
-/// failure  Error for what libjpeg refuses, and warns of: no such format, corrupt or missing data, but for stray bytes before
-///          the end, see Decode; and for more pixels than decode.most_pixels, or more than 200 scans
+/// failure  Error if libjpeg refuses the file or warns about it: another format, corrupt or missing data. (For stray
+///          bytes before the end see Decode.) Error for more pixels than decode.most_pixels, or more than 200 scans
 /// source   ITU-T T.81; libjpeg-turbo's libjpeg.txt
 [[gnu::noinline]] inline Image decode_jpeg(std::span<const std::uint8_t> bytes, const std::string& where,
                                            const Decode& decode = {}) {

@@ -139,14 +139,15 @@ struct JsonField<nlohmann::json> {
 ///
 ///   Types    std::string, bool, float, double, integers, std::vector and std::optional of these, nlohmann::json
 ///   value    std::tuple<Types...>, owned
-///   format   an object in each line, LF or CRLF; a line of blanks is passed over. Other fields mean nothing
+///   format   an object in each line, LF or CRLF; a line of blanks is passed over. Other fields are ignored. If an
+///            object has a field twice, the last one counts
 ///
 ///   data::JsonLines<std::string, std::int32_t> reviews("reviews-*.jsonl", {"text", "stars"});
 ///   const auto [text, stars] = reviews.at({.index = 7});
 ///
-/// failure  Error in at() that names the file, the line and the field, for a line that is no object of JSON (a field twice is
-///          the last one), a field that is absent, of another type, or a number that its type does not hold. With
-///          Corrupt::Skip such lines are left out, and counted, when opened
+/// failure  Error in at() that names the file, the line and the field, for a line that is no object of JSON, a field
+///          that is absent, of another type, or a number that its type does not hold. With Corrupt::Skip such lines are
+///          left out, and counted, when opened
 /// source   jsonlines.org; RFC 8259
 /// cost     8 bytes of memory for each line; opening reads all of the files; a line is parsed each time
 template <class... Types>
@@ -262,7 +263,7 @@ class JsonLines final {
 ///   data::JsonLinesWriter lines("reviews.jsonl");
 ///   lines.write({{"text", "good"}, {"stars", 5}});
 ///
-/// failure  Error for what is no object, for text that is no UTF-8; with the system's reason
+/// failure  Error for a value that is no object, for text that is no UTF-8; with the system's reason
 class JsonLinesWriter final {
  public:
   explicit JsonLinesWriter(const std::string& path) : file_(path) {}

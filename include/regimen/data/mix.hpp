@@ -25,7 +25,7 @@
 
 namespace regimen::data {
 
-/// An image, and how much it is of each class: a target of SoftCrossEntropy. The shares sum to 1.
+/// An image, and the share of each class in it: a target of SoftCrossEntropy. The shares sum to 1.
 struct MixedImage final {
   Image image;
   std::vector<float> target;
@@ -100,7 +100,7 @@ inline MixedImage paste(LabelledImage a, const LabelledImage& b, const Box& box,
   return result;
 }
 
-/// An image blended with another of the dataset; the share is drawn from Beta(alpha, alpha).
+/// An image blended with another image of the dataset; the share is drawn from Beta(alpha, alpha).
 /// source   Zhang et al. 2018, "mixup: Beyond empirical risk minimization"
 struct Mixup final {
   std::size_t classes;
@@ -111,8 +111,8 @@ struct Mixup final {
   }
 };
 
-/// An image with a rectangle of another of the dataset; its area is 1 − a share drawn from Beta(alpha, alpha), less what
-/// would lie outside.
+/// An image with a rectangle of another image of the dataset. The area of the rectangle is 1 − a share drawn from
+/// Beta(alpha, alpha), without the part that would lie outside the image.
 /// source   Yun et al. 2019, "CutMix: Regularization strategy to train strong classifiers with localizable features"
 struct CutMix final {
   std::size_t classes;

@@ -171,11 +171,11 @@ inline NpyHeader read_npy_header(const std::string& path, std::span<const std::b
 ///   data::Npy<float> features("features.npy");   // (60000, 784)
 ///   features.at({.index = 7})                    // 784 floats
 ///
-/// failure  Error for what is no .npy file of version 1 to 3, another element type, big-endian or structured elements,
-///          Fortran order, an array without dimensions, data whose size is not that of the shape, or that lie at no
-///          multiple of the element's size
+/// failure  Error for a file that is no .npy file of version 1 to 3, another element type, big-endian or structured
+///          elements, Fortran order, an array without dimensions, data whose size is not that of the shape, or that lie
+///          at no multiple of the element's size
 /// source   numpy.org/doc/stable/reference/generated/numpy.lib.format.html
-/// cost     no memory beyond the page cache. Opening reads the header alone, so that it has nothing to report
+/// cost     no memory beyond the page cache. Opening reads only the header, so it reports no progress
 template <detail::NpyElement T>
 class Npy final {
  public:

@@ -36,8 +36,8 @@ struct Record final {
 ///
 /// failure  Error that names the file and the offset, when opened: for a checksum of a length that does not match, a length
 ///          beyond the file's end, a file that is cut off, a compressed file; in at(): for a checksum of the data that does
-///          not match. With Corrupt::Skip a record with wrong data is left out, and after a wrong length all the rest of
-///          its file, since nothing says where the next record begins; that counts as one record
+///          not match. With Corrupt::Skip a record with wrong data is left out. After a wrong length no reader can find
+///          the next record: the whole rest of the file is left out, and counts as one record
 /// source   tensorflow.org/tutorials/load_data/tfrecord, "TFRecords format details"
 /// cost     8 bytes of memory for each record; opening reads a page for each record (all pages with Corrupt::Skip), at()
 ///          the record, for its checksum
@@ -132,7 +132,7 @@ class Records final {
 ///   writer.write(example.encode());
 ///   writer.commit();
 ///
-/// failure  Error with the system's reason; then, and without commit(), the path is as it was
+/// failure  Error with the system's reason; after an Error, and without commit(), the path has its old content
 class RecordWriter final {
  public:
   explicit RecordWriter(const std::string& path) : file_(path) {}

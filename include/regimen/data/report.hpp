@@ -1,11 +1,11 @@
-// regimen/data/report.hpp — how long work on data (indexing, caching, tokenising) says how far it is.
+// regimen/data/report.hpp — how long work on data (indexing, caching, tokenising) reports its progress.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 
-/// Called with what is done ("filter"), how much is done, and how much there is, 0 while that is not known; by one thread
-/// at a time, now and then, and at the end. An empty Report says nothing.
+/// Called with the name of the work ("filter"), the amount done, and the whole amount, 0 while it is unknown; by one
+/// thread at a time, now and then, and at the end. An empty Report is not called.
 namespace regimen::data {
 using Report = std::function<void(const char*, std::size_t, std::size_t)>;
 }

@@ -13,12 +13,14 @@
 
 namespace regimen::data {
 
-/// A Report that writes to standard error what is done, how much of how much, how much a second, and the time that is left:
+/// A Report that writes to standard error the name of the work, the amount done and the whole, the speed, and the time
+/// that is left:
 ///
 ///   data::Records records("train-*.tfrec", {.report = data::ReportLine()});
 ///
-/// Silent for what takes less than a second. On a terminal redraws one line, at most ten times a second; elsewhere writes a
-/// line at most every two seconds, and at the end. If nobody reads the output any more, stops writing; the work continues.
+/// Work of less than a second prints nothing. On a terminal redraws one line, at most ten times a second; elsewhere
+/// writes a line at most every two seconds, and at the end. If nobody reads the output any more, stops writing; the
+/// work continues.
 class ReportLine final {
  public:
   void operator()(const char* what, std::size_t done, std::size_t all) {

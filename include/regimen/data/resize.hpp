@@ -14,7 +14,7 @@
 
 namespace regimen::data {
 
-/// How pixels between pixels are computed.
+/// The filter that computes a pixel between pixels.
 ///
 ///   Bilinear   a tent: 1 − |x| for |x| < 1
 ///   Bicubic    Keys' cubic with a = −1/2, for |x| < 2
@@ -185,8 +185,9 @@ inline Image resize_within(const Image& image, const Box& box, std::size_t heigh
 
 }  // namespace detail
 
-/// The part `box` of an image in another size. An output pixel is the mean of the box's pixels weighted by the filter,
-/// which is as many times wider as the image becomes smaller (antialiasing); at the border only by what lies inside.
+/// The part `box` of an image in another size. An output pixel is the mean of the box's pixels, weighted by the filter.
+/// The filter becomes wider by the factor by which the image becomes smaller (antialiasing). At the border only pixels
+/// inside count.
 ///
 /// exact    in integers, weights of 22 bits, first along rows, rounded to levels, then along columns: the same bits on
 ///          every machine; within 1 level of torchvision's antialiased resize, and of Pillow where it goes
@@ -195,7 +196,8 @@ inline Image resize_within(const Image& image, const Box& box, std::size_t heigh
 /// source   Keys 1981 for the cubic; Heckbert 1989, section 3.5, for separable filters of resampling
 /// cost     box.height · width · taps + height · width · taps multiplications a channel, taps = 2 · reach · reduction; the
 ///          first up to 8 times, if the rows that a pixel of the result reads take more than 16 MiB in its width
-/// memory   besides the result at most 16 MiB, and for each pixel of the box's sides 4 · (channels + 2 · reach) bytes
+/// memory   in addition to the result at most 16 MiB, and for each pixel of the box's sides 4 · (channels + 2 · reach)
+///          bytes
 inline Image resize(const Image& image, const Box& box, std::size_t height, std::size_t width,
                     Filter filter = Filter::Bilinear) {
   constexpr std::size_t most = 65536;
@@ -212,7 +214,7 @@ inline Image resize(const Image& image, std::size_t height, std::size_t width, F
 }
 
 /// The largest part in the middle of an image of tall x wide that has the proportions of height x width, times `share`:
-/// middle(h, w, 224, 224, 0.875) of an image is what Resize(256) and CenterCrop(224) leave of it.
+/// middle(h, w, 224, 224, 0.875) is the part of an image that Resize(256) and CenterCrop(224) keep.
 inline Box middle(std::size_t tall, std::size_t wide, std::size_t height, std::size_t width, double share = 1) {
   if (tall == 0 || wide == 0 || height == 0 || width == 0 || !(share > 0 && share <= 1))
     throw Error("middle", "sides of at least 1, and a share above 0 and up to 1", regimen::detail::digits_of(share));

@@ -107,8 +107,8 @@ T put_number(const Value& value) {
 }  // namespace detail
 
 /// Writes numbers, converted to the type of `to`, to a span or an array of the same size: a sample's input or target,
-/// or a value of a Bundle. Or writes one number to a single one.
-///   failure   Error for another size, and for a number that the whole numbers of this type do not have
+/// or a value of a Bundle. Or writes a single number. failure   Error for another size, and for a number that an
+///   integer type of `to` cannot represent
 template <class To, class Values>
 void put(To&& to, const Values& values) {
   const std::span out(to);
@@ -147,8 +147,8 @@ decltype(auto) pixels_of(const Value& value) {
 /// A value has .pixels or .pixels() (bytes), or an .image with one of these, and .label (an integer).
 ///
 ///   mean, deviation   of each channel, of pixels / 255; over ImageNet {0.485, 0.456, 0.406} and {0.229, 0.224, 0.225}
-///   failure           Error for a deviation of 0, other numbers of mean and deviation, or of pixels and inputs. Height and
-///                     width are not known here: bring all images to the model's before
+///   failure           Error for a deviation of 0, other numbers of mean and deviation, or of pixels and inputs. Height
+///                     and width are not known here: resize all images to the model's extents before
 class WriteImage final {
  public:
   explicit WriteImage(const std::vector<double>& mean = {0}, const std::vector<double>& deviation = {1})

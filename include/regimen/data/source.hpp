@@ -49,8 +49,8 @@ struct SampleShape {
 ///
 ///   struct Sums {
 ///     std::size_t size(const SampleShape& shape) const {
-///       if (shape.input != 2 || shape.target != 1) throw Error("Sums", "a model with 2
-///       inputs and 1 output", "another");
+///       if (shape.input != 2 || shape.target != 1)
+///         throw Error("Sums", "a model with 2 inputs and 1 output", "another");
 ///       return 10'000;
 ///     }
 ///     void read(std::size_t index, Sample<float, float> sample) const {

@@ -20,8 +20,8 @@
 
 namespace regimen::data {
 
-/// Whether the value of an index changes with the epoch: a stage draws, or a mixture continues its datasets. Your own
-/// dataset that draws has `static constexpr bool varies = true;`
+/// Whether the value of an index changes with the epoch: because a stage draws, or because a mixture continues its
+/// datasets. A dataset of your own that draws has `static constexpr bool varies = true;`
 template <class D>
 inline constexpr bool varies = [] {
   if constexpr (requires { D::varies; }) return bool(D::varies);
@@ -168,7 +168,7 @@ class Map final {
   std::size_t bytes() const { return below_.bytes(); }
 
  private:
-  /// Two stages that draw do not draw the same.
+  /// Two stages draw different numbers.
   static Key own(const Key& key) { return {key.index, key.epoch, Philox::mix(key.seed, height)}; }
 
   detail::Underlying<D> below_;
@@ -178,7 +178,7 @@ class Map final {
 };
 
 /// f of each value. A function that draws random numbers also takes the value's key, and uses only the key's bits: a
-/// value is then the same in every thread, rank or resumed run, and another in each epoch.
+/// value is then the same in every thread, rank or resumed run, and changes with the epoch.
 ///
 ///   f       f(value), or f(value, const Key&): const, and called from several threads. Its result owns its memory, or
 ///           points to memory that outlives the value (a mapped file)

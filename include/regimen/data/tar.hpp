@@ -52,8 +52,8 @@ struct TarSample final {
   }
 };
 
-/// The samples of tar archives, in the order of the archives. Neighbouring files whose names are the same up to the first
-/// dot after the last slash are a sample. Folders mean nothing.
+/// The samples of tar archives, in the order of the archives. Neighbouring files whose names are the same up to the
+/// first dot after the last slash are a sample. Entries for folders are ignored.
 ///
 ///   value   TarSample; it points into the archive, and lives as long as a copy of this dataset
 ///
@@ -62,9 +62,9 @@ struct TarSample final {
 ///
 /// failure  Error that names the archive and the offset, when opened: for a header whose checksum does not match, an archive
 ///          that is cut off or does not end with zeros, a link or a device, a name without a dot, two files of one name
-///          in a sample. With Corrupt::Skip such files are left out and counted; a damaged header loses the rest of its
-///          archive, which counts as one, since nothing says where the next file begins.
-///          The format has no checksum of data
+///          in a sample. With Corrupt::Skip such files are left out and counted; after a damaged header no reader can
+///          find the next file: the rest of the archive is left out, and counts as one. The format has no checksum of
+///          data
 /// source   POSIX pax; GNU tar manual, "Basic Tar Format"; WebDataset, "The WebDataset Format"
 /// cost     about 100 bytes of memory for a sample and 50 for each of its files; opening reads a page for each file
 class Tar final {
@@ -157,15 +157,15 @@ class Tar final {
   std::shared_ptr<const Content> content_;
 };
 
-/// Writes a tar archive that Tar, WebDataset and tar read; it appears, whole, with commit(). The bytes depend on what is
-/// written alone: no times, no users.
+/// Writes a tar archive that Tar, WebDataset and tar read; it appears, whole, with commit(). The bytes depend only on
+/// the written files: the archive has no times and no users.
 ///
 ///   data::TarWriter shard("shard-000.tar");
 ///   shard.write("0007", "jpg", jpeg);
 ///   shard.write("0007", "cls", "3");
 ///   shard.commit();
 ///
-/// failure  Error for a key with a dot after its last slash, or that is empty there; with the system's reason
+/// failure  Error for a key with a dot, or with nothing, after its last slash; with the system's reason
 class TarWriter final {
  public:
   explicit TarWriter(const std::string& path) : file_(path) {}

@@ -22,8 +22,8 @@ namespace regimen {
 ///                                  0 (nanoGPT's shakespeare_char)
 ///
 ///   sample i     input (T) tokens [i, i + T), target (T) tokens [i + 1, i + T + 1); N − T samples, which overlap
-///   blocks()     the same text as ⌈(N − 1) / T⌉ windows side by side: each target once,
-///                for a loss over the whole split
+///   blocks()     the same text as ⌈(N − 1) / T⌉ windows that do not overlap: each target once, for a loss over the
+///                whole split
 ///   split(0.9)   .train, the first ⌊0.9 N⌋ tokens, and .validation, the rest; both have the alphabet of the whole text
 ///
 /// A token is a byte, also in UTF-8: a character outside ASCII is two to four tokens.

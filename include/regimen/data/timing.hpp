@@ -7,7 +7,7 @@
 
 namespace regimen::data {
 
-/// How long a stage has worked: its own work, without that of the stages before it, in all threads together.
+/// How long a stage has worked: only its own work, without the stages before it, summed over all threads.
 struct Timing final {
   std::string stage;         // its name; of a reader, its file
   std::uint64_t values = 0;  // that it has made

@@ -14,12 +14,12 @@ namespace regimen {
 
 /// Tokens in a `.bin` file, mapped and cut into windows like Text. The first bytes distinguish the layouts:
 ///
-///   nanoGPT   uint16 little-endian, nothing else. Where every second is small, as in tokens of 32 bits, and the others are
-///             not, an Error asks for Raw or Raw32
+///   nanoGPT   uint16 little-endian, nothing else. If every second number is small, as in tokens of 32 bits, and the
+///             others are not, an Error asks for Raw or Raw32
 ///   Raw32     uint32 little-endian, nothing else: numpy's tofile() of a vocabulary above 65,536. Never chosen by itself
 ///   llm.c     256 int32 (magic 20240520, version 1, number of tokens, zeros), then the tokens as uint16, little-endian
-///   llm.c     the same with magic 20240801 and version 7, its Llama 3 files: the tokens as uint32. Those above 2^31 - 1
-///             are read as 2^31 - 1, which no vocabulary has; so are those of Raw32
+///   llm.c     as above with magic 20240801 and version 7, its Llama 3 files: the tokens as uint32. Here and in Raw32 a
+///             token above 2^31 - 1 is read as 2^31 - 1, which no vocabulary has
 ///
 /// TokenWriter (data/token_writer.hpp) writes them.
 /// If bytes 12 to 1023 are zero, the file counts as an llm.c file, even with a damaged magic; open a raw file that
@@ -49,7 +49,7 @@ class TokenFile final {
   /// .train, the first ⌊fraction · N⌋ tokens, and .validation, the rest.
   Split split(double fraction) const;
 
-  /// Windows side by side: each target once.
+  /// Windows that do not overlap: each target once.
   TokenFile blocks() const;
 
   std::size_t size(const SampleShape& shape) const { return windows_.size(name(), shape); }

@@ -22,19 +22,20 @@
 
 namespace regimen::data {
 
-/// Writes tokens, one piece after another, to files of so many tokens each; the last one has the rest. Texts are cut where a
-/// file is full: TokenFiles gives the stream back, with the samples and the documents of one file.
+/// Writes tokens, one piece after another, to files of a given number of tokens each; the last file has the rest. A
+/// text is cut when a file is full; TokenFiles reads the files as one stream, with the samples and the documents of one
+/// file.
 ///
 ///   data::TokenShards shards("train", tokenizer.vocabulary(), {.tokens = 1'000'000'000});
 ///   shards.write(ids);
 ///   shards.commit();      // train-00000-of-00003.bin to train-00002-of-00003.bin
 ///   const data::TokenFiles train("train-*.bin");
 ///
-/// commit   names the files, since only then their number is known. Before, none of them is there
-/// there    Refuse   shards of this prefix that are there already are an Error, of the constructor and of commit()
-///          Replace  commit() removes them, whatever their number, when all of its own are on the disk
+/// commit   names the files, since only then their number is known. Before commit none of them exists
+/// there    Refuse   the constructor and commit() throw an Error if shards of this prefix exist
+///          Replace  commit() removes existing shards, of any number, when all of its own are on the disk
 /// failure  Error as TokenWriter; for a number of tokens that a file cannot have; for more than 99999 files
-/// cost     that of TokenWriter, and an open file for each shard until it is committed
+/// cost     the cost of TokenWriter, and an open file for each shard until it is committed
 class TokenShards final {
  public:
   enum There { Refuse, Replace };
@@ -80,7 +81,7 @@ class TokenShards final {
     }
   }
 
-  /// Throws what the constructor would throw, whatever the vocabulary.
+  /// Throws the Error that the constructor would throw for any vocabulary.
   static void check(const std::string& prefix, const Options& options) {
     if (regimen::detail::name_of_file(prefix).empty())
       throw Error("TokenShards", "the beginning of the files' names", "'" + prefix + "'", "write train, say");
@@ -92,7 +93,7 @@ class TokenShards final {
     if (!paths.empty())
       throw Error(prefix, "no shards yet", paths.front(), "replace them (--replace), or choose another name");
   }
-  /// The shards of a prefix that are there, of any number.
+  /// The existing shards of a prefix, of any number.
   static std::vector<std::string> found(const std::string& prefix) {
     const std::string directory = regimen::detail::directory_of(prefix);
     std::vector<std::string> paths;

@@ -14,13 +14,13 @@
 
 namespace regimen::data {
 
-/// Writes tokens, one piece after another; the file is there when all of it is (detail::AtomicFile).
+/// Writes tokens, one piece after another; the file appears when it is complete (detail::AtomicFile).
 ///
 ///   Auto    llm.c's layout: uint16 if the vocabulary has at most 65536 tokens, else uint32
-///   Raw     nanoGPT's: uint16 and nothing else, for such a vocabulary alone
+///   Raw     nanoGPT's: uint16 without a header, only for a vocabulary of at most 65536 tokens
 ///
-/// failure  Error for ids outside the vocabulary, for more than 2^31 - 1 tokens with a header, whose number has 32 bits
-///          (TokenShards writes several files), and as AtomicFile
+/// failure  Error for ids outside the vocabulary, for more than 2^31 - 1 tokens with a header, since the header's
+///          number of tokens has 32 bits (TokenShards writes several files); and the Errors of AtomicFile
 /// cost     64 KiB
 class TokenWriter final {
  public:

@@ -27,7 +27,7 @@ struct TokenizerOptions {
   bool text_is_nfc = false;  // a file that asks for the form NFC is read: every text has it already
 };
 
-/// What becomes of a special token's text (`<|endoftext|>`) in a text.
+/// How the text of a special token (`<|endoftext|>`) in a text is treated.
 enum class Specials { AsText, Recognize, Refuse };
 
 struct EncodeOptions {
@@ -44,7 +44,7 @@ struct EncodeOptions {
 ///   Tokenizer::gpt2("vocab.json", "merges.txt")
 ///   train_tokenizer(texts, options)                          data/train_tokenizer.hpp
 ///
-///   encode(text)        ids; the same for any number of threads, and what tokenizers and tiktoken give
+///   encode(text)        ids: the same for any number of threads, and the same as from tokenizers and tiktoken
 ///   decode(ids)         the bytes again: decode(encode(x)) == x for any bytes x, unless the file says that the pattern
 ///                       drops parts, or a space comes before each text
 ///   save(path)          tokenizer.json, which tokenizers reads; it asks for the form NFC if the file that was read did
@@ -56,10 +56,11 @@ struct EncodeOptions {
 /// patterns        matched by PCRE2, with Unicode's classes of its version; `^`, `\w`, `\b`, nested sets and others, which
 ///                 PCRE2 understands in another way, are refused by name. Characters that Unicode gained since
 ///                 are in no class
-/// not UTF-8       bytes between valid characters are words of their own; replace_invalid_utf8 gives what Python does
-/// added tokens    that are special are found under Specials::Recognize alone; others always
+/// not UTF-8       bytes between valid characters are words of their own; replace_invalid_utf8 replaces them as Python
+///                 does
+/// added tokens    special ones are found only under Specials::Recognize; all others are always found
 /// limits          2^21 - 2 tokens, 2^22 - 2 merges, files of 512 MiB
-/// failure         Error for files that are damaged or ask for what is not supported; from encode() for a byte that no
+/// failure         Error for files that are damaged or need an unsupported setting; from encode() for a byte that no
 ///                 token has, and for specials under Specials::Refuse; from decode() for an id without a token
 /// cost            tables of about 100 bytes a token; each thread that encodes at the same time keeps 2 MiB
 /// threads         const members may be called from several threads
@@ -103,7 +104,7 @@ class Tokenizer final {
   std::string name() const&& { return name(); }
   /// One more than the largest id.
   std::size_t vocabulary() const { return parts().tokens.size(); }
-  /// The bytes of a token; for special ones their text.
+  /// The bytes of a token; for a special token its text.
   std::string_view token(std::int32_t id) const& { return known(id).bytes; }
   std::string token(std::int32_t id) const&& { return std::string(token(id)); }
   bool is_special(std::int32_t id) const { return known(id).special; }
@@ -114,7 +115,7 @@ class Tokenizer final {
     const std::int32_t id = state_->model.merges.find(token);
     return id < 0 ? std::nullopt : std::optional(id);
   }
-  /// What `frame` puts before and behind a text.
+  /// The tokens that `frame` puts before and after a text.
   std::span<const std::int32_t> before() const& { return parts().before; }
   std::vector<std::int32_t> before() const&& { return parts().before; }
   std::span<const std::int32_t> behind() const& { return parts().after; }
@@ -126,7 +127,7 @@ class Tokenizer final {
     run.text(text);
     return all;
   }
-  /// The same in pieces, for texts whose ids are not to be in memory: calls sink(ids) again and again, in order.
+  /// Encodes a text in pieces, if the ids shall not all be in memory: calls sink(ids) again and again, in order.
   void encode(std::string_view text, const EncodeOptions& options, const Sink& sink) const {
     std::vector<std::int32_t> some;
     Run run(*state_, options, some, &sink);
@@ -143,7 +144,7 @@ class Tokenizer final {
     return all;
   }
 
-  /// The bytes of the tokens; without special ones if `specials` is false. They are UTF-8 if the tokens end where
+  /// The bytes of the tokens, without special tokens if `specials` is false. They are UTF-8 if the tokens end where
   /// characters do.
   std::string decode(std::span<const std::int32_t> ids, bool specials = true) const {
     std::string text;

@@ -16,13 +16,14 @@
 
 namespace regimen::data {
 
-/// Files of tokens one behind the other, as one stream, cut into windows like a TokenFile, also across two files.
+/// Files of tokens, one after the other, as one stream. Like a TokenFile the stream is cut into windows, also across
+/// two files.
 ///
 ///   data::TokenFiles train("fineweb_train_*.bin");
 ///   auto [first, rest] = train.split(0.9);
 ///
 /// failure  as TokenFile, with the name of the file
-/// cost     no memory beyond the page cache. Opening reads headers alone, so that it has nothing to report
+/// cost     no memory beyond the page cache. Opening reads only headers, so it reports no progress
 class TokenFiles final {
  public:
   struct Split;
@@ -48,7 +49,7 @@ class TokenFiles final {
   /// .train, the first ⌊fraction · N⌋ tokens, and .validation, the rest.
   Split split(double fraction) const;
 
-  /// Windows side by side: each target once.
+  /// Windows that do not overlap: each target once.
   TokenFiles blocks() const {
     TokenFiles result = *this;
     result.windows_.blocks = true;
@@ -96,15 +97,15 @@ inline TokenFiles::Split TokenFiles::split(double fraction) const {
   return result;
 }
 
-/// Which side of a document the token stands that tells documents apart: llm.c writes it before each one.
+/// The side of a document on which the separating token is: llm.c writes it before each document.
 enum class Separator { Begins, Ends };
 
-/// The documents in a stream of tokens, told apart by one of them (GPT-2: 50256). Documents (data/documents.hpp) packs
-/// documents into windows.
+/// The documents in a stream of tokens, separated by one special token (GPT-2: 50256). Documents (data/documents.hpp)
+/// packs documents into windows.
 ///
-///   Tokens   TokenFile, TokenFiles, or what has length(), operator[] and name() as they have
-///   value    std::vector<std::int32_t>: a document with the token that begins or ends it. What stands before the first
-///            beginning, or after the last end, is a document, too
+///   Tokens   TokenFile, TokenFiles, or another type with their length(), operator[] and name()
+///   value    std::vector<std::int32_t>: a document with the token that begins or ends it. Tokens before the first
+///            beginning, or after the last end, are a document, too
 ///
 ///   const data::TokenDocuments texts(TokenFile("train.bin"), 50256, data::Separator::Begins);
 ///

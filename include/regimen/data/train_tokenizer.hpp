@@ -181,8 +181,8 @@ class Vocabulary final {
 
 /// Learns a vocabulary: of the texts' bytes the most frequent pair of neighbours in a word becomes a token, again and
 /// again. The merges are those of tokenizers' BpeTrainer with initial_alphabet=ByteLevel.alphabet(), the specials, and the
-/// pattern as pre-tokenizer, on the same texts: of equally frequent pairs that of the smallest ids comes first. Texts
-/// that end before the vocabulary is full give a smaller one.
+/// pattern as pre-tokenizer, on the same texts: among equally frequent pairs the pair with the smallest ids comes
+/// first. If the texts have no more pairs before the vocabulary is full, the vocabulary is smaller.
 ///
 /// failure  Error for a vocabulary below the specials and 256 bytes, or above 2^21 - 2; for special tokens that are
 ///          empty, a single byte's, no UTF-8, or given twice; for a pattern, as Tokenizer

@@ -18,11 +18,12 @@ namespace regimen::data {
 ///   data::Remote<Train::Input, Train::Label> remote({"10.0.0.7:7000", "10.0.0.8:7000"});
 ///   trainer.fit(remote, {.epochs = 5, .workers = 4});     // threads that wait, so that so many batches are on their way
 ///
-/// A sample is a function of its key, so batches have the bits of the pipeline on this machine, whoever computes them. If a
-/// worker is lost, others are asked for what it has not answered, and it is called again, at intervals of 50 ms to 5 s.
-/// With a source `local` what no worker can compute, or sends within .patience, is computed here.
+/// A sample is a function of its key, so batches have the bits of the pipeline on this machine, whoever computes them.
+/// If a worker is lost, the source asks other workers for the samples that it has not sent, and calls it again at
+/// intervals of 50 ms to 5 s. With a source `local` this machine computes the samples that no worker can compute, or
+/// sends within .patience.
 ///
-///   In, Label   as the workers': Trainer::Input and Trainer::Label
+///   In, Label   the types of the workers' samples: Trainer::Input and Trainer::Label
 ///   addresses   host:port of each worker
 ///
 /// Copies share connections: one to each worker. Every rank has its own Remote. It serves one model's shape.
@@ -50,7 +51,7 @@ class Remote final {
     pool_->read(keys, reinterpret_cast<std::byte*>(samples.input.data()), samples.input.size_bytes(),
                 reinterpret_cast<std::byte*>(samples.target.data()), samples.target.size_bytes());
   }
-  /// Each worker: is it connected, what has it sent, why was it lost?
+  /// For each worker: whether it is connected, how many samples it has sent, why it was lost.
   std::vector<RemoteWorker> workers() const { return pool_->workers(); }
 
  private:

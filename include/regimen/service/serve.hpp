@@ -12,7 +12,7 @@
 
 namespace regimen::rule {
 
-/// What a trainer says is no extent of what the source writes.
+/// The worker's program gives the shape of its samples; a trainer cannot choose it.
 ///
 ///   count   shapes that the worker is given
 ///
@@ -37,15 +37,17 @@ namespace regimen::data {
 ///   std::printf("serving at port %d\n", server.port());
 ///   server.wait();
 ///
-///   shape   of the samples. A trainer that wants others is refused: what a stranger says is never the extent of what the
-///           source writes
+///   shape   of the samples. A trainer that wants another shape is refused: a stranger never decides the extents that
+///           the source writes
 ///
-/// failure  the constructor throws Error if the port is taken, and what the source throws at its first, middle or last
-///          sample, which it reads; wait() rethrows what ended the service. An error of the
-///          source goes to the trainer, which reports it. Trainers that speak otherwise, or not in time, are hung up on
-/// forks    a fork of its process has none of its threads: there wait() and stop() throw Error, and its destructor closes
-///          the fork's copy of the socket that listens. The process that made it goes on serving; if it ends before the
-///          fork, port and connections stay taken until the fork ends, too, or starts another program
+/// failure  the constructor throws Error if the port is taken, and rethrows an exception of the source at its first,
+///          middle or last sample, which it reads. wait() rethrows the exception that ended the service. An error of
+///          the source goes to the trainer, which reports it. A trainer that breaks the protocol, or is too slow, is
+///          hung up on
+/// forks    a fork of its process has none of its threads: in the fork wait() and stop() throw Error, and the
+///          destructor closes the fork's copy of the listening socket. The process that made the Server continues to
+///          serve; if it ends before the fork, port and connections stay taken until the fork ends, too, or starts
+///          another program
 /// cost     .memory for answers, and 7 KiB a connection; .workers + 2 threads
 template <class In, class Label>
 class Server final {

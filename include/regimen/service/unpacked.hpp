@@ -63,10 +63,11 @@ class Unpacked final {
   SampleShape sent_;
 };
 
-/// A source whose samples `write(sent, sample)` makes, here, of those that workers send: floats of bytes.
+/// A source that computes samples on this machine from the samples that workers send: write(sent, sample), for example
+/// floats from bytes.
 ///
 ///   write   called with a Sample<const In, const Label> and the model's Sample; const, and from several threads
-///   sent    extents of a sent sample; those of the model where they are 0
+///   sent    extents of a sent sample; an extent of 0 stands for the model's
 ///
 ///   data::Remote<std::uint8_t, std::int32_t> bytes({"10.0.0.7:7000"});     // a quarter of the floats' bytes
 ///   trainer.fit(data::unpacked(bytes, [](Sample<const std::uint8_t, const std::int32_t> sent,

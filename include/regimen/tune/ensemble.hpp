@@ -88,13 +88,13 @@ inline void softmax_rows(std::span<double> values, std::size_t columns) {
 ///   const Evaluation found = both.evaluate(test);   // of numbers: both.evaluate_numbers(test)
 ///
 /// predict         the mean of the outputs: for models that predict numbers
-/// probabilities   for classifiers, whose outputs are logits: the mean of softmax(outputs), each row sums to 1. Not the
-///                 softmax of mean logits, which is a geometric mean
+/// probabilities   for classifiers, whose outputs are logits: the mean of softmax(outputs); each row sums to 1. (The
+///                 softmax of mean logits would be a geometric mean)
 /// evaluate        for classifiers, of a source of classes: the mean of −log(mean probability of the target) over valid
 ///                 targets, as CrossEntropy, and accuracy by the largest mean probability
 /// evaluate_numbers   for models that predict numbers, of a source of numbers: the mean of the squared errors of the
 ///                 mean output, as MeanSquaredError. For other losses write a loop over predict
-/// memory          of all Inferences at once
+/// memory          the memory of all Inferences at once
 /// failure         Error without a file, or with a number of files other than the number of models; the Errors of
 ///                 Inference
 template <class First, class... Others>

@@ -20,7 +20,8 @@ namespace regimen::tune {
 struct Grid final {};
 
 /// `trials` draws from all axes. Trial t has recipe t modulo the number of recipes, so recipes have equally many trials
-/// (one more or less). A draw depends on seed, trial and axis alone: a search of more trials begins with the same ones.
+/// (one more or less). A draw depends only on seed, trial and axis: a search of more trials begins with the same
+/// trials.
 ///
 /// source   Bergstra, Bengio 2012, "Random search for hyper-parameter optimization": with few axes that matter, random
 ///          values find more than a grid of as many trials
@@ -29,10 +30,10 @@ struct Random final {
   std::uint64_t seed = 1;
 };
 
-/// Successive halving: all trials of `of` train a few steps, the best 1 in eta of them train eta times as many, and so
-/// on; the last rung trains all steps of a trial. With s the largest number of halvings for which steps / eta^s is at
-/// least least_steps and trials / eta^s at least 1, rung i = 0 ... s has trials / eta^i trials of steps / eta^(s−i)
-/// steps in all, each rounded down. A promoted trial continues from its state.
+/// Successive halving: all trials of `of` train a few steps, the best of them, 1 in eta, train eta times as many steps,
+/// and so on; each such round is a rung. The last rung trains all steps of a trial. With s the largest number of
+/// halvings for which steps / eta^s is at least least_steps and trials / eta^s at least 1, rung i = 0 ... s has trials
+/// / eta^i trials of steps / eta^(s−i) steps in all, each rounded down. A promoted trial continues from its state.
 ///
 ///   tune::Halving{.of = tune::Random{.trials = 27}, .eta = 3, .least_steps = 30}
 ///
@@ -45,12 +46,12 @@ struct Halving final {
 
 using Plan = std::variant<Grid, Random, Halving>;
 
-/// What a trial is, before it runs.
+/// A trial before it runs.
 struct Candidate final {
   std::size_t recipe = 0;
   std::vector<double> values;
 };
-/// So many trials are trained up to so many steps.
+/// A rung: the number of its trials, and the step up to which they are trained.
 struct Rung final {
   std::size_t trials = 0;
   std::uint64_t steps = 0;
@@ -126,7 +127,7 @@ namespace detail {
   return std::visit([&](const auto& of) { return detail::candidates_of(of, axes, recipes); }, plan);
 }
 
-/// How many trials of how many steps each; all in one rung but for Halving. `steps`: of a whole trial.
+/// The rungs of a plan: numbers of trials and of steps. Only Halving has several rungs. `steps`: of a whole trial.
 [[gnu::cold]] inline std::vector<Rung> rungs(const Plan& plan, std::size_t trials, std::uint64_t steps) {
   const Halving* const halving = std::get_if<Halving>(&plan);
   if (halving == nullptr) return {{trials, steps}};

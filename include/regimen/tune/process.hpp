@@ -29,7 +29,8 @@
 
 namespace regimen::tune {
 
-/// What a trial has reached: smaller losses are better. accuracy is for people, and NaN without one. targets: of so many.
+/// The result of a trial: smaller losses are better. accuracy is only shown, and is NaN if there is none. targets: the
+/// number of targets that both are means of.
 struct Score final {
   double loss = no_value, accuracy = no_value;
   std::uint64_t targets = 0;

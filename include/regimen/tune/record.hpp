@@ -21,9 +21,9 @@
 
 namespace regimen::tune {
 
-/// A trial as it stands.
+/// The present state of a trial.
 ///
-///   rungs     what it has reached after so many steps in all: one entry, or under Halving one for each rung
+///   rungs     its results after a number of steps in all: one entry, or under Halving one for each rung
 ///   failure   why it failed; empty if it did not. A failed trial is not run again, and is never the best
 struct Trained final {
   struct Reached {
@@ -46,7 +46,7 @@ struct Trained final {
   }
 };
 
-/// What a search has found so far.
+/// The results of a search so far.
 ///
 ///   trials     all of them, by number
 ///   looks      how often test data of this search have been evaluated
@@ -70,8 +70,8 @@ struct Found final {
     });
     return all;
   }
-  /// The chosen trial: of the least loss among those with all steps. Throws Error if there is none: what an earlier rung
-  /// alone has seen is not chosen, and its state is gone.
+  /// The chosen trial: of the least loss among those with all steps. Throws Error if there is none: a trial that ended
+  /// in an earlier rung is never chosen, and its state is gone.
   [[gnu::cold]] Trained best() const {
     const std::vector<Trained> all = ranking();
     if (!all.empty() && all.front().rungs.size() == rungs) return all.front();

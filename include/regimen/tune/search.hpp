@@ -41,8 +41,8 @@ struct Recipes final {
 ///                once, with the weights after the last step (validate_average: with their averages, if the rules of
 ///                all recipes keep averages). Refuses epochs, validate_every, patience
 ///   at_once, limit, keep, stops   as in tune::Running; run.progress is for the search, trials show none
-///   save_every   steps between the states of a trial, from which it continues after a kill of the search; 0: none,
-///                then it begins its rung again. The results are the same
+///   save_every   steps between the states of a trial, from which it continues if the search was killed. 0: no states;
+///                the trial then begins its rung again. The results are the same
 struct Settings final {
   FitOptions run{};
   std::size_t at_once = 1;
@@ -52,7 +52,7 @@ struct Settings final {
   std::function<bool()> stops{};
 };
 
-/// A look at test data: of the chosen trial, the how manieth of this search.
+/// An evaluation of test data: the chosen trial, its result, and the number of such evaluations in this search.
 struct Tested final {
   std::size_t trial = 0, look = 0;
   Evaluation found{};
@@ -151,14 +151,14 @@ class Recipe final {
 ///   std::puts(found.table().c_str());
 ///   const tune::Tested tested = search.test(test);     // once, at the very end
 ///
-/// A trial is a Trainer with the options that `set` makes of its values, trained by fit. Its result depends only on the
+/// A trial is a Trainer, trained by fit; `set` writes the trial's values to its options. Its result depends only on the
 /// options and the data, not on at_once, threads or kills. `set` is called for each recipe, and is a pure function.
 ///
 /// test     The search sees only training and validation data. The choice of the best of many trials fits the
 ///          validation data: the least of many noisy losses is too small (Keras' guide to tuning warns of this). Only
-///          data without a part in the choice show how good it is. test() evaluates the chosen trial and records the
-///          result. If you choose again after it, the test data have become validation data; so a second test is
-///          counted, and reported
+///          data that had no part in the choice show how good the choice is. test() evaluates the chosen trial and
+///          records the result. If you choose again after the test, the test data have become validation data; so a
+///          second test is counted and reported
 /// files    as of Trials; trial-3/state.safetensors is the state of a kept trial, for Trainer::load, Inference and
 ///          Ensemble; test.jsonl has a line for each test
 /// failure  as of Trials; also Error for an axis that `set` never reads, options outside their ranges, validation data
@@ -180,8 +180,8 @@ class Search<Recipes<Trainers...>> final {
     check_options();
   }
 
-  /// Runs all trials that the folder does not have. Data of which each trial, in a process of its own, reads by itself:
-  /// a source must not share a place in an open file.
+  /// Runs all trials that are not recorded in the folder. Each trial reads the data in a process of its own: a source
+  /// must not share a position in an open file.
   template <class Source, class Validation>
   Found run(const Source& source, const Validation& validation) {
     const std::uint64_t of_training = print(source), of_validation = print(validation);
@@ -201,8 +201,8 @@ class Search<Recipes<Trainers...>> final {
         about);
   }
 
-  /// Evaluates the chosen trial, in a process of its own, on data that the search has not seen. Every call is a look,
-  /// and is recorded, before it, too; from the second on it is also said.
+  /// Evaluates the chosen trial, in a process of its own, on data that the search has not seen. Every call is recorded,
+  /// before and after the evaluation; from the second call on the number is also printed.
   template <class Source>
   Tested test(const Source& source) {
     (void)trials_.read();  // whether a search has run here, and there is a folder to lock

@@ -33,8 +33,9 @@ namespace regimen::tune {
 
 /// The argument of a trial's body, which runs in its own process.
 ///
-///   steps    the number of steps to train up to. Under Halving the first rung's, then more for a promoted trial
-///   folder   an existing folder of this trial alone, with the files of its earlier rungs, or of a killed search. The
+///   steps    the number of steps to train up to. Under Halving the steps of the first rung, and more for a promoted
+///            trial
+///   folder   an existing folder for this trial only, with the files of its earlier rungs, or of a killed search. The
 ///            search removes it if the trial has failed, or is no longer among the kept ones
 struct Trial final {
   std::size_t number = 0, recipe = 0;
@@ -69,11 +70,11 @@ struct Running final {
 ///          trial that has ended; trial-3.txt has the output of trial 3
 /// killed   all trials end with the search. Run again, it continues: trials in trials.jsonl do not run again, others
 ///          begin again, with the files in their folder. To run a trial again, remove its line and its folder
-/// failure  a trial that throws, is killed, hangs beyond the limit, has no memory left or a loss that is not finite has
-///          failed: it is recorded with the reason, and the search goes on. Error for impossible values, a folder that
-///          cannot be written, that of another search, or one that another process searches in
+/// failure  a trial has failed if it throws, is killed, runs longer than the limit, has no memory left, or has a loss
+///          that is not finite: it is recorded with the reason, and the search continues. Error for impossible values,
+///          a folder that cannot be written, a folder of another search, or a folder in which another process searches
 /// fork     a trial is a copy of this process at run(), which has only the calling thread. So no other thread may hold
-///          a lock meanwhile; and a program whose trials compute on a GPU must not have used it before
+///          a lock during run(), and a program whose trials compute on a GPU must not have used it before
 class Trials final {
  public:
   /// steps   of a whole trial: Trial::steps, and what Halving divides.   recipes   names, if a trial is of one of several
@@ -108,8 +109,8 @@ class Trials final {
   std::vector<Rung> rungs() const&& { return rungs(); }
   std::string folder_of(std::size_t trial) const { return folder_ + "/trial-" + std::to_string(trial); }
 
-  /// Runs all trials that are not recorded. body(const Trial&) gives a loss, or a Score. `about`: more lines of
-  /// search.txt, that is, what else must be the same when a search goes on.
+  /// Runs all trials that are not recorded. body(const Trial&) gives a loss, or a Score. `about`: further lines of
+  /// search.txt: other facts that must be the same when a search continues.
   template <class Body>
   Found run(const Body& body, const std::string& about = {}) {
     return run_all(
@@ -120,7 +121,7 @@ class Trials final {
         about);
   }
 
-  /// What the folder has, without running a trial.
+  /// The results in the folder, without running a trial.
   [[gnu::cold]] Found read() {
     const std::string what = folder_ + "/search.txt";
     std::vector<std::string> before = detail::lines_of(what);

@@ -32,20 +32,21 @@ struct CheckpointsOptions final {
 ///   trainer.fit(data, held_out, {.steps = 5000, .validate_every = 500, .patience = 4}, checkpoints);
 ///
 ///   every   steps between states: step-<N>.safetensors; and one when the run ends. 0: none
-///   keep    the number of these that stay, the last ones; an older one is removed when a newer one is in place
+///   keep    the number of states that stay, the last ones; an older state is removed when a newer one is in place
 ///   best    also best.safetensors: the state of the evaluation with the least loss. The file has the loss
 ///           ("regimen.evaluated" in its metadata); best.txt has the loss and its step, for people
 ///   note    a line for run.txt, for example the version of your program; every run that begins or resumes here adds
 ///           its part to run.txt
 ///
-/// Under Steps<K> a state that is due inside a launch is saved after the launch. A run that continues from one of its
-/// states counts the states in the folder, and knows the best loss so far. If it continues from an older state, the
-/// states of later steps are moved to the sub-folder abandoned-<k>, so that `newest` never finds them. best.safetensors
-/// stays: it is the best of all runs in the folder. Use one folder for each run: a new run refuses a folder with states
-/// of later steps. All ranks have a Checkpoints, with the same folder, on one file system.
+/// Under Steps<K> a state that is due inside a launch is saved after the launch. If a run continues from one of the
+/// states in the folder, `keep` counts these states, too, and the best loss so far is known. If it continues from a
+/// state that is not the newest, the states of later steps are moved to the sub-folder abandoned-<k>, and `newest`
+/// never finds them. best.safetensors stays: it is the best state of all runs in the folder. Use one folder for each
+/// run: a new run refuses a folder with states of later steps. All ranks have a Checkpoints, with the same folder, on
+/// one file system.
 ///
 /// memory   while it saves, a copy of this rank's state, outside the plan
-/// failure  an error in writing is thrown at the next state, or at the end of fit, as by save_in_background
+/// failure  an error of writing is thrown at the next state, or at the end of fit, as save_in_background does it
 class Checkpoints final {
  public:
   explicit Checkpoints(std::string folder, const CheckpointsOptions& options);
@@ -89,7 +90,7 @@ class Checkpoints final {
   static constexpr std::uint64_t none = (std::numeric_limits<std::uint64_t>::max)();
   static constexpr std::string_view prefix = "step-", suffix = ".safetensors";
 
-  /// The state that is saved meanwhile holds the loss that it was chosen by: they are one file.
+  /// The state that is being saved has the loss by which it was chosen in the same file.
   struct LossOfState {
     LossOfState(double& of, double loss) : evaluated(of) { evaluated = loss; }
     ~LossOfState() { evaluated = no_value; }
@@ -103,7 +104,7 @@ class Checkpoints final {
 
   bool is_due(const StepResult& step) const { return options_.every != 0 && step.step % options_.every == 0; }
 
-  /// What earlier runs have left, before the first event, and again where the program has gone back to an older state.
+  /// Looks for files of earlier runs, before the first event, and again if the program has gone back to an older state.
   ///   since   the steps before the event
   template <class Trainer>
   void begin(Trainer& trainer, std::uint64_t since) {

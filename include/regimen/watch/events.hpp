@@ -11,13 +11,13 @@
 
 namespace regimen {
 
-/// How values are distributed, in TensorFlow's buckets: from each limit to the next, which are 10 % larger, from 1e-12
-/// on, on both sides of 0. Numbers that are not finite are left out.
+/// The distribution of values, in TensorFlow's buckets: each limit is 10 % larger than the one before, from 1e-12 on,
+/// on both sides of 0. Numbers that are not finite are left out.
 class EventHistogram final {
  public:
   EventHistogram();
   void add(double value);
-  /// As HistogramProto; buckets that are empty side by side are one.
+  /// The histogram as a HistogramProto; neighbouring empty buckets become one.
   std::string message() const;
 
  private:
@@ -26,14 +26,14 @@ class EventHistogram final {
   std::vector<double> counts_;
 };
 
-/// A file of events, which grows while a run goes on: each write is whole in the file when it returns.
+/// A file of events, which grows during a run: when write returns, the whole event is in the file.
 ///
 ///   EventFile events("runs/1/events.out.tfevents.1700000000.host", time);
 ///   events.write(time, step, EventFile::scalar("loss", 2.5) + EventFile::scalar("learning_rate", 1e-3));
 ///
 ///   time    seconds since 1970        step   at most 2^63 - 1
 ///
-/// The file is what TensorFlow writes: records of length, masked CRC-32C, an Event of tensorflow/core/util/event.proto,
+/// The file has TensorFlow's format: records of length, masked CRC-32C, an Event of tensorflow/core/util/event.proto,
 /// and its checksum; the first one has the version of the format.
 ///
 /// failure  Error with the system's reason. An existing file is refused
@@ -48,7 +48,7 @@ class EventFile final {
   /// pixels (height, width, channels)   channels 1 to 4: gray, gray and alpha, colour, colour and alpha
   static std::string image(const std::string& tag, std::size_t width, std::size_t height, std::size_t channels,
                            std::span<const std::uint8_t> pixels);
-  /// values   of scalar and the others, one behind the other
+  /// values of scalar and the other functions, one after the other
   void write(double time, std::uint64_t step, const std::string& values);
 
  private:

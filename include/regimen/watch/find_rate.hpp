@@ -24,16 +24,17 @@ namespace regimen {
 struct RateSweep final {
   std::vector<double> rates, losses;
 
-  /// The losses, each averaged with the losses before: weights 1 - share, falling by share from step to step. A loss
-  /// that is not finite (NaN: a step without valid targets) stays as it is, and enters no average.
+  /// The losses, each averaged with the losses before it: the newest has the weight 1 - share, and the weights fall by
+  /// the factor share from step to step. A loss that is not finite (NaN: a step without valid targets) stays unchanged,
+  /// and is in no average.
   std::vector<double> smoothed(double share = 0.8) const;
-  /// The rate at which the smoothed loss falls fastest by the logarithm of the rate; NaN if it never falls.
+  /// The rate at which the smoothed loss, as a function of the rate's logarithm, falls fastest; NaN if it never falls.
   double steepest() const;
 };
 
 ///   from, to   the learning rate grows from step to step by the same factor, in place of
 ///              options.optimizer.learning_rate and the schedule; for a Split it multiplies the rates of the groups
-///   steps      of the sweep; it ends earlier when the loss is not finite, or above `stop` times the least one
+///   steps      of the sweep; it ends earlier if a loss is not finite, or above `stop` times the least loss
 ///   run        order, remainder and workers of the data; its steps and epochs are not read
 struct RateOptions final {
   double from = 1e-7, to = 10;

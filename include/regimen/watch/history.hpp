@@ -55,7 +55,7 @@ struct History final {
   void operator()(Trainer&, const Measured& found) {
     metrics.push_back(found);
   }
-  /// The metrics that have been heard of, in that order.
+  /// The names of metrics, in the order of their first results.
   std::vector<std::string> names_of_metrics() const;
 
   /// One table of all events: steps, then epochs, then evaluations, then results of metrics in training and in

@@ -19,11 +19,11 @@ namespace regimen {
 ///   trainer.fit(data, held_out, {.steps = 5000, .validate_every = 100, .patience = 5}, best);
 ///
 /// The last evaluation of a run counts, too. Weights and buffers are restored bit for bit; optimizer state, step and
-/// place in the data stay as at the end. So continue training from a saved state, not from here: Checkpoints saves the
-/// whole state of the best evaluation. KeepBest keeps the weights, not the averages of Averaged<...>. Callbacks before
-/// it hear the end of the run with the last weights, callbacks after it with the best. A further fit continues with the
-/// best loss; a resumed run begins without one: Checkpoints' best.safetensors is the best state of all its parts. All
-/// ranks have a KeepBest.
+/// place in the data stay as they are at the end of the run. So do not continue training after KeepBest, but from a
+/// saved state: Checkpoints saves the whole state of the best evaluation. KeepBest keeps the weights, not the averages
+/// of Averaged<...>. Callbacks before it hear the end of the run with the last weights, callbacks after it with the
+/// best. A further fit continues with the best loss; a resumed run begins without one: Checkpoints' best.safetensors is
+/// the best state of all its parts. All ranks have a KeepBest.
 ///
 /// memory   a copy of all weights, on the host of every rank, outside the plan
 /// failure  after an exception in fit the weights are the last ones; restore(trainer) restores the best ones

@@ -26,7 +26,8 @@ struct SampleWeighted;  // regimen/loss/sample_weighted.hpp
 
 namespace regimen::trainers {
 
-/// The targets that metrics see: those of the loss, of SampleWeighted those of the loss inside, beside their weights.
+/// The targets that metrics see: the targets of the loss. For SampleWeighted: the targets of the inner loss, and their
+/// weights.
 template <class Loss, class Output>
 struct MetricTargets final {
   using Label = typename Loss::template Labels<Output>::Element;
@@ -157,12 +158,12 @@ class Measurement final {
   std::vector<float> weights_;
 };
 
-/// Throws Error where a history, TensorBoard or a report would take a metric's result for that of another, or for a number
-/// of their own. `accuracy` may be a metric's: it is the same number.
+/// Throws Error if two metrics have one name, or if a metric has the name of a number that a history, TensorBoard or a
+/// report has anyway. A metric may be called `accuracy`: it is the same number.
 [[gnu::cold]] void expect_names(std::vector<std::string> names);
 
 /// The metrics that fit was given, and copies of them for its evaluations. They have the sums of this rank while steps
-/// run, and those of all ranks from found() to resume(), and after fit.
+/// run, and the sums of all ranks from found() to resume(), and after fit.
 template <class Session, class... Metrics>
 class FitMeasurement final : public FitMetrics {
  public:

@@ -16,7 +16,7 @@ namespace regimen {
 ///   outputs   (rows, columns)   the model's output: logits, or predictions
 ///   targets   from the source: one for each row of classes or tokens; else (samples, target size)
 ///   rows      of all samples: T for each text, 1 for each vector. For a model of several outputs one row for each
-///             sample, with one output behind the other
+///             sample, with one output after the other
 ///   weights   of SampleWeighted<...>; else empty. `targets` has the targets without weights. Target i counts with
 ///             weight(i): |weights[i]|, or 1
 template <class Output, class Label>
@@ -30,16 +30,16 @@ struct MetricBatch final {
   std::span<const Output> row(std::size_t index) const { return outputs.subspan(index * columns, columns); }
 };
 
-/// A metric is a sum: it adds up numbers of every sample, and its result is a function of the sums. So the result is
-/// the same for all batches and ranks: exactly for counts, within rounding for other sums (each rank adds the sums of
-/// all ranks in the order of ranks).
+/// A metric is a sum: it adds up numbers of every sample, and its result is a function of the sums. So the result does
+/// not depend on batches and ranks: not at all for counts, and within rounding for other sums (each rank adds the sums
+/// of all ranks in the order of ranks).
 ///
 ///   sums            std::vector<double>; an evaluation, or fit, sets them to 0, and adds the sums of all ranks
 ///   begin(columns)  optional: called before the first batch, instead of setting sums to 0; sets their number
 ///   add(batch)      adds the numbers of a MetricBatch<Output, Label> to sums
 ///   name(), value() optional: the name of the result for fit, and the result; or values(), a std::vector<MetricValue>.
-///                   Without them only the object has the result. fit refuses a name twice, and names of numbers of
-///                   History and TensorBoard (loss, samples)
+///                   Without them only the object has the result. fit refuses two metrics of one name, and names that
+///                   History and TensorBoard use themselves (loss, samples)
 ///
 ///   struct AbsoluteError {
 ///     std::vector<double> sums = std::vector<double>(2);

@@ -42,8 +42,9 @@ std::size_t largest_of(std::span<const Output> row) {
 
 }  // namespace detail
 
-/// The share of valid rows whose largest logit, of equal ones the first, is the target's; as Evaluation::accuracy. Under
-/// SampleWeighted here and in the metrics below a row counts as often as its weight says, and with a weight of 0 not.
+/// The share of valid rows whose largest logit is the target's, as in Evaluation::accuracy; the first of equal logits
+/// counts as the largest. Under SampleWeighted a row counts by its weight, here and in the metrics below, and does not
+/// count with a weight of 0.
 ///
 /// range    labels that are classes or tokens; a row with a NaN counts as wrong
 struct Accuracy final {
@@ -60,7 +61,8 @@ struct Accuracy final {
   double value() const { return mean_of(sums[0], sums[1]); }
 };
 
-/// The share of valid rows whose target is among the K largest logits; of equal ones the first are larger. Likewise.
+/// The share of valid rows whose target is among the K largest logits; the first of equal logits count as larger. Range
+/// and NaN as in Accuracy.
 template <std::size_t K>
   requires(K >= 1)
 struct TopK final {
@@ -102,7 +104,8 @@ struct Perplexity final {
   double value() const { return std::exp(mean_of(sums[0], sums[1])); }
 };
 
-/// How many valid rows of each class are taken for which: count(actual, predicted). A row with a NaN is taken for none.
+/// The number of valid rows for each actual and each predicted class: count(actual, predicted). A row with a NaN has no
+/// predicted class.
 ///
 /// memory   classes² doubles; refuses more than 4096 classes
 struct ConfusionMatrix final {
@@ -126,9 +129,9 @@ struct ConfusionMatrix final {
   double count(std::size_t actual, std::size_t predicted) const { return sums.at(actual * classes + predicted); }
 };
 
-/// Of each class: how many of the rows taken for it are of it (precision), and how many of its rows are taken for it
-/// (recall); f1 is their harmonic mean. NaN for a class without such rows; the means are over the other classes. A row
-/// with a NaN is taken for none.
+/// For each class: precision, the share of the rows predicted as this class that belong to it; recall, the share of the
+/// class's rows that are predicted as it; f1, their harmonic mean. NaN for a class without such rows; the means are
+/// over the other classes. A row with a NaN has no predicted class.
 struct PrecisionRecall final {
   std::vector<double> sums;  // of each class: right, taken for it, of it
 

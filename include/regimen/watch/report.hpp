@@ -66,7 +66,7 @@ std::string report_html(Trainer&, const History&, const std::string& = "A run") 
 ///
 /// All ranks may have one; rank 0 writes.
 ///
-/// memory   that of its History
+/// memory   the memory of its History
 /// failure  Error if the file cannot be written
 class HtmlReport final {
  public:

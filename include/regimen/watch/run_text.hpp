@@ -68,10 +68,11 @@ template <class UpdateRule>
 
 /// One line for each: the command, the library's version, the recipe, compiler, arithmetic, ranks, seed, threads, the
 /// options of the Trainer and of the update rule, those of fit (of its last call, if there was one), a hash of recipe,
-/// rule, seed, learning rate and schedule (of several ranks equal on all, or the Trainer had refused them); then the plan.
+/// rule, seed, learning rate and schedule (the same on all ranks, since a Trainer refuses others); then the plan.
 ///
-/// A header-only library cannot know the commit of the program that includes it: give it, and what else chose the data, in
-/// `note`. A rule of your own has its options here if it has list(options, f), as policy/optimizer.hpp says.
+/// A header-only library cannot know the commit of the program that includes it: give it in `note`, together with
+/// anything else that decides the data. A rule of your own has its options here if it has list(options, f), as
+/// policy/optimizer.hpp describes.
 ///   begun   the steps before this run; without: where it began is left out
 template <class Trainer>
 std::string run_text(Trainer& trainer, const std::string& note = {}, std::uint64_t begun = saves::never) {

@@ -34,8 +34,8 @@ struct TensorBoardOptions final {
 ///
 /// Scalars train/loss, train/learning_rate, train/gradient_norm, train/loss_scale if there is one, train/step_ms,
 /// validation/loss, validation/accuracy, epoch/loss; for fit's metrics train/NAME and validation/NAME; the recipe and
-/// the plan as a text. All ranks have a TensorBoard; rank 0 writes. Under Steps<K> histograms are of the end of a
-/// launch.
+/// the plan as a text. All ranks have a TensorBoard; rank 0 writes. Under Steps<K> histograms show the weights at the
+/// end of a launch.
 ///
 /// failure  Error if the file cannot be made or written
 /// source   TensorBoard's own reader accepts the files: tests/recorded/make_events.py
