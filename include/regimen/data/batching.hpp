@@ -106,8 +106,8 @@ class Batching final {
     if (wraps_) left = epochs_ != 0 && n + 1 == count_ ? left_in_run() - n * global_batch_ : global_batch_;
     return left < global_batch_ ? left : global_batch_;
   }
-  /// Calls f(samples) for every number of samples but global_batch that one of the first `most` batches has; more than
-  /// once for some. Only the last batch of an epoch can be short, and later epochs end alike.
+  /// Calls f(samples) for each number of samples, other than global_batch, of the first `most` batches; for some
+  /// numbers more than once. Only the last batch of an epoch can be short, and later epochs end in the same way.
   constexpr void for_each_short(std::uint64_t most, auto&& f) const {
     for (const std::uint64_t n : {in_first_ - 1, in_first_ - 1 + per_epoch_, count_ - 1})
       if (n < count_ && n < most && samples(n) != global_batch_) f(samples(n));

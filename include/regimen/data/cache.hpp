@@ -40,7 +40,7 @@ constexpr bool knows_bytes() {
     return false;
   }
 }
-/// Bytes that a value owns, besides sizeof.
+/// Bytes that a value owns, in addition to sizeof.
 template <class T>
 std::size_t owned_bytes(const T& value) {
   if constexpr (requires { std::size_t{value.bytes()}; }) {

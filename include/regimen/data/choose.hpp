@@ -39,8 +39,8 @@ struct Opening final {
 
 namespace detail {
 
-/// Calls visit(i) for every i below size, from several threads, neighbours from one. Throws what the lowest i threw that
-/// threw.
+/// Calls visit(i) for every i below size, from several threads, neighbours from one. Throws the exception of the lowest
+/// i that threw.
 [[gnu::noinline]] inline void scan(std::size_t size, const Opening& opening, const char* what,
                                    const std::function<void(std::size_t)>& visit) {
   constexpr std::size_t piece = 256;
@@ -214,7 +214,7 @@ auto take(D dataset, std::size_t n) {
   return std::move(dataset) | take(n);
 }
 
-/// All values after the first n. failure   Error if there are fewer
+/// All values after the first n.   failure   Error if there are fewer
 inline auto skip(std::size_t n) {
   return detail::Pipe{[n]<class D>(D dataset) {
     const std::size_t size = dataset.size();
@@ -275,7 +275,7 @@ auto filter(D dataset, P p, Opening opening = {}) {
   return std::move(dataset) | filter(std::move(p), std::move(opening));
 }
 
-/// The values in order of length, those of equal length as they were. With Order::Runs a batch has values of similar
+/// The values sorted by length; values of equal length keep their order. With Order::Runs a batch has values of similar
 /// lengths, and the batches come in another order each epoch. All values are read once, here, by several threads.
 ///
 ///   length   length(value) -> a number, compared in fp64: const, and called from several threads; does not draw

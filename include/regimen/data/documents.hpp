@@ -24,10 +24,10 @@ namespace regimen {
 ///                                                    longest first, each into the window where it leaves
 ///                                                    least room (best-fit decreasing)
 ///   Documents(documents, T, Documents::OneAWindow)   each piece in a window of its own
-///   Documents(documents, T, Documents::ByLength)     likewise, the shortest first: with Order::Runs the pieces of a
-///                                                    batch have similar lengths
+///   Documents(documents, T, Documents::ByLength)     each piece in a window of its own, the shortest first: with
+///                                                    Order::Runs the pieces of a batch have similar lengths
 ///
-///   piece      a document of n tokens predicts n − 1; it is cut into pieces of at most T of these
+///   piece      a document of n tokens predicts n − 1; it is cut into pieces of at most T predictions
 ///   sample     input (T), target (T): the pieces side by side; the rest is token 0 with target ignore_index
 ///   attention  a token also attends to earlier pieces in its window
 ///

@@ -23,18 +23,19 @@
 namespace regimen::data {
 
 /// The features of a tf.train.Example, by name, without a schema. The record is checked completely when it is parsed;
-/// bytes are spans of it, numbers are decoded when they are asked for.
+/// bytes are spans of it, numbers are decoded when the program reads them.
 ///
 ///   feature    a name, and a list of byte strings, of 32-bit floats or of 64-bit integers; packed or not; or no list
 ///
 ///   const data::Example example(records.at({.index = 7}));
 ///   example.bytes("image")      std::span<const std::byte>, the only value
 ///   example.integer("class")    std::int64_t, the only value
-///   example.floats("one_hot")   std::vector<float>, all values; bytes_list() and integers() likewise
+///   example.floats("one_hot")   std::vector<float>, all values; also bytes_list() and integers()
 ///
-/// failure  Error that names the record and the byte, for what is no Example: fields that an Example does not have, a name
-///          that occurs twice, two lists in one feature; the feature, if it is absent, of another type, or has
-///          another number of values. An empty list has any type, as protocol buffers do not keep it
+/// failure  Error that names the record and the byte, if the record is no Example: it has fields that an Example does
+///          not have, a name twice, or two lists in one feature. Error that names the feature, if it is absent, of
+///          another type, or has another number of values. An empty list fits every type, since protocol buffers do not
+///          keep its type
 /// source   tensorflow/core/example/example.proto, feature.proto
 /// cost     a pass over the record's structure; 48 bytes of memory for each feature
 class Example final {

@@ -57,7 +57,7 @@ IdxContent read_idx(const std::string& path, std::uint8_t type = 8, std::size_t 
 
 /// Images and labels from two IDX files of unsigned bytes, plain or gzipped: MNIST, Fashion-MNIST, EMNIST.
 ///
-///   input    (H·W), the product of all extents but the first    pixel / 255, in [0, 1], float or double
+///   input    (H·W), the product of all extents except the first    pixel / 255, in [0, 1], float or double
 ///   target   (1)                                            the label
 ///
 ///   Idx(images, labels).range(0, 8000)   a part, sharing memory

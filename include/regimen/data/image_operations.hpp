@@ -28,7 +28,7 @@ inline void expect_factor(const char* who, double factor) {
   if (!(factor >= 0 && factor <= 64)) throw Error(who, "a factor from 0 to 64", regimen::detail::digits_of(factor));
 }
 
-/// to + factor · (from − to), in 16 bits behind the point, rounded down and held in [0, 255].
+/// to + factor · (from − to), with 16 fractional bits, rounded down and held in [0, 255].
 constexpr std::uint8_t between(std::int32_t to, std::int32_t from, std::int32_t factor) {
   return static_cast<std::uint8_t>(std::clamp((to * 65536 + factor * (from - to)) >> 16, 0, 255));
 }

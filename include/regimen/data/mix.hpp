@@ -165,7 +165,7 @@ class Mixed final {
   std::shared_ptr<detail::Meter> meter_;
 };
 
-/// Mixes each image with another one of the dataset, which is drawn anew in every epoch. All images have one size.
+/// Mixes each image with another one of the dataset, which is drawn again in every epoch. All images have one size.
 ///
 ///   how   Mixup or CutMix
 ///

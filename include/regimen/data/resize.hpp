@@ -72,7 +72,7 @@ struct Taps {
   }
 };
 
-/// A pixel's byte, of a sum of 22 bits behind the point.
+/// A pixel's byte, from a sum with 22 fractional bits.
 constexpr std::int32_t half_level = std::int32_t{1} << 21;
 constexpr std::uint8_t level_of(std::int32_t sum) {
   return static_cast<std::uint8_t>(std::clamp<std::int32_t>(sum >> 22, 0, 255));

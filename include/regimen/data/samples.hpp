@@ -107,8 +107,8 @@ T put_number(const Value& value) {
 }  // namespace detail
 
 /// Writes numbers, converted to the type of `to`, to a span or an array of the same size: a sample's input or target,
-/// or a value of a Bundle. Or writes a single number. failure   Error for another size, and for a number that an
-///   integer type of `to` cannot represent
+/// or a value of a Bundle. Or writes a single number.
+///   failure   Error for another size, and for a number that an integer type of `to` cannot represent
 template <class To, class Values>
 void put(To&& to, const Values& values) {
   const std::span out(to);
@@ -126,7 +126,7 @@ void put(To&& to, const Values& values) {
 
 namespace detail {
 
-/// The bytes of an image: value.pixels, value.pixels(), or those of value.image.
+/// The bytes of an image: value.pixels, value.pixels(), or the bytes of value.image.
 template <class Value>
 decltype(auto) pixels_of(const Value& value) {
   if constexpr (requires { value.image; }) return pixels_of(value.image);

@@ -31,7 +31,7 @@ struct SampleShape {
   std::size_t classes = 0;                // bound of integer targets if it differs from the inputs' bound; 0: the same
 };
 
-/// A source gives its number of samples of a shape, and writes the sample of a given index.
+/// A source gives the number of its samples for a model's shape, and writes the sample of a given index.
 ///
 ///   size(shape)          the number of samples; throws Error if it cannot serve the shape, with the extents of the
 ///                        data and of the model

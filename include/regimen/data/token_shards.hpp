@@ -124,7 +124,7 @@ class TokenShards final {
     return digits >= 5;
   }
 
-  /// Removes what a killed writer left of more shards than this one may have.
+  /// Removes files of a killed writer that wrote more shards than this one may have.
   void remove_stale() const {
     const std::string directory = regimen::detail::directory_of(prefix_);
     const std::string begin = regimen::detail::name_of_file(prefix_) + "-";

@@ -56,7 +56,8 @@ class PairCounts final {
     }
     changed_.clear();
   }
-  /// The most frequent pair; of equally frequent ones that of the smallest ids. False: none occurs `least` times.
+  /// The most frequent pair; among equally frequent pairs the one with the smallest ids. False: no pair occurs `least`
+  /// times.
   bool take(std::size_t least, Candidate& best) {
     while (!queue_.empty()) {
       std::pop_heap(queue_.begin(), queue_.end(), is_later);
@@ -85,7 +86,7 @@ struct CountedWord final {
   std::vector<std::uint32_t> tokens{};
   std::int64_t count = 0;
 
-  /// Joins every `first` with a `second` behind it, from the left.
+  /// Joins every `first` with the `second` that follows it, from the left.
   void merge(std::uint32_t first, std::uint32_t second, std::uint32_t whole, std::uint32_t index, PairCounts& counts) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < tokens.size(); ++kept) {

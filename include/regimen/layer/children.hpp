@@ -14,13 +14,14 @@ namespace regimen {
 
 /// The children of a layer. For a single layer children has no members; for a combinator it has
 ///
-///   type             a list of the children
-///   levels           1: the children are a separate list; 0: they are written out in the combinator's list
+///   type             the list of the children
+///   levels           1: the combinator is one layer of the model, with its children inside it. 0: its children take
+///                    its place in the list of layers around it
 ///   with<Others...>  the combinator with other children
 ///   output<X, Outputs...>  for your own combinator with levels 1: its output for an input X, a Value, from the outputs
 ///                          of its children
-///   in_sequence      optional: whether the first child reads the combinator's input, each other child the output of
-///                    the child before, and the combinator's output is the last child's
+///   in_sequence      optional; true: the first child reads the combinator's input, each other child reads the output
+///                    of the child before it, and the last child's output is the combinator's
 ///
 /// Your own combinator is a struct with a name, this specialisation, and a walker, walk::Node:
 ///

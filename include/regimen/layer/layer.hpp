@@ -62,7 +62,7 @@ struct InitialValue {
   Kind kind = Kind::zero;
   /// normal: the standard deviation; uniform: drawn from [-scale, scale]; constant: the value, under every Init<...>.
   /// Only in Parameter::torch: by_fan_in, uniform in ±1/√n, with n inputs for each output of the matrix before it in
-  /// the layer; as_fill, the same as `fill`
+  /// the layer; as_fill, the value of `fill`
   double scale = 0;
 };
 

@@ -28,7 +28,7 @@ struct shape_of_name<Name> {
   using type = typename Name::Shape;
 };
 
-/// What Keep and Read share: a named value of type K beside a tensor of the layer's, in T.
+/// The part that Keep and Read share: a named value of type K, and a tensor of the layer's own, in T.
 template <class Name, class T, class K>
 struct NamedBound : LayerDefaults {
   using Named = Name;

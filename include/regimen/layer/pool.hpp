@@ -166,7 +166,7 @@ struct AveragePool final {
 
 /// y[b,i,j,c] = mean of x[b, i·stride + r − padding, j·stride + s − padding, c] over 0 <= r, s < Size, x being 0 outside
 ///
-///   x (B,H,W,C)   y (B,H',W',C)   extents and options as MaxPool
+///   x (B,H,W,C)   y (B,H',W',C)   extents and options as those of MaxPool
 ///
 /// Zeros of the padding count: the sum is divided by Size² (PyTorch's default, count_include_pad).
 /// refuses  as MaxPool

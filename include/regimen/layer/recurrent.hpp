@@ -11,7 +11,7 @@ namespace regimen {
 
 namespace detail {
 
-/// What both have: parameters, and the products of all positions at once and of one position.
+/// The part that Lstm and Gru share: parameters, and the products of all positions at once and of one position.
 ///   Parts   rows of the weights, in units of Width
 template <std::size_t Width, std::size_t Parts, bool has_bias, class X, class Roles>
 struct RecurrentBound : LayerDefaults {

@@ -59,7 +59,8 @@ struct attend_of<Layout, Chosen, void> {
 template <class Chosen>
 inline constexpr BiasIs projection_bias = Chosen::projects_with_bias ? Chosen::bias : BiasIs::absent;
 
-/// What stands for attention: two products, `Attend` between them, and before that the norm and the rotation.
+/// The layers that attention consists of: two products, `Attend` between them, and before `Attend` the norm and the
+/// rotation.
 template <class Layout, class Chosen, class Attend, bool walks_on>
 using attention_parts = boost::mp11::mp_append<
     boost::mp11::mp_list<AttentionPart<HeadsProduct<Layout, Chosen::bias>, qkv_label>>,

@@ -33,7 +33,8 @@ struct llama_layers {
   using model = Model<Input<Tokens<Length>>, Table, Repeat<Depth, Block>, Norm, Output>;
 };
 
-/// What counts and names ask of the attention; in place of another layer, which a rule refuses, that of some attention.
+/// The members of the attention that counts and names read. If the layer is no attention, which a rule refuses: the
+/// members of some attention.
 template <class Attention>
 struct llama_attention {
   static constexpr bool holds = false;

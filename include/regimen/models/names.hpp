@@ -26,7 +26,7 @@ struct Names final {
   /// equal; none is written.
   constexpr Names<N + 1> also(const char* name) const;
   /// Axis i of the file's tensor is axis axes[i] of the model's tensor, or of its view if there is one. For a layer: of
-  /// its tensors with so many axes.
+  /// its tensors with this number of axes.
   template <class... Axes>
   constexpr Names axes(Axes... axes) const {
     static_assert(N == 1 && sizeof...(Axes) <= detail::most_axes, "regimen: one name at a time has axes, at most 6");

@@ -116,7 +116,7 @@ struct resnet_options<in_order::BatchNorm<Of...>, Rest...> : resnet_option<5, Re
   using Norm = in_order::BatchNorm<Of...>;
 };
 
-/// The norm behind a convolution with a bias.
+/// The norm after a convolution with a bias.
 template <class Norm>
 struct norm_after_bias;
 template <class... Of>
@@ -219,7 +219,8 @@ constexpr auto resnet_encoder_names(std::index_sequence<stage...>, resnet::Depth
 /// A residual network: a stem, stages of blocks y = relu(branch(x) + shortcut(x)), the mean over all positions, and one
 /// Linear. A shortcut is x; where the shape changes, a 1x1 with a norm. Every convolution is followed by a BatchNorm.
 ///
-///   Kind      Image<Height, Width, Channels>; the default stem divides height and width by 4, each stage but the first by 2
+///   Kind      Image<Height, Width, Channels>; the default stem divides height and width by 4, each stage except the
+///             first by 2
 ///   Classes   logits
 ///   Block     resnet::Basic or resnet::Bottleneck
 ///   Depths    resnet::Depths<3, 4, 6, 3>: blocks in each stage

@@ -50,7 +50,7 @@ template <class Both, class... Head>
 struct TwinWeights;
 }
 
-/// One tower that reads two views of each sample, and a head behind it: y = (head(tower(x₀)), head(tower(x₁)))
+/// One tower that reads two views of each sample, and a head after it: y = (head(tower(x₀)), head(tower(x₁)))
 ///
 ///   Both   Tower<...>       Head   layers, for which SimCLR takes Linear<2048>, Relu, Linear<128>
 ///

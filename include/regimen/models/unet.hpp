@@ -49,7 +49,7 @@ struct unet_layers {
   using convolutions =
       Sequential<Conv2d<Middle, 3, Padding<1>, NoBias>, Norm, Relu, Conv2d<Out, 3, Padding<1>, NoBias>, Norm, Relu>;
   static constexpr std::size_t wide(std::size_t level) { return Channels << level; }
-  /// Channels of what Up enlarges to a level above, where it keeps them.
+  /// Channels of the value that Up enlarges to the level above, if Up keeps them.
   static constexpr std::size_t narrow(std::size_t level) {
     return wide(Up::halves_channels || level == 0 ? level : level - 1);
   }

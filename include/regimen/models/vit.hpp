@@ -22,7 +22,7 @@ namespace regimen {
 ///   struct OfFlowers : VitSmall16::Of { static constexpr std::size_t classes = 5; };
 ///   struct Flowers : VitModel<OfFlowers> {};
 ///
-///   image, channels    a sample is image × image pixels of so many channels
+///   image, channels    a sample is image × image pixels, each with this number of channels
 ///   patch              side of a patch, in pixels; it divides image
 ///   width, heads       channels of a position, and heads, which divide them
 ///   MlpRatio           width of the two-layer network, in widths of a position; rounded down, as in timm
@@ -151,7 +151,7 @@ inline constexpr auto vit_encoder_names = [] {
 
 /// The names of a VisionTransformer, for a VitModel: cls_token, pos_embed, patch_embed.proj.weight, ...
 ///
-///   names::load<timm::vit_names<Flowers>>(trainer, "flowers.safetensors");      names::save likewise
+///   names::load<timm::vit_names<Flowers>>(trainer, "flowers.safetensors");      names::save in the same way
 ///
 /// `block` names the tensors of a Block of your own; a Block with the tensors of VitBlock needs no `block`.
 template <class Network, const auto& block = block_names>

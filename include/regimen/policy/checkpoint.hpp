@@ -56,7 +56,7 @@ struct Selective final {
 ///             part
 ///   by type   Predicate<Layer>::value is true: `If<is_activation>`, `If<is_residual>`
 ///   by cost   Predicate<Layer>::holds(flops, bytes) is true at every place of Layer in the model:
-///             `If<FlopsPerByteBelow<8>::of>`. The predicate does not see layers that cannot be recomputed, nor blocks
+///             `If<FlopsPerByteBelow<8>::of>`. The predicate sees no blocks, and no layers that cannot be recomputed
 ///
 ///   flops   floating-point operations of the layer's forward for one sample, as the plan counts them: the mean of a
 ///           batch of 64. A fused operation, such as a product that applies its activation, counts as one layer

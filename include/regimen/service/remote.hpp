@@ -16,7 +16,7 @@ namespace regimen::data {
 /// A source for fit, evaluate and Loader, whose samples come from workers (service/serve.hpp) that serve one pipeline.
 ///
 ///   data::Remote<Train::Input, Train::Label> remote({"10.0.0.7:7000", "10.0.0.8:7000"});
-///   trainer.fit(remote, {.epochs = 5, .workers = 4});     // threads that wait, so that so many batches are on their way
+///   trainer.fit(remote, {.epochs = 5, .workers = 4});     // threads that wait: four batches are on their way
 ///
 /// A sample is a function of its key, so batches have the bits of the pipeline on this machine, whoever computes them.
 /// If a worker is lost, the source asks other workers for the samples that it has not sent, and calls it again at

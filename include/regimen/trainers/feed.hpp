@@ -19,7 +19,8 @@
 
 namespace regimen::trainers {
 
-/// A micro-batch of a rank. `number` of the step's, on this rank; `ahead`: its step comes so many after the next one.
+/// A micro-batch of a rank. `number`: its place in the step, on this rank; `ahead`: the number of steps between the
+/// next step and its step.
 template <class Input, class Label>
 struct MicroBatch final {
   std::span<const Input> inputs;
@@ -82,7 +83,7 @@ class Feed final {
   }
 
  private:
-  /// Checks a micro-batch, and says what the host gives besides.
+  /// Checks a micro-batch, and returns the numbers that the host gives with it.
   template <class Session, class Batch>
   void prepare(Session& session, const Batch& batch) {
     // The key of random numbers is the sample's place in the global batch: ordered by micro-batch, then by rank.

@@ -80,7 +80,7 @@ template <class UpdateRule>
   return print;
 }
 
-/// The same of a rule that is written by operations, by an engine of its own.
+/// A hash of the updates of a rule that is written with operations, computed by an engine of its own.
 template <class UpdateRule, class Engine>
 [[gnu::cold]] std::uint64_t fingerprint_of_operations(const typename UpdateRule::Options& options) {
   constexpr std::size_t count = 4;  // two rows of two

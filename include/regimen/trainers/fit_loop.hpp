@@ -44,7 +44,7 @@ class FitMetrics {
   virtual void begin() = 0;
   /// The sums of the epoch so far, of all ranks.
   virtual Measured found(const EpochEvent& epoch, bool ended) = 0;
-  /// The epoch goes on.
+  /// The epoch continues.
   virtual void resume() = 0;
   /// The results of the last evaluation.
   virtual Measured evaluated(std::uint64_t epoch) const = 0;

@@ -54,7 +54,7 @@ concept Decodes = PredictsTokens<Model> && requires(Model& model, std::span<cons
   { model.next(std::int32_t{}) } -> std::same_as<decltype(model.start(text))>;
 };
 
-/// Reads a target position by position beside a source.
+/// Reads a source, and a target position by position.
 template <class Model>
 concept DecodesTarget = PredictsTarget<Model> && requires(Model& model, std::span<const std::int32_t> text) {
   { model.start(text, text)[0] } -> std::convertible_to<double>;

@@ -175,7 +175,7 @@ struct InferenceSession final {
     return walk_on<1>(1);
   }
 
-  /// Leaves the arena with its persistent regions alone, at the end of a scope.
+  /// At the end of a scope frees all memory of the arena except its persistent regions.
   struct Abandon final {
     ~Abandon() { of.walk.abandon(of.resident.end); }
     InferenceSession& of;
@@ -221,7 +221,7 @@ struct InferenceSession final {
     ++weights->version;
   }
 
-  /// Walks over so many rows of input, of which the first `count` are tokens.
+  /// Walks over this number of rows of input; the first `count` rows are tokens.
   template <std::size_t rows>
   std::vector<Output> walk_on(std::size_t count) {
     const Abandon at_the_end{*this};

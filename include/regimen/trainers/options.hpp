@@ -73,8 +73,8 @@ void check_rate(double rate, std::uint64_t step) {
 /// The options of fit: `trainer.fit(source, {.steps = 1000})`. Give steps or epochs; with both the run ends at the
 /// earlier end.
 ///
-///   steps, epochs    in total, including those before this call and those of a loaded file: a program that resumes
-///                    from a saved file ends at the same step as without the interruption
+///   steps, epochs    in total, including steps and epochs before this call and in a loaded file: a program that
+///                    resumes from a saved file ends at the same step as without the interruption
 ///   validate_every   steps between evaluations of the validation source; 0: once, at the end. Refused without a source
 ///   patience         stops after this many evaluations without a better loss; 0: never. Refused without a source. With
 ///                    validate_every an extra evaluation at the end of a call does not count

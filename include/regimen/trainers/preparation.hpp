@@ -12,8 +12,9 @@
 
 namespace regimen::trainers {
 
-/// Walks the programs of batches that will come, so that an engine with prepare() makes what their operations need, and
-/// refuses what the device lacks. Each number of samples once; for other engines nothing happens. Between two steps.
+/// Walks the programs of batches that will come. So an engine with prepare() makes everything that their operations
+/// need, and throws if the device lacks an operation. Each number of samples once; for other engines nothing happens.
+/// Between two steps.
 ///
 ///   rows   samples of a micro-batch on this rank
 class Preparation final {

@@ -130,7 +130,7 @@ struct Used {
 ///   steps             the Trainer's total number of steps
 ///   loss              of the last step of this call; NaN without a step, without a valid target, or if training
 ///                     diverged
-///   validation_loss   of the last evaluation of this call; NaN in the same cases
+///   validation_loss   of the last evaluation of this call; NaN in the cases of `loss`
 ///   stopped_early     whether patience ended the run
 ///   input_share       the share of the time of this call's steps in which they waited for data
 ///   skipped           the number of steps of this call that changed no weight because a gradient was not finite. If

@@ -59,7 +59,8 @@ struct Found final {
   bool complete = false;
   std::size_t rungs = 1;
 
-  /// The trials that have not failed, best first: those with the most steps, of these by loss, then by number.
+  /// The trials that have not failed, best first: sorted by the number of steps, most first; then by loss, then by
+  /// number.
   [[gnu::cold]] std::vector<Trained> ranking() const {
     std::vector<Trained> all;
     for (const Trained& trial : trials)
@@ -70,8 +71,8 @@ struct Found final {
     });
     return all;
   }
-  /// The chosen trial: of the least loss among those with all steps. Throws Error if there is none: a trial that ended
-  /// in an earlier rung is never chosen, and its state is gone.
+  /// The chosen trial: the least loss among the trials that have made all steps. Throws Error if there is none: a trial
+  /// that ended in an earlier rung is never chosen, and its state is gone.
   [[gnu::cold]] Trained best() const {
     const std::vector<Trained> all = ranking();
     if (!all.empty() && all.front().rungs.size() == rungs) return all.front();

@@ -122,7 +122,7 @@ class Recipe final {
     trainer.load(state_in(trial.folder));
     return evaluated(trainer, settings, source);
   }
-  /// Not one of a later rung, which is there when somebody has removed the trial's line alone.
+  /// Not a state of a later rung: it exists if somebody has removed only the trial's line.
   [[gnu::cold]] static bool has_state(const std::string& path, std::uint64_t steps) {
     using regimen::saves::SavedState;
     return regimen::detail::exists(path) &&

@@ -61,23 +61,25 @@ struct Running final {
   bool progress = true;
 };
 
-/// Trials of any function that gives a loss; `Search` (search.hpp) is made of it, for Trainers.
+/// Trials of any function that gives a loss; `Search` (search.hpp) uses it for Trainers.
 ///
 ///   tune::Trials trials("run", tune::Random{.trials = 40}, {tune::uniform("x", -1, 1)}, 0);
 ///   const tune::Found found = trials.run([](const tune::Trial& trial) { return f(trial.values["x"]); });
 ///
 /// files    in the folder, each replaced as a whole: search.txt describes the search; trials.jsonl has a line for each
 ///          trial that has ended; trial-3.txt has the output of trial 3
-/// killed   all trials end with the search. Run again, it continues: trials in trials.jsonl do not run again, others
-///          begin again, with the files in their folder. To run a trial again, remove its line and its folder
+/// killed   all trials end with the search. When you start the search again, it continues: trials in trials.jsonl do
+///          not run again; the others begin again, with the files in their folder. To run a trial again, remove its
+///          line and its folder
 /// failure  a trial has failed if it throws, is killed, runs longer than the limit, has no memory left, or has a loss
 ///          that is not finite: it is recorded with the reason, and the search continues. Error for impossible values,
 ///          a folder that cannot be written, a folder of another search, or a folder in which another process searches
-/// fork     a trial is a copy of this process at run(), which has only the calling thread. So no other thread may hold
-///          a lock during run(), and a program whose trials compute on a GPU must not have used it before
+/// fork     a trial is a copy of this process at run(); in the copy only the calling thread runs. So no other thread
+///          may hold a lock during run(), and a program whose trials compute on a GPU must not have used it before
 class Trials final {
  public:
-  /// steps   of a whole trial: Trial::steps, and what Halving divides.   recipes   names, if a trial is of one of several
+  /// steps     of a whole trial: Trial::steps, and the number that Halving divides
+  /// recipes   their names, if there are several
   [[gnu::cold]] Trials(std::string folder, const Plan& plan, std::vector<Axis> axes, std::uint64_t steps,
                        Running running = {}, std::vector<std::string> recipes = {"one"})
       : folder_(std::move(folder)),

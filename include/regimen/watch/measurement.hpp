@@ -44,7 +44,7 @@ void add_ranks(comm::Control& ranks, std::vector<double>& sums);
 /// sum += weight * value, rounded alike whatever the program's flags are.
 void add_weighted(double& sum, double weight, double value);
 
-/// Whether a metric can add what it sees of a Session's batches.
+/// Whether a metric can add the batches of a Session.
 template <class Session, class M, class Output = typename Session::Step::Output,
           class Label = typename MetricTargets<typename Session::Recipe::Loss, Output>::Label>
 using MetricAdds = rule::metric_adds_batches<M, typename Output::Element, Label>;
@@ -67,7 +67,7 @@ class Measurement final {
     session.guarded([&] { begin(); });
   }
 
-  /// Forgets what was added.
+  /// Sets all sums to 0.
   void begin() {
     [[maybe_unused]] std::size_t columns = Output::size;
     if constexpr (!is_joined) columns = Output::columns;
@@ -202,7 +202,7 @@ class FitMeasurement final : public FitMetrics {
     session_.guarded([&] { found.values = named_values(training_); });
     return found;
   }
-  /// The epoch goes on.
+  /// The epoch continues.
   void resume() override {
     auto own = own_.begin();
     training_.for_each_sums([&](std::vector<double>& sums) {
@@ -222,7 +222,7 @@ class FitMeasurement final : public FitMetrics {
         },
         *of_evaluations_);
   }
-  /// What the last evaluation has found.
+  /// The results of the last evaluation.
   Measured evaluated(std::uint64_t epoch) const override {
     return {session_.position.steps_done, epoch, true, false, 0, values_};
   }

@@ -33,7 +33,8 @@ std::string type_name() {
 }
 
 [[gnu::cold]] std::string text_of_schedule(const Schedule& schedule);
-/// f(name, value) of each option of the Trainer that says how it learns: the schedule, those of the update rule.
+/// Calls f(name, value) for each option of the Trainer that decides how it learns: the schedule, and the options of the
+/// update rule.
 template <class UpdateRule>
 [[gnu::cold]] void for_options(const Options<UpdateRule>& options, const auto& f) {
   const auto schedule_line = [&](const std::string& name, const Schedule& schedule) {
@@ -67,8 +68,8 @@ template <class UpdateRule>
 }  // namespace detail
 
 /// One line for each: the command, the library's version, the recipe, compiler, arithmetic, ranks, seed, threads, the
-/// options of the Trainer and of the update rule, those of fit (of its last call, if there was one), a hash of recipe,
-/// rule, seed, learning rate and schedule (the same on all ranks, since a Trainer refuses others); then the plan.
+/// options of the Trainer, of the update rule and of fit (its last call, if there was one), a hash of recipe, rule,
+/// seed, learning rate and schedule (the same on all ranks, since a Trainer refuses others); then the plan.
 ///
 /// A header-only library cannot know the commit of the program that includes it: give it in `note`, together with
 /// anything else that decides the data. A rule of your own has its options here if it has list(options, f), as
