@@ -17,7 +17,7 @@ namespace regimen {
 ///   vectors, images   Sample<float, std::int32_t>           input (N) or (H,W,C), target (1), a class
 ///   regression        Sample<float, float>                  input (N), target (M)
 ///   several values    Sample<Bundled<...>, Bundled<...>>    input (1), target (1): Trainer::Input, Trainer::Label; one
-///                     of the two may also be as above
+///                     of the two may also be as in the lines above
 template <class In, class Label>
 struct Sample {
   std::span<In> input;

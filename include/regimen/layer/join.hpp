@@ -198,13 +198,13 @@ struct ConcatAlong final {
   };
 };
 
-/// y = the last value. The others are not part of y: their gradients come only from layers that read their named
+/// y = the last value. The other values are not part of y: their gradients come only from layers that read their named
 /// values. For an encoder and its decoder:
 ///
 ///   Fork<Last, Sequential<Part<0>, ..., Keep<Encoded>>, Sequential<Part<1>, ..., CrossAttention<Encoded, Heads<8>>>>
 ///
 ///   values of any shapes; exact
-/// cost     a copy of the last value; for the others a gradient of zeros
+/// cost     a copy of the last value; for the other values a gradient of zeros
 struct Last final {
   static constexpr const char* name = "last";
   template <class First, class... Others>

@@ -58,7 +58,7 @@ constexpr double tera(double of_fp64, double of_fp32, double of_tf32, double of_
 
 /// Bandwidths and peaks are the vendors' figures for dense products; fp32 is fp32, not tf32; fp64 is the peak of the
 /// tensor cores, if they compute in fp64. A link is half of the vendor's figure for both directions of PCIe. Memory is
-/// our own careful lower bound of the bytes that driver, context and libraries leave.
+/// a lower bound, which we chose with care, of the bytes that driver, context and libraries leave to a program.
 namespace targets {
 
 /// The default: every plan fits; computes in every type; states no speed.
