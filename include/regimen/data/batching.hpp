@@ -112,7 +112,7 @@ class Batching final {
     for (const std::uint64_t n : {in_first_ - 1, in_first_ - 1 + per_epoch_, count_ - 1})
       if (n < count_ && n < most && samples(n) != global_batch_) f(samples(n));
   }
-  /// The source's number of sample i of the batch that begins at `place`, with the sample's own epoch.
+  /// The key of sample i of the batch that begins at `place`: its index in the source, and its own epoch.
   constexpr data::Key key(std::uint64_t seed, const DataPlace& place, std::uint64_t i) const {
     std::uint64_t epoch = place.epoch, at = place.samples + i;
     if (order_ != Order::Random) {

@@ -102,7 +102,7 @@ inline void expect_fraction(const std::string& name, double fraction) {
 
 }  // namespace detail
 
-/// Values whose index is another one below: `at` of the place that Find gives.
+/// Values of D under other indices: the value at an index is the value of D at the place that Find gives.
 template <class D, class Find>
 class Chosen final {
  public:

@@ -12,8 +12,8 @@
 
 namespace regimen::data {
 
-/// The index of a value, and its epoch. A stage draws random numbers only from its key: a value does not depend on the
-/// thread, the rank or the run that computes it, and each epoch has other numbers.
+/// The index of a value, its epoch, and the seed of the run. A stage draws random numbers only from its key: a value
+/// does not depend on the thread, the rank or the run that computes it, and each epoch has other numbers.
 struct Key final {
   std::size_t index = 0;  // below the dataset's size()
   std::uint64_t epoch = 0;

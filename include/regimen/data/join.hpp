@@ -342,10 +342,10 @@ auto interleave(std::vector<D> datasets) {
 /// Values of several datasets in the ratio of whole numbers: `mixture({3, 1}, web, books)` is 3 values of web for 1 of
 /// books, spread evenly, and exactly in that ratio over an epoch.
 ///
-///   size    the least multiple of the sum of weights in which every value of every dataset comes
+///   size    the least multiple of the sum of weights that is enough for every value of every dataset
 ///   epochs  each dataset continues in the next epoch where it stopped, and begins again after its end. So all its
 ///           values come equally often, and the value at a place changes with the epoch
-///   cost    8 bytes for each of the sum of weights
+///   cost    8 bytes times the sum of weights
 template <std::size_t Count, class... D>
 auto mixture(const std::size_t (&weights)[Count], D... datasets) {
   static_assert(sizeof(typename rule::weights_match_datasets<Count, D...>::must_hold));

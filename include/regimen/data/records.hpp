@@ -39,8 +39,8 @@ struct Record final {
 ///          not match. With Corrupt::Skip a record with wrong data is left out. After a wrong length no reader can find
 ///          the next record: the whole rest of the file is left out, and counts as one record
 /// source   tensorflow.org/tutorials/load_data/tfrecord, "TFRecords format details"
-/// cost     8 bytes of memory for each record; opening reads a page for each record (all pages with Corrupt::Skip), at()
-///          the record, for its checksum
+/// cost     8 bytes of memory for each record; opening reads a page for each record (all pages with Corrupt::Skip),
+///          at() reads the record, for its checksum
 class Records final {
  public:
   explicit Records(const Paths& paths, const ReaderOptions& options = {}) {

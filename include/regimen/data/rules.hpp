@@ -27,7 +27,7 @@ struct map_takes_value {
   };
 };
 
-/// What was refused as a dataset, so that its stages, and who trains on it, give no further error.
+/// A type that was refused as a dataset. Its stages, and a Trainer that trains on it, give no further error.
 template <class D>
 struct RefusedDataset : D {
   using refused_dataset = D;
@@ -35,7 +35,7 @@ struct RefusedDataset : D {
 template <class D>
 concept IsRefusedDataset = requires { typename D::refused_dataset; };
 
-/// What stands in place of a source.   told: its error was given where it became a stage's dataset
+/// A type in place of a source.   told: its error was given where it became a stage's dataset
 enum class SourceMistake { samples, number, path, dataset, told };
 
 template <class S, class In, class Label>
@@ -89,8 +89,7 @@ struct source_writes_samples<S, In, Label, SourceMistake::told> {
   struct must_hold {};
 };
 
-/// What stands before a stage is a dataset.
-/// docs/errors/data.md#stage_stands_on_dataset
+/// The value before a stage is a dataset. docs/errors/data.md#stage_stands_on_dataset
 template <class D>
 struct stage_stands_on_dataset {
   static constexpr bool holds = data::Dataset<D>;
@@ -105,8 +104,7 @@ struct stage_stands_on_dataset<D> {
   struct must_hold {};
 };
 
-/// A pipeline has an end, and whoever trains on it repeats it.
-/// docs/errors/data.md#pipeline_has_an_end
+/// A pipeline has an end; fit and Loader repeat it. docs/errors/data.md#pipeline_has_an_end
 template <bool has_an_end>
 struct pipeline_has_an_end {
   static constexpr bool holds = has_an_end;
@@ -129,8 +127,7 @@ struct writer_takes_sample {
   };
 };
 
-/// A cache keeps only what is the same in every epoch.
-/// docs/errors/data.md#cache_stands_before_random
+/// A cache keeps only values that are the same in every epoch. docs/errors/data.md#cache_stands_before_random
 template <class D, bool stays_the_same>
 struct cache_stands_before_random {
   static constexpr bool holds = stays_the_same;
@@ -149,7 +146,7 @@ struct cached_bytes_are_known {
   };
 };
 
-/// A value behind a stage that draws is another in each epoch; which value stands at a place behind a mixture, too.
+/// After a stage that draws, each epoch has other values; after a mixture, each epoch has another value at a place.
 /// docs/errors/data.md#choice_stands_before_random
 template <class D, bool stays_the_same>
 struct choice_stands_before_random {
@@ -172,8 +169,7 @@ struct predicate_takes_value {
   };
 };
 
-/// What chooses values says so in a type that can be read.
-/// docs/errors/data.md#predicate_gives_result
+/// A function that chooses values returns a type that the stage can read. docs/errors/data.md#predicate_gives_result
 template <class Result, bool suits>
 struct predicate_gives_result {
   static constexpr bool holds = suits;

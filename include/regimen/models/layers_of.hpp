@@ -37,7 +37,7 @@ struct without_last<Layers, 0> {
 
 }  // namespace detail
 
-/// The layers of a model, as one: those that its Model<...> lists, in a Sequential.
+/// The layers in the list of a Model<...>, as one Sequential.
 ///
 ///   Network   a Model<...>, or a struct that derives from one
 ///

@@ -17,7 +17,7 @@
 
 namespace regimen {
 
-/// The output layer of a LlamaModel: it shares the token table, or has a matrix of its own.
+/// The output layer of a LlamaModel. TiedHead: it shares the token table. OwnHead: it has a matrix of its own.
 struct TiedHead final {};
 struct OwnHead final {};
 

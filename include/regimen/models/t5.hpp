@@ -112,7 +112,7 @@ struct T5Sizes {
 ///           of −1 every token counts, as with a mask of ones
 /// initial   values are those of the layers. In T5 words are normal(0, 1) and queries are smaller
 /// generate  (model, source, prompt, count) reads the source once; the prompt is that first token
-/// cost      the encoded source and its gradient live from encoder to encoder
+/// cost      the encoded source and its gradient stay in memory from the encoder's forward to its backward
 /// source    Raffel et al. 2020, section 2.1; v1.1: Shazeer 2020, "GLU Variants Improve Transformer"; both as
 ///           T5ForConditionalGeneration of Hugging Face computes them
 template <class Sizes, std::size_t Source, std::size_t Target = Source>

@@ -82,7 +82,8 @@ struct transformer_layers {
 ///           padding of −1 every token counts, as with a mask of ones and without padding_idx
 /// generate  (model, source, prompt, count) reads the source once; the prompt is that first token. Marian's models are not
 ///           trained to leave the padding token out: give Sampling {.vocabulary = 58'100}, all words except this token
-/// cost      Words · width parameters once; the encoded source and its gradient live from encoder to encoder
+/// cost      Words · width parameters once; the encoded source and its gradient stay in memory from the encoder's
+///           forward to its backward
 /// source    Vaswani et al. 2017; Junczys-Dowmunt et al. 2018, "Marian", as MarianMTModel of Hugging Face computes it
 template <class Sizes, std::size_t Source, std::size_t Target = Source>
 struct TransformerModel : detail::transformer_layers<Sizes, Source, Target>::model {

@@ -121,13 +121,13 @@ using FullShard = ZeRO3;
 
 /// Decides which tensors a rank keeps whole, and of which tensors it keeps a slice.
 ///
-///   choices   Shard<Replicated>, ZeRO1, ZeRO2, ZeRO3, Hybrid<N>; all with WrapIf<Predicate>, Replicated with
-///             Bucket<Bytes>, the last two with Prefetch<N> and KeepSegments
+///   choices   Shard<Replicated>, ZeRO1, ZeRO2, ZeRO3, Hybrid<N>. Options: WrapIf<Predicate> for all of these,
+///             Bucket<Bytes> for Replicated, Prefetch<N> and KeepSegments for ZeRO3 and Hybrid<N>
 ///   default   Shard<Replicated>: every child of the model and every iteration of a Repeat is a unit, which is reduced
 ///             by itself; Prefetch<1>; no KeepSegments
 ///   refuses   without a Communicator: every stage except Replicated, and every option. An option without effect:
 ///             Prefetch and KeepSegments under a stage that gathers no weights, KeepSegments without segments, Bucket
-///             under a stage other than Replicated, since these slice each unit by itself
+///             under a stage other than Replicated, since the other stages slice each unit by itself
 ///   effect    programs/facts.hpp (sharding_of), walk/sharding.hpp (ShardingOf), walk/unit.hpp (prefetches, bucket),
 ///             walk/grouping.hpp (wraps), walk/segments.hpp (keeps)
 ///

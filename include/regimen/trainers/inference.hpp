@@ -29,7 +29,8 @@
 
 namespace regimen {
 
-/// A model for prediction. Its policies are Precision, Batch, Device, Target, Fusion and Attention, in any order.
+/// A model for prediction. Its policies are Precision, Batch, Device, Target, Fusion, Attention and Convolution, in any
+/// order.
 ///
 ///   Inference<Gpt, Precision<bf16>, Batch<1>> model("gpt.safetensors");
 ///   const std::vector<float> logits = model.predict(tokens);
@@ -38,9 +39,9 @@ namespace regimen {
 ///
 /// memory    one arena of exactly planned().peak bytes: parameters, one batch of input, the activations of a layer or
 ///           two, and, for a causal model of tokens, keys and values of one text (the kind `cache`)
-/// failure   an impossible recipe does not compile; at run time Error
-/// threads   one thread at a time may call an Inference; a second one gets an Error. For several threads make one each,
-///           by share()
+/// failure   an impossible recipe does not compile; other failures are thrown as Error
+/// threads   one thread at a time may call an Inference; a second one gets an Error. For several threads make one
+///           Inference for each, by share()
 template <class Network, class... Policies>
 class Inference {
   using Inside = trainers::InferenceSession<programs::InferenceRecipe<Network, ConfigurationOf<Policies...>>,

@@ -39,8 +39,8 @@ void compare_hashes(std::span<const std::uint64_t> hashes, const SliceOf& slice_
       "one rank; then resume from an earlier saved state");
 }
 
-/// After every compare_weights_every steps, and the launch that has them: checks that weights that several ranks keep
-/// are equal.
+/// Checks that weights that several ranks keep are equal: after every compare_weights_every steps; if these end inside
+/// a launch of several steps, at the end of the launch.
 template <class Session>
 void compare_weights(Session& session, std::uint64_t further_steps) {
   using Sharding = typename Session::Sharding;

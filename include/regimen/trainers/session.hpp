@@ -295,7 +295,7 @@ struct Session final {
     guarded([&] { finish(now_running); });
     return launches.results[0];
   }
-  /// Starts a step; call finish for it before starting the one after the next.
+  /// Starts a step. At most two started steps may be without their finish().
   ///   see(output)   is told where the output of each micro-batch lies, before its loss
   template <class Load, class See = programs::Unseen>
   Launch& start_step(Load&& load, const See& see = {}) {

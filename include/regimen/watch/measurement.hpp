@@ -51,7 +51,7 @@ using MetricAdds = rule::metric_adds_batches<M, typename Output::Element, Label>
 template <class Session, class M>
 struct MetricRule final : MetricAdds<Session, M> {};
 
-/// Metrics see each batch between the model and its loss. fit and evaluate have asked the rules of each.
+/// Metrics see each batch between the model and its loss. fit and evaluate have checked the rules of each metric.
 template <class Session, class... Metrics>
 class Measurement final {
   using Step = typename Session::Step;
