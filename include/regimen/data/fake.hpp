@@ -17,13 +17,14 @@ namespace regimen {
 /// Samples as a pure function of (seed, index), in the model's shape. With c = classes:
 ///
 ///   floats, class    label = index mod c; input[e] nearly normal, plus 1 where e mod c = label
-///   floats, floats   input nearly normal; target[k] = mean of the input[e] with e mod targets = k, 0 without such e
+///   floats, floats   input nearly normal; target[k] = mean of the input[e] with e mod targets = k, 0 if there is no
+///                    such e
 ///   tokens, tokens   an arithmetic sequence modulo c, of random start and a step of 1 to 7:
 ///                    any two tokens determine the next
 ///   tokens, class    the same sequence; label = index mod c
 ///
-/// Values of a Bundle and targets of a SumOf: with label = index mod c, inputs as for a class, classes and tokens = label,
-/// and floats = label / c.
+/// If the input or the target is a Bundle, label = index mod c: each value of the input is as above for a class; each
+/// value of the target is label for classes and tokens, and label / c for floats.
 ///
 /// failure  Error when the model has fewer ids than `classes`
 /// error    nearly normal: mean 0, variance 1, kurtosis 2.7, within 3.47 of 0; computed from integers, so the same on

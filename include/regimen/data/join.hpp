@@ -327,8 +327,8 @@ auto concatenate(std::vector<D> datasets) {
   return detail::join_list<detail::Concatenated>(std::move(datasets));
 }
 
-/// A value of each dataset in turn, without datasets that have ended. It also takes a std::vector of datasets of one
-/// type. A Loader that shuffles needs no interleave.
+/// A value of each dataset in turn; a dataset that has ended is left out. It also takes a std::vector of datasets of
+/// one type. A Loader that shuffles needs no interleave.
 template <class... D>
 auto interleave(D... datasets) {
   return detail::join<detail::Interleaved>([](auto sizes) { return detail::Interleaved(sizes); },

@@ -68,7 +68,8 @@ class Samples final {
 ///
 ///   write   write(value, sample), or write(value, sample, const Key&) to draw random numbers: const, and called from
 ///           several threads. `sample` is a Sample<Trainer::Input, Trainer::Label>, whose spans have the model's
-///           extents; write all of it (put() checks extents). It may have check(name, shape) const, to refuse a model
+///           extents; write all of it (put() checks extents). `write` may have check(name, shape) const, to refuse a
+///           model
 ///
 ///   trainer.fit(records | data::map(decode) | data::samples([](const Image& image, Sample<float, std::int32_t> sample) {
 ///     data::put(sample.input, image.pixels);

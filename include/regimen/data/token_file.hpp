@@ -16,7 +16,8 @@ namespace regimen {
 ///
 ///   nanoGPT   uint16 little-endian, nothing else. If every second number is small, as in tokens of 32 bits, and the
 ///             others are not, an Error asks for Raw or Raw32
-///   Raw32     uint32 little-endian, nothing else: numpy's tofile() of a vocabulary above 65,536. Never chosen by itself
+///   Raw32     uint32 little-endian, nothing else: numpy's tofile() of a vocabulary above 65,536. Never detected: a
+///             program must name it
 ///   llm.c     256 int32 (magic 20240520, version 1, number of tokens, zeros), then the tokens as uint16, little-endian
 ///   llm.c     as above with magic 20240801 and version 7, its Llama 3 files: the tokens as uint32. Here and in Raw32 a
 ///             token above 2^31 - 1 is read as 2^31 - 1, which no vocabulary has

@@ -84,12 +84,12 @@ struct Parameter {
   constexpr std::size_t size() const { return extents[0] * extents[1] * extents[2] * extents[3]; }
 };
 
-/// A declared tensor with a number of elements for every sample of the batch ...
+/// A declared tensor whose number of elements is Elements for each sample of the batch.
 template <class T, std::size_t Elements>
 struct PerSample final {
   static constexpr std::size_t bytes(std::size_t batch) { return batch * Elements * sizeof(T); }
 };
-/// ... or with a fixed number of elements.
+/// A declared tensor with a fixed number of elements.
 template <class T, std::size_t Elements>
 struct FixedTensor final {
   static constexpr std::size_t bytes(std::size_t) { return Elements * sizeof(T); }
@@ -105,7 +105,7 @@ struct Tensors final {
 };
 
 /// The default declarations of a layer. A layer's `Bound<X, Roles>` derives from LayerDefaults, names its `Output`, and
-/// has `forward(engine, call)` and `backward(engine, call)`, both static and constexpr.
+/// has `forward(walk, call)` and `backward(walk, call)`, both static and constexpr.
 struct LayerDefaults {
   static constexpr std::array<Parameter, 0> parameters{};
   using Element = void;                                 // of the parameters, as kernels read them

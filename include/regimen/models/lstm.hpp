@@ -69,8 +69,9 @@ static_assert(LstmSmall::parameter_count == 4'653'200 && LstmMedium::parameter_c
 ///
 ///   names::load<pytorch_lstm_names<LstmSmall>>(trainer, "model.safetensors");
 ///
-/// If the model is tied, and a file has decoder.weight, it must equal encoder.weight. names::save does not write it, so
-/// PyTorch reads such a file by load_state_dict(..., strict=False) into a model whose weights are tied.
+/// If the model is tied, a decoder.weight in a file must equal encoder.weight. names::save does not write
+/// decoder.weight, so PyTorch reads such a file by load_state_dict(..., strict=False) into a model whose weights are
+/// tied.
 template <class Network>
 inline constexpr auto pytorch_lstm_names = [] {
   if constexpr (!requires { Network::lstm_depth; }) {

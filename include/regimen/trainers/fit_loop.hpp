@@ -90,7 +90,8 @@ struct FitFacts final {
   double (*divisor_of)(double);
 };
 
-/// The loop. `loader`, `steps_done` and `patience` are those of the program, which changes the first two in its steps.
+/// The loop. It refers to the program's `loader`, `steps_done` and `patience`; the program changes the first two in its
+/// steps.
 class FitLoop final {
  public:
   FitLoop(const FitFacts& facts, FitProgram& program, FitMetrics* metrics, const detail::BatchRing& loader,

@@ -25,7 +25,8 @@ struct Launch final : StartedSteps {
   std::array<Scalars, most> scalars{};
   typename Engine::Fence read{};
 };
-/// The last two launches, of up to `most` steps each: the newest may start before the other's results are read.
+/// The last two launches, of up to `most` steps each: the newer one may start before the results of the older one are
+/// read.
 template <class Engine, std::size_t most>
 struct Launches final {
   Launch<Engine, most> of[2]{};

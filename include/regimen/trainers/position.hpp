@@ -8,7 +8,8 @@
 
 namespace regimen::trainers {
 
-/// A saved state has all of it, except the batches of a loop by hand: a resumed program asks for these again.
+/// The place of a Trainer in its run. A saved state has all members, except those of the batches of a loop by hand: a
+/// resumed program asks for these again.
 struct Position final {
   std::uint64_t steps_done = 0;
   DataPlace place{};          // in the data that fit reads
