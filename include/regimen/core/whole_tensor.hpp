@@ -68,7 +68,7 @@ struct NoEngine {
 };
 }  // namespace detail
 
-/// Whether a rule of whole tensors is written by operations: update_tensor(engine, TensorViews, options). Otherwise it
+/// Whether a rule of whole tensors is written by operations: update_tensor(walk, TensorViews, options). Otherwise it
 /// computes on spans, on the host.
 template <class UpdateRule>
 concept UpdatesByOperations =

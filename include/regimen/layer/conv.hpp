@@ -178,7 +178,7 @@ struct PixelBound : LinearBound<Layer::channels, X, Roles, typename X::Element,
 /// A convolution of other inputs than images, by that of images.   Layer::Form<X> says how:
 ///   shape             of the images that a sample becomes          Output   the shape of y
 ///   weight            its extents, and how many
-///   copies            whether the images are a copy of x: by prepare(engine, x, images), which restore(engine, d_images,
+///   copies            whether the images are a copy of x: by prepare(walk, x, images), which restore(walk, d_images,
 ///                     d_x) derives; of so many `elements`
 template <class Layer, class X, class Roles>
 struct PreparedConvBound : LayerDefaults {

@@ -41,8 +41,8 @@ struct Identity final {
 //   of<Outputs...>      bound to the outputs of all branches, which are Values of one element type:
 //     Output            a Value
 //     reads_values      whether backward reads them
-//     forward(engine, values, y)                  values: an array of their offsets; y is another tensor
-//     backward(engine, d_y, values, d_values)     writes each d_values[i] that is not absent; all are tensors other
+//     forward(walk, values, y)                    values: an array of their offsets; y is another tensor
+//     backward(walk, d_y, values, d_values)       writes each d_values[i] that is not absent; all are tensors other
 //                                                 than d_y and the values. The values are absent unless reads_values
 //   rules<Outputs...>   optional, a list of rules about the outputs, as of a layer (rule/branches.hpp has ours)
 //   couples_positions   as of a layer: false if each row of y depends only on the same row of the values

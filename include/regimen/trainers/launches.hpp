@@ -38,7 +38,7 @@ struct Launches final {
 };
 
 /// The results of steps that have run; Error if Debug<Anomaly> found something in them.
-///   before, end   when the steps before them ended, and these
+///   before, end   the times when the steps before them ended, and when these steps ended
 void write_results(const StartedSteps& steps, std::span<const Scalars> scalars, std::size_t ranks, double before,
                    double end, std::span<StepResult> results);
 

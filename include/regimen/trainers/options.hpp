@@ -75,11 +75,12 @@ void check_rate(double rate, std::uint64_t step) {
 ///
 ///   steps, epochs    in total, including steps and epochs before this call and in a loaded file: a program that
 ///                    resumes from a saved file ends at the same step as without the interruption
-///   validate_every   steps between evaluations of the validation source; 0: once, at the end. Refused without a source
-///   patience         stops after this many evaluations without a better loss; 0: never. Refused without a source. With
-///                    validate_every an extra evaluation at the end of a call does not count
-///   validate_average evaluates the averages of Averaged<...> in place of the weights, as with_average does, from the
-///                    first step that counts on; patience then uses their loss. Refused without a source, and for a
+///   validate_every   steps between evaluations of the validation source; 0: once, at the end. Refused without a
+///                    validation source
+///   patience         stops after this many evaluations without a better loss; 0: never. Refused without a validation
+///                    source. With validate_every an extra evaluation at the end of a call does not count
+///   validate_average evaluates the averages of Averaged<...> in place of the weights, as with_average does, once a
+///                    step has counted; patience then uses their loss. Refused without a validation source, and for a
 ///                    rule without averages
 ///   order            of the samples; Shuffled: every sample once an epoch
 ///   remainder        the samples that do not fill the last batch of an epoch. Short: a shorter batch; Drop: leaves
