@@ -53,7 +53,7 @@ inline std::array<std::array<std::uint32_t, 256>, 3> histogram(const Image& imag
 
 // ---- colours: gray images, or red, green and blue. Within 1 level of Pillow's ImageEnhance and ImageOps --------------
 
-/// factor · pixel; 0: black, 1: as it is
+/// factor · pixel. 0: black, 1: unchanged
 inline Image brightness(Image image, double factor) {
   detail::expect_colours("brightness", image);
   detail::expect_factor("brightness", factor);
@@ -62,7 +62,7 @@ inline Image brightness(Image image, double factor) {
   return image;
 }
 
-/// mean + factor · (pixel − mean), of the mean brightness of the image; 0: gray, 1: as it is
+/// mean + factor · (pixel − mean), with the mean brightness of the image. 0: gray, 1: unchanged
 inline Image contrast(Image image, double factor) {
   detail::expect_colours("contrast", image);
   detail::expect_factor("contrast", factor);
@@ -76,7 +76,7 @@ inline Image contrast(Image image, double factor) {
   return image;
 }
 
-/// gray + factor · (pixel − gray), of each pixel's own brightness; 0: without colour, 1: as it is
+/// gray + factor · (pixel − gray), with each pixel's own brightness. 0: without colour, 1: unchanged
 inline Image saturation(Image image, double factor) {
   detail::expect_colours("saturation", image);
   detail::expect_factor("saturation", factor);

@@ -194,8 +194,9 @@ inline Image resize_within(const Image& image, const Box& box, std::size_t heigh
 ///          horizontally first; see docs/data_images.md
 /// failure  Error if the box is not inside the image, or a size is 0 or above 65536
 /// source   Keys 1981 for the cubic; Heckbert 1989, section 3.5, for separable filters of resampling
-/// cost     box.height · width · taps + height · width · taps multiplications a channel, taps = 2 · reach · reduction; the
-///          first up to 8 times, if the rows that a pixel of the result reads take more than 16 MiB in its width
+/// cost     box.height · width · taps + height · width · taps multiplications a channel, taps = 2 · reach · reduction;
+///          the first product counts up to 8 times, if the rows that a pixel of the result reads take more than 16 MiB
+///          in the result's width
 /// memory   in addition to the result at most 16 MiB, and for each pixel of the box's sides 4 · (channels + 2 · reach)
 ///          bytes
 inline Image resize(const Image& image, const Box& box, std::size_t height, std::size_t width,

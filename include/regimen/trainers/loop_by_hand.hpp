@@ -30,8 +30,8 @@ inline std::atomic<std::uint64_t> last_ticket{0};
 template <class T>
 concept AnyLoss = std::is_same_v<T, UnscaledLoss> || std::is_same_v<T, ScaledLoss>;
 
-/// Members of a Trainer, which is Self. The latest result of forward or backward has the number `ticket`; others are
-/// refused.
+/// The members of a Trainer, which is Self, for a loop that a program writes itself. The latest result of forward or
+/// backward has the number `ticket`; other results are refused.
 template <class Self>
 struct LoopByHand {
  private:
@@ -171,7 +171,7 @@ struct LoopByHand {
   }
 
  private:
-  /// Unique in the process: another Trainer's results are refused, too.
+  /// A number that is unique in the process, so results of another Trainer are refused, too.
   static std::uint64_t next_ticket() { return ++last_ticket; }
   static std::uint64_t run_backward(Session& session, std::uint64_t ticket) {
     const auto inside = session.enter("Trainer::backward");
