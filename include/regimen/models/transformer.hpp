@@ -80,8 +80,9 @@ struct transformer_layers {
 /// padding   nothing attends to the padding at the end of a source, as with Hugging Face's attention mask, and the
 ///           padding token's row of the table gets only the output layer's gradient, as with padding_idx there; with a
 ///           padding of −1 every token counts, as with a mask of ones and without padding_idx
-/// generate  (model, source, prompt, count) reads the source once; the prompt is that first token. Marian's models are not
-///           trained to leave the padding token out: give Sampling {.vocabulary = 58'100}, all words except this token
+/// generate  (model, source, prompt, count) reads the source once; the prompt is the token that begins a target.
+///           Marian's models are not trained to leave the padding token out: give Sampling {.vocabulary = 58'100}, all
+///           words except this token
 /// cost      Words · width parameters once; the encoded source and its gradient stay in memory from the encoder's
 ///           forward to its backward
 /// source    Vaswani et al. 2017; Junczys-Dowmunt et al. 2018, "Marian", as MarianMTModel of Hugging Face computes it

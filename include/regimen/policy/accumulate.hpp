@@ -23,14 +23,15 @@ struct ReduceEach final {
 ///
 ///   epochs    a step at the end of an epoch continues with micro-batches of the next epoch; only the last step of a
 ///             run may have fewer than N. E epochs of S samples are ⌈E · ⌈S / (B · R)⌉ / N⌉ steps, with Batch<B> and R
-///             ranks (with Remainder::Drop round down, twice). Give a Schedule for E epochs this number, not
-///             E · ⌈S / (B · R · N)⌉
+///             ranks (with Remainder::Drop both divisions round down). Give a Schedule for E epochs this number, not E
+///             · ⌈S / (B · R · N)⌉
 ///   choices   Accumulate<N> with N ≥ 1; among ranks Accumulate<N, ReduceOnce>, Accumulate<N, ReduceEach>;
 ///             SimulateWorld<N>
 ///   default   Accumulate<1>; ReduceOnce under Replicated and ZeRO1, ReduceEach under ZeRO2 and ZeRO3
 ///   refuses   Accumulate<0>; ReduceOnce and ReduceEach together, or without a Communicator; N > 1 with a loss or a
 ///             layer that couples the samples of a batch
-///   cost      the activations of one micro-batch for any N; the gradients stay in memory from the first to the last
+///   cost      the activations of one micro-batch for any N; the gradients stay in memory from the first micro-batch to
+///             the last
 ///   effect    programs/recipe.hpp (micro_batches), programs/step.hpp (micro_batches, reduces_each)
 template <std::size_t N, class... When>
 struct Accumulate final {

@@ -31,8 +31,8 @@ struct Random final {
 };
 
 /// Successive halving: all trials of `of` train a few steps, the best of them, 1 in eta, train eta times as many steps,
-/// and so on; each such round is a rung. The last rung trains all steps of a trial. With s the largest number of
-/// halvings for which steps / eta^s is at least least_steps and trials / eta^s at least 1, rung i = 0 ... s has trials
+/// and so on; each such round is a rung. The last rung trains all steps of a trial. The number s of halvings is the
+/// largest for which steps / eta^s is at least least_steps, and trials / eta^s at least 1. Rung i = 0 ... s has trials
 /// / eta^i trials of steps / eta^(s−i) steps in all, each rounded down. A promoted trial continues from its state.
 ///
 ///   tune::Halving{.of = tune::Random{.trials = 27}, .eta = 3, .least_steps = 30}

@@ -48,7 +48,7 @@ class EventFile final {
   /// pixels (height, width, channels)   channels 1 to 4: gray, gray and alpha, colour, colour and alpha
   static std::string image(const std::string& tag, std::size_t width, std::size_t height, std::size_t channels,
                            std::span<const std::uint8_t> pixels);
-  /// values of scalar and the other functions, one after the other
+  /// values   the results of scalar and the other functions, one after the other
   void write(double time, std::uint64_t step, const std::string& values);
 
  private:
