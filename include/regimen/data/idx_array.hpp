@@ -115,8 +115,8 @@ class IdxArray final {
 ///
 ///   data::write_idx<std::uint8_t>("images.idx", pixels, {60'000, 28, 28});
 ///
-/// failure  Error if the extents are not those of the values, for more than 255 dimensions or an extent of 2^32 or more; with
-///          the system's reason
+/// failure  Error if the extents do not fit the number of values, for more than 255 dimensions or an extent of 2^32 or
+///          more; with the system's reason
 template <detail::IdxElement T>
 void write_idx(const std::string& path, std::span<const T> values, const std::vector<std::size_t>& extents) {
   std::size_t elements = 1;

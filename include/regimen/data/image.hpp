@@ -142,8 +142,8 @@ inline Image to_gray(const Image& image) {
 
 /// The numbers of an image for a model: (pixel / 255 − mean) / deviation, channel by channel.
 ///
-///   mean, deviation   for gray images only the first number of each counts. The defaults are those of ImageNet, with
-///                     which published models were trained
+///   mean, deviation   for gray images only the first number of each counts. The defaults are the numbers of ImageNet,
+///                     with which published models were trained
 ///
 ///   data::Normalise{}(image, sample.input);
 ///

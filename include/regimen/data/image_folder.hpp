@@ -92,8 +92,8 @@ inline std::array<std::size_t, 2> extents(std::span<const std::uint8_t> bytes, c
 ///
 ///   part   part(height, width) of the file's image gives the Box: RandomResizedCrop::box with a key, `middle`
 ///
-/// The image is that of resize(decode(file), part, height, width), with one exception: if the part of a JPEG is twice,
-/// four or eight times as large as the result, squares of pixels are averaged first
+/// The image equals resize(decode(file), part, height, width), with one exception: if the part of a JPEG is twice, four
+/// or eight times as large as the result, squares of pixels are averaged first
 ///
 /// failure  Error as of decode and resize; with the file, if the box is empty or not inside the image
 template <class Part>

@@ -315,8 +315,8 @@ auto join_list(std::vector<D> datasets) {
 
 }  // namespace detail
 
-/// The values of one dataset after those of another: `concatenate(a, b, c)`, or `concatenate(shards)` of a std::vector
-/// of datasets of one type (shards of a file).
+/// The values of one dataset after the values of another: `concatenate(a, b, c)`, or `concatenate(shards)` of a
+/// std::vector of datasets of one type (shards of a file).
 template <class... D>
 auto concatenate(D... datasets) {
   return detail::join<detail::Concatenated>([](auto sizes) { return detail::Concatenated(sizes); },

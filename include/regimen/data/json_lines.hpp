@@ -55,7 +55,8 @@ namespace regimen::data {
 
 namespace detail {
 
-/// What a field may be: expected(), and take(value, to), false if it is none. Not of any other type, which JsonLines refuses.
+/// The types of a field: expected(), and take(value, to), false if the value is not of this type. JsonLines refuses all
+/// other types.
 template <class T>
 struct JsonField {
   static std::string expected() { return {}; }

@@ -172,7 +172,7 @@ inline NpyHeader read_npy_header(const std::string& path, std::span<const std::b
 ///   features.at({.index = 7})                    // 784 floats
 ///
 /// failure  Error for a file that is no .npy file of version 1 to 3, another element type, big-endian or structured
-///          elements, Fortran order, an array without dimensions, data whose size is not that of the shape, or that lie
+///          elements, Fortran order, an array without dimensions, data whose size does not fit the shape, or that lie
 ///          at no multiple of the element's size
 /// source   numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 /// cost     no memory beyond the page cache. Opening reads only the header, so it reports no progress
@@ -244,7 +244,7 @@ class Npy final {
 ///
 ///   data::write_npy<float>("features.npy", values, {60'000, 784});
 ///
-/// failure  Error if the extents are not those of the values; Error with the system's reason
+/// failure  Error if the extents do not fit the number of values; Error with the system's reason
 template <detail::NpyElement T>
 void write_npy(const std::string& path, std::span<const T> values, const std::vector<std::size_t>& extents) {
   std::size_t elements = 1;

@@ -125,7 +125,7 @@ struct Pipe final {
 template <class Apply>
 Pipe(Apply) -> Pipe<Apply>;
 
-/// Stages are values, as datasets are; copies share what they have computed.
+/// Stages are values, as datasets are; copies share their computed values.
 template <class D, class Apply>
 auto operator|(D dataset, const Pipe<Apply>& stage) {
   static_assert(sizeof(typename rule::stage_stands_on_dataset<D>::must_hold));

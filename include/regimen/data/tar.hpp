@@ -17,7 +17,8 @@
 
 namespace regimen::data {
 
-/// A file of a sample: what follows the first dot of its name ("jpg", "seg.png"), and its bytes in the mapped archive.
+/// A file of a sample: the text after the first dot of its name ("jpg", "seg.png"), and its bytes in the mapped
+/// archive.
 struct TarPart final {
   std::string extension;
   std::span<const std::byte> bytes;

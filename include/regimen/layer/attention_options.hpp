@@ -72,7 +72,7 @@ struct Unscaled final {};
 ///
 ///   Factor, LowFrequency, HighFrequency   Ratios above 0, LowFrequency below HighFrequency
 ///
-/// source   Llama Team 2024, "The Llama 3 Herd of Models"; the formula is that of their reference code
+/// source   Llama Team 2024, "The Llama 3 Herd of Models"; the formula of their reference code
 template <class Factor = Ratio<8>, class LowFrequency = Ratio<1>, class HighFrequency = Ratio<4>,
           std::size_t OriginalLength = 8192>
 struct Llama3Scaling final {};

@@ -171,9 +171,8 @@ struct BatchNorm final {
 ///             any order
 ///
 /// PerMicroBatch       if Accumulate<N> or ranks cut the batch: normalises each piece by itself
-/// OverRanks           normalises the batch of all ranks: they compute what one rank with all samples would compute,
-///                     except the order of sums. A rank without samples adds nothing. All ranks have the same running
-///                     statistics
+/// OverRanks           normalises the batch of all ranks: the result is that of one rank with all samples, except the
+///                     order of sums. A rank without samples adds nothing. All ranks have the same running statistics
 /// both                normalises the micro-batches of all ranks together
 ///
 /// refuses   a Linear or a convolution with a bias directly before it, unless it has AfterBias. The two are neighbours

@@ -110,7 +110,7 @@ struct ConvTranspose2d final {
 ///                                       group
 ///   bias (Channels)                     zero
 ///
-/// ConvTranspose2d<64, 2, Stride<2>> doubles height and width. Options: those of Conv2d, and OutputPadding<N>.
+/// ConvTranspose2d<64, 2, Stride<2>> doubles height and width. Options: the options of Conv2d, and OutputPadding<N>.
 /// error    sums in at least fp32; one rounding, and one of the bias
 /// refuses  padding that leaves no output; output padding not below the stride; groups that do not divide C
 ///          and Channels

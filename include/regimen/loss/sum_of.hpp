@@ -37,7 +37,7 @@ struct weighed<Weighted<Function_, Weight>> {
 template <std::size_t i, class Output>
 using part_of_output = Value<typename Output::Element, typename Output::Shape::template at<i>>;
 
-/// The targets of a sample: those of all losses.
+/// The targets of a sample: the targets of all losses.
 template <class Output, class Indices, class... Losses>
 struct joined_labels {
   using type = Value<int, Shape<1>>;  // of no output that it reads
@@ -75,7 +75,7 @@ concept CountsCorrect = requires(Engine& walk, std::size_t at, View<Scalars> sca
 ///
 /// The formula is exact for micro-batches, ranks and a short batch. A target of ignore_index adds nothing to loss and
 /// gradient, and counts in R_i: SumOf does not divide by the number of valid targets, as CrossEntropy by itself does.
-/// StepResult::targets and Evaluation::targets are N. The accuracy is the one of the first loss with an accuracy: its
+/// StepResult::targets and Evaluation::targets are N. The accuracy is the accuracy of the first loss that has one: its
 /// correct rows divided by N · R_i.
 ///
 ///   Losses   at most 8: a loss, or Weighted<loss, Ratio>; weights are above 0, by default 1

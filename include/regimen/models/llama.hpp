@@ -48,7 +48,7 @@ struct llama_attention<in_order::SelfAttention<Options...>> {
 
 }  // namespace detail
 
-/// Llama: rotary positions, RMS norms before attention and before the gated network, SiLU, no biases except those of
+/// Llama: rotary positions, RMS norms before attention and before the gated network, SiLU, no biases except in
 /// attention.
 ///
 ///   Words, Length, Channels, Hidden, Depth   vocabulary, positions, width, width inside of the gate, blocks

@@ -237,8 +237,8 @@ constexpr auto resnet_encoder_names(std::index_sequence<stage...>, resnet::Depth
 /// torchvision_encoder_names are the names for EncoderOf<Cifar>: all names except the head's (models/layers_of.hpp).
 /// torchvision counts the batches of its norms (num_batches_tracked), which Regimen does not use: reading ignores these
 /// counts, writing leaves them out, and load_state_dict does not need them. Compile time does not depend on the depths:
-/// a stage is its first block and a Repeat. Initial weights are those of the layers (Conv2d: uniform in ±1/√fan-in),
-/// not torchvision's (normal, of variance 2/fan-out) or Keras' (Glorot's).
+/// a stage is its first block and a Repeat. Initial weights are those that the layers choose (Conv2d: uniform in
+/// ±1/√fan-in), not torchvision's (normal, of variance 2/fan-out) or Keras' (Glorot's).
 /// refuses  stages without blocks, options that it does not have, and StrideInFirst of basic blocks, whose first convolution
 ///          has the stride anyway
 /// source   He et al. 2016, "Deep residual learning for image recognition", table 1; the stride in the 3x3 is torchvision's

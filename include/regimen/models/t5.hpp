@@ -110,7 +110,7 @@ struct T5Sizes {
 ///
 /// padding   nothing attends to the padding at the end of a source, as with Hugging Face's attention mask; with a padding
 ///           of −1 every token counts, as with a mask of ones
-/// initial   values are those of the layers. In T5 words are normal(0, 1) and queries are smaller
+/// initial   values are the initial values of the layers. In T5 words are normal(0, 1) and queries are smaller
 /// generate  (model, source, prompt, count) reads the source once; the prompt is the token that begins a target
 /// cost      the encoded source and its gradient stay in memory from the encoder's forward to its backward
 /// source    Raffel et al. 2020, section 2.1; v1.1: Shazeer 2020, "GLU Variants Improve Transformer"; both as

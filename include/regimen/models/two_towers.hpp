@@ -35,9 +35,9 @@ struct Tower final {
 ///   struct Clip : TwoTowers<Tower<Image<224, 224, 3>, ...>, Tower<Tokens<77>, ...>, 512> {};
 ///   Trainer<Clip, Loss<NtXent<Ratio<7, 100>>>, Batch<256>>       // samples of Bundle<Image<...>, Tokens<77>>, targets 0
 ///
-/// NtXent takes all other embeddings as negatives, also those of the same tower, and its temperature is a constant.
-/// CLIP's loss takes only embeddings of the other tower as negatives, and learns its temperature; Regimen does not have
-/// this loss.
+/// NtXent takes all other embeddings as negatives, also embeddings of the same tower, and its temperature is a
+/// constant. CLIP's loss takes only embeddings of the other tower as negatives, and learns its temperature; Regimen
+/// does not have this loss.
 ///
 /// source   Radford et al. 2021, "Learning transferable visual models from natural language supervision"
 template <class First, class Second, std::size_t Width>

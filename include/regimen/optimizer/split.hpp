@@ -94,7 +94,7 @@ struct SchedulesOfGroups<4> {
   OwnSchedule first{}, second{}, third{}, rest{};
 };
 
-/// Options by names: those of each group's rule.
+/// Options by names: the options of each group's rule.
 template <class... Options>
 struct OptionsOfGroups;
 template <class First, class Last>

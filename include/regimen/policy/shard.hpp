@@ -31,8 +31,8 @@ struct ZeRO3 final : detail::ShardStage<3> {};
 ///
 /// wire    elements that each rank sends: an all-gather Ψ (N − 1) / N, within the group; a reduction Ψ (N − 1) / N
 ///         within the group and 2 (Ψ / N) (R / N − 1) / (R / N) over the groups of all R ranks
-/// sums    first over a group, then over the groups. The bits are those of the other stages, if N is a power of two or
-///         the number of ranks, and gradients are reduced in fp32 or fp64; otherwise the order of the sums differs
+/// sums    first over a group, then over the groups. The bits equal those of the other stages, if N is a power of two
+///         or the number of ranks, and gradients are reduced in fp32 or fp64; otherwise the order of the sums differs
 /// refuses N below 2; a World<R> that N does not divide
 /// failure Error, if the number of ranks is no multiple of N
 /// source  Zhao et al. 2023, "PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel", section 3.2.2

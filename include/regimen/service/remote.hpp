@@ -26,14 +26,15 @@ namespace regimen::data {
 ///   In, Label   the types of the workers' samples: Trainer::Input and Trainer::Label
 ///   addresses   host:port of each worker
 ///
-/// Copies share connections: one to each worker. Every rank has its own Remote. It serves one model's shape.
+/// Copies share connections: one to each worker. Every rank has its own Remote. A Remote serves one model's shape.
 ///
 /// failure  size() throws Error if no worker can be reached within .patience; if a worker knows another secret, serves
 ///          other types or another shape; and if two workers serve pipelines that differ in name, size, or the
 ///          first, middle or last sample, naming both. Later, read() throws Error if no sample has come for .patience,
 ///          with the reason of each worker, or if the source of every worker fails at a sample
 /// cost     no memory for samples: answers are written into the loader's batches, whose keys are 24 bytes a sample. A
-///          thread for each worker. Bytes of a sample on the wire: those of its elements (service/unpacked.hpp: fewer)
+///          thread for each worker. A sample takes the bytes of its elements on the wire (fewer with
+///          service/unpacked.hpp)
 template <class In, class Label>
 class Remote final {
  public:

@@ -142,8 +142,7 @@ class Inference {
   static constexpr bool decodes = Recipe::decodes;
 
   /// Reads the beginning of a text, 1 to T tokens, into the cache of keys and values; next() continues from there.
-  /// Returns
-  /// the logits of the next token: within rounding those of predict for the last position.        (V)
+  /// Returns the logits (V) of the next token: within rounding the logits that predict gives for the last position.
   ///
   /// cost     for a short text one position per token, for a longer text a forward pass over the window
   template <class Of = Recipe>

@@ -206,7 +206,7 @@ struct InferenceSession final {
   static std::size_t bytes_of_tensor(const programs::TensorRecord& tensor) {
     return tensor.place.count * bytes_of(tensor.place.element);
   }
-  /// Whether the name is a weight's, or that of its optimizer state: "optimizer.<state>.<name>".
+  /// Whether the name is the name of a weight, or of its optimizer state: "optimizer.<state>.<name>".
   bool is_known(const std::string& name) const {
     for (const programs::TensorRecord& tensor : tensors) {
       if (name == tensor.name) return true;

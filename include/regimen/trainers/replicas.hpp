@@ -12,7 +12,8 @@
 
 namespace regimen::trainers {
 
-/// hashes[r] is rank r's hash of slice slice_of(r), which has the number of its first rank.
+/// hashes[r] is rank r's hash of slice slice_of(r). The number of a slice is the number of the first rank that keeps
+/// it.
 ///
 /// failure  Error that names the ranks that differ from the majority of their slice; on a tie, from the first rank
 template <class SliceOf>

@@ -40,7 +40,8 @@ struct Recipes final {
 ///   run          the options of fit; `steps` is the number of a whole trial. The search evaluates validation data
 ///                once, with the weights after the last step (validate_average: with their averages, if the rules of
 ///                all recipes keep averages). Refuses epochs, validate_every, patience
-///   at_once, limit, keep, stops   as in tune::Running; run.progress is for the search, trials show none
+///   at_once, limit, keep, stops   as in tune::Running; run.progress shows the progress of the search; trials show no
+///                                 progress
 ///   save_every   steps between the states of a trial, from which it continues if the search was killed. 0: no states;
 ///                the trial then begins its rung again. The results are the same
 struct Settings final {
