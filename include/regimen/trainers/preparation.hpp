@@ -13,8 +13,8 @@
 namespace regimen::trainers {
 
 /// Walks the programs of batches that will come. So an engine with prepare() makes everything that their operations
-/// need, and throws if the device lacks an operation. Each number of samples once; for other engines nothing happens.
-/// Between two steps.
+/// need, and throws if the device lacks an operation. It walks each number of samples once, between two steps; for
+/// other engines it does nothing.
 ///
 ///   rows   samples of a micro-batch on this rank
 class Preparation final {
