@@ -35,7 +35,7 @@ struct DataPlace final {
   std::uint64_t run = 0;      // Order::Runs: samples of a run in this epoch, fixed when the epoch begins; 0: not yet
   std::uint64_t batches = 0;  // older files: finished batches of `run` samples
 
-  /// The same place counted in samples, for data of that size.
+  /// This place, counted in samples, for data of `size` samples.
   constexpr DataPlace in_samples(std::uint64_t size) const {
     if (batches == 0) return *this;
     const std::uint64_t per_epoch = size / run + (size % run != 0), within = batches % per_epoch * run;

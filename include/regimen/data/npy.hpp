@@ -208,7 +208,7 @@ class Npy final {
   }
 
   std::size_t size() const { return extents().front(); }
-  /// Of the whole array.
+  /// The extents of the whole array.
   std::span<const std::size_t> extents() const& { return content_->header.extents; }
   std::vector<std::size_t> extents() const&& {
     const auto own = extents();

@@ -60,7 +60,7 @@ class TokenWriter final {
   /// Tokens so far.
   std::size_t count() const { return count_; }
 
-  /// All tokens are on the disk, and no more come: a commit needs no more room.
+  /// Writes all tokens to the disk; none may follow. A later commit needs no more room.
   void finish() {
     flush();
     if (has_header_) write_header(true);

@@ -102,7 +102,7 @@ class Tokenizer final {
 
   const std::string& name() const& { return parts().name; }
   std::string name() const&& { return name(); }
-  /// One more than the largest id.
+  /// The number of ids: one more than the largest id.
   std::size_t vocabulary() const { return parts().tokens.size(); }
   /// The bytes of a token; for a special token its text.
   std::string_view token(std::int32_t id) const& { return known(id).bytes; }

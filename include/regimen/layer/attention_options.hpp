@@ -38,7 +38,7 @@ struct HeadWidth final {
 /// A position attends only to itself and to earlier positions.
 struct Causal final {};
 
-/// A position attends only to N positions: itself and the N − 1 before, as in Mistral 7B.
+/// A position attends only to N positions: itself and the N − 1 positions before it, as in Mistral 7B.
 ///
 /// source   Child et al. 2019; Beltagy et al. 2020; Jiang et al. 2023, section 2
 template <std::size_t N>

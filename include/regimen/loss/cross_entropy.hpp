@@ -14,10 +14,9 @@ namespace regimen {
 /// −Σ_v q_v log softmax(x)_v per row, averaged over all valid rows of the global batch
 ///
 ///   x (B,...,V) the model's output, at least fp32; overwritten by its gradient, never stored twice. On GPUs, under a
-///   Precision of 16 bits, the gradient has the 16 bits of the products that read it
-///   target (B,...) int32 in [0,V), or ignore_index (−100): the row adds nothing to loss, count and gradient, for any
-///   logits. Use ignore_index as the mask.
-///   q = (1 − Smoothing) · onehot(target) + Smoothing / V
+///   Precision of 16 bits, the gradient is stored in the 16-bit type of the products that read it target (B,...) int32
+///   in [0,V), or ignore_index (−100): the row adds nothing to loss, count and gradient, for any logits. Use
+///   ignore_index as the mask. q = (1 − Smoothing) · onehot(target) + Smoothing / V
 ///
 /// Smoothing: a Ratio in [0, 1)
 ///

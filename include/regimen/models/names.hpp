@@ -45,7 +45,7 @@ struct Names final {
     result.entries[0].view = {sizeof...(Of), {static_cast<std::size_t>(extents)...}};
     return result;
   }
-  /// Its share of the rows inside of joined(...).
+  /// The share of the rows that this line has inside joined(...).
   constexpr Names shares(std::size_t count) const {
     static_assert(N == 1, "regimen: one name at a time has shares");
     Names result = *this;

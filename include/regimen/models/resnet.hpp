@@ -25,7 +25,7 @@ namespace regimen {
 /// The parts of a ResNet, and its options.
 namespace resnet {
 
-/// For images of 32 x 32: the stem is a 3x3 of stride 1 without a pool, in place of a 7x7 of stride 2 and a max pool.
+/// For images of 32 x 32: the stem is a 3x3 of stride 1 without a pool, instead of a 7x7 of stride 2 and a max pool.
 struct CifarStem final {};
 /// Stages halve the image in the first 1x1 of a bottleneck (He et al. 2016, Keras), not in its 3x3 (torchvision, "v1.5").
 struct StrideInFirst final {};
@@ -44,7 +44,7 @@ struct Depths final {};
 /// Keras' norm: its epsilon, and its momentum of 0.99, which is the weight of the old statistics.
 using KerasNorm = BatchNorm<Epsilon<Ratio<1'001, 100'000'000>>, Momentum<Ratio<1, 100>>>;
 
-/// Two 3x3.
+/// The branch of a block: two 3x3 convolutions.
 struct Basic final {
   static constexpr std::size_t expansion = 1;
   template <class Form, std::size_t Channels, std::size_t Step>
@@ -56,7 +56,7 @@ struct Basic final {
   static constexpr auto names = regimen::names::list(regimen::names::conv2d("conv1"), regimen::names::layer("bn1"),
                                                      regimen::names::conv2d("conv2"), regimen::names::layer("bn2"));
 };
-/// A 1x1, a 3x3, and a 1x1 to four times the channels.
+/// The branch of a block: a 1x1 convolution, a 3x3, and a 1x1 to four times the channels.
 struct Bottleneck final {
   static constexpr std::size_t expansion = 4;
   template <class Form, std::size_t Channels, std::size_t Step>

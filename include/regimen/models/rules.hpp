@@ -40,7 +40,8 @@ struct layers_of_takes_model {
   };
 };
 
-/// Both write to their owner: load its weights, save the state of its thread.   docs/errors/networks.md#names_take_a_variable
+/// names::load and names::save write to their owner: load to its weights, save to the state of its thread.
+/// docs/errors/networks.md#names_take_a_variable
 template <class Owner>
 struct names_take_a_variable {
   static constexpr bool holds = never<Owner>;
@@ -80,7 +81,7 @@ enum class Misfit {
 
 namespace regimen::rule {
 
-/// What has no name is in no file.   docs/errors/networks.md#names_fit_model
+/// A tensor without a name is in no file.   docs/errors/networks.md#names_fit_model
 ///   first, at   where mapping and model disagree, see names::Misfit
 template <class Network, names::Misfit first, std::size_t at>
 struct names_fit_model {

@@ -19,13 +19,13 @@ namespace regimen {
 /// How a U-Net doubles height and width.
 namespace unet {
 
-/// By a transposed convolution, which halves the channels.
+/// A transposed convolution, which halves the channels.
 struct Transposed final {
   static constexpr bool halves_channels = true;
   template <std::size_t Channels>
   using layer = ConvTranspose2d<Channels, 2, Stride<2>>;
 };
-/// Between pixels, without parameters: the convolutions before it halve the channels.
+/// Interpolation between pixels, without parameters: the convolutions before it halve the channels.
 struct Interpolated final {
   static constexpr bool halves_channels = false;
   template <std::size_t Channels>

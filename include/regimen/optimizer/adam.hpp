@@ -35,7 +35,7 @@ struct Adam final : detail::Moments {
         : detail::Moments::Coefficients<S>(o, s, o.weight_decay) {}
   };
 
-  /// One element (V = S) or a register of them. The gradient is divided, unscaled and clipped.
+  /// Updates one element (V = S) or a register of elements. The gradient is divided, unscaled and clipped.
   REGIMEN_HD_UNCHECKED
   template <class V, class S>
   REGIMEN_HD static void update(V& weight, V gradient, V (&state)[2], const Coefficients<S>& c, bool decays) {

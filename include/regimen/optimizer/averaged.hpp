@@ -77,7 +77,7 @@ struct Averaged final {
         : rule(o, s), keep(static_cast<S>(kept(s))), take(static_cast<S>(1 - kept(s))) {}
   };
 
-  /// One element (V = S) or a register of them.
+  /// Updates one element (V = S) or a register of elements.
   template <class V, class S>
   REGIMEN_HD static void update(V& weight, V gradient, V (&state)[states], const Coefficients<S>& c, bool decays) {
     V own[average == 0 ? 1 : average] = {};

@@ -57,7 +57,7 @@ struct Sgd final {
           nesterov(o.nesterov) {}
   };
 
-  /// One element (V = S) or a register of them. The gradient is divided, unscaled and clipped.
+  /// Updates one element (V = S) or a register of elements. The gradient is divided, unscaled and clipped.
   REGIMEN_HD_UNCHECKED
   template <class V, class S>
   REGIMEN_HD static void update(V& weight, V gradient, V (&state)[1], const Coefficients<S>& c, bool decays) {

@@ -65,9 +65,9 @@ class Server final {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Where it listens.
+  /// The port at which it listens.
   std::uint16_t port() const { return host_->port(); }
-  /// Samples that it has sent.
+  /// The number of samples that it has sent.
   std::uint64_t samples() const { return host_->samples(); }
   /// Returns after stop(), which any thread may call.
   void wait() { host_->wait(); }

@@ -36,14 +36,14 @@ class Feed final {
   void pin([[maybe_unused]] Engine& engine, [[maybe_unused]] const op::InputRing& ring) {
     if constexpr (engines::PinsInputs<Engine>) pinned_ = std::make_unique<PinnedBatches<Engine>>(engine, ring);
   }
-  /// Where the batches of fit's loader lie; null: in memory of its own.
+  /// The memory for the batches of fit's loader; null: the loader uses its own.
   data::BatchMemory* memory() {
     if constexpr (engines::PinsInputs<Engine>) return pinned_.get();
     else return nullptr;
   }
-  /// Until the engine has read the last batch.
+  /// Waits until the engine has read the last batch.
   void wait() { uploaded_.wait(); }
-  /// After an exception: the device may have taken fewer micro-batches than it was given.
+  /// To be called after an exception: the device may have taken fewer micro-batches than it was given.
   void recount() { ring_differs_ = given_batches_ > 0; }
 
   /// Copies a micro-batch to the input, for operations that run from now on.

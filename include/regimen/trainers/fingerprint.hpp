@@ -49,7 +49,8 @@ template <class UpdateRule>
   if constexpr (requires { UpdateRule::list(options, add); }) UpdateRule::list(options, add);
   return print;
 }
-/// A hash of these options, and of three updates of fixed numbers with them: any that changes these updates changes it.
+/// A hash of these options, and of three updates of fixed numbers with them: an option that changes these updates
+/// changes the hash.
 template <class UpdateRule>
 [[gnu::cold]] std::uint64_t fingerprint_of_rule(const typename UpdateRule::Options& options) {
   constexpr std::size_t count = 4;  // two rows of two

@@ -71,7 +71,7 @@ struct InferenceSession final {
         weights(std::make_shared<SharedWeights>()) {
     begin(false);
   }
-  /// With the parameters of `lender`.
+  /// A session that shares the parameters of `lender`.
   template <std::same_as<InferenceSession> Lender>
   [[gnu::noinline]] InferenceSession(const Lender& lender, int asked)
       : threads(asked),
@@ -154,7 +154,8 @@ struct InferenceSession final {
     position = 0;
     version = weights->version;
   }
-  /// Not after a change of the weights, with which the cache was computed.
+  /// Whether the cache has a text; false after a change of the weights, since the cache was computed with the old
+  /// weights.
   bool has_text() const { return position > 0 && version == weights->version; }
 
   /// Decodes these tokens: one, or a window padded with zeros. Returns the logits after the last token.

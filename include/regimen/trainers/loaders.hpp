@@ -16,7 +16,7 @@ struct SourceReference final {
   const Source* source;
 
   std::size_t size(const SampleShape& shape) const { return source->size(shape); }
-  /// By index, by key, or by keys, as the source has it.
+  /// Reads by index, by key, or by keys: whichever of these the source has.
   template <class Which, class In, class Label>
     requires requires(const Source& s, const Which& which, Sample<In, Label> sample) { s.read(which, sample); }
   void read(const Which& which, Sample<In, Label> sample) const {
@@ -25,7 +25,7 @@ struct SourceReference final {
   std::string name() const { return detail::name_of_source(*source); }
 };
 
-/// Of the micro-batches from the session's place on.
+/// The options of a loader that gives the micro-batches from the session's place on.
 template <class Session>
 LoaderOptions loader_options(const Session& session, const FitOptions& run) {
   return {.batch = Session::batch,

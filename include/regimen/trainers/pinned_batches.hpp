@@ -74,7 +74,7 @@ class PinnedBatches final : public data::BatchMemory {
   std::vector<Block> blocks_;
 };
 
-/// Of an engine that has no such memory.
+/// For an engine without pinned memory.
 struct NoPinnedBatches final {};
 template <class Engine>
 using PinnedBatchesOf = std::conditional_t<engines::PinsInputs<Engine>, PinnedBatches<Engine>, NoPinnedBatches>;

@@ -39,7 +39,7 @@ class Preparation final {
   void run(Session& session, const Batching& batching, std::uint64_t count) {
     batching.for_each_short(count, [&](std::uint64_t samples) { step(session, own_part(session, samples)); });
   }
-  /// All batches of an evaluation of that many samples.
+  /// All batches of an evaluation of `samples` samples.
   template <class Session>
   void evaluation_of(Session& session, std::size_t samples) {
     const Batching batching(samples, Session::batch * session.ranks(), Order::Sequential, Remainder::Short, 1, {});

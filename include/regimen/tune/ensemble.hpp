@@ -144,7 +144,8 @@ class Ensemble final {
   std::vector<Output> predict(std::span<const Input> inputs) { return rounded(mean(inputs, false)); }
   std::vector<Output> probabilities(std::span<const Input> inputs) { return rounded(mean(inputs, true)); }
 
-  /// Two calls, as a source may write both: a pipeline whose writer takes any Sample does.
+  /// evaluate is for classes, evaluate_numbers for numbers. One name for both would be ambiguous: a pipeline whose
+  /// writer takes any Sample can write both.
   template <class Source>
   Evaluation evaluate(const Source& source, std::size_t workers = 1) {
     return evaluated<std::int32_t>(source, workers);

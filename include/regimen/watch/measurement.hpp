@@ -83,7 +83,7 @@ class Measurement final {
     see(session, output, batch);
     Step::evaluate_output(session.walk, session.resident, output);
   }
-  /// Adds a batch whose output lies there.
+  /// Adds a batch; `output` is the place of its output.
   void see(Session& session, std::size_t output, const auto& batch) {
     Batch of{outputs_at(session, output, batch.samples * Output::size), {}, batch.samples, batch.samples, Output::size};
     if constexpr (!is_joined) {
@@ -112,7 +112,7 @@ class Measurement final {
       if (session.ranks() > 1)
         session.guarded([&] { for_each([&](auto& metric) { add_ranks(*session.control(), metric.sums); }); });
   }
-  /// The same for metrics of as many sums and of the same names; asks for no result.
+  /// A number that is equal for metrics with equal numbers of sums and equal names; it does not compute a result.
   std::uint64_t fingerprint() {
     std::uint64_t print = sizeof...(Metrics);
     for_each([&](auto& metric) {
@@ -143,7 +143,7 @@ class Measurement final {
   void for_each(const auto& f) {
     std::apply([&](auto&... metric) { (f(metric), ...); }, metrics_);
   }
-  /// Where they lie, if the host can read them there; else a copy.
+  /// The place of the values, if the host can read them there; otherwise a copy of them.
   std::span<const Element> outputs_at(Session& session, std::size_t output, std::size_t count) {
     if constexpr (Session::Engine::Traits::is_host_memory && !is_joined)
       if constexpr (Output::leading == Output::columns) return {session.walk.engine.data(View<Element>{output}), count};
@@ -180,20 +180,20 @@ class FitMeasurement final : public FitMetrics {
     });
   }
 
-  /// The same on all ranks, if their metrics are.
+  /// A number that is equal on all ranks if their metrics have equal names and numbers of sums.
   std::uint64_t fingerprint() {
     std::uint64_t print = 0;
     session_.guarded([&] { print = training_.fingerprint(); });
     return print;
   }
-  /// An epoch begins: its first batch will be the first that counts.
+  /// An epoch begins: its first batch will set the sums to zero.
   void begin() override { is_fresh_ = true; }
-  /// A micro-batch of a step that runs, whose output lies there.
+  /// Adds a micro-batch of a running step; `output` is the place of its output.
   void see(std::size_t output, const auto& batch) {
     if (std::exchange(is_fresh_, false)) training_.begin();
     training_.see(session_, output, batch);
   }
-  /// Of the epoch so far, of all ranks.
+  /// The results of the epoch so far, of all ranks.
   Measured found(const EpochEvent& epoch, bool ended) override {
     own_.clear();
     training_.for_each_sums([&](const std::vector<double>& sums) { own_.push_back(sums); });

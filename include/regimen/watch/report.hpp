@@ -59,7 +59,7 @@ std::string report_html(Trainer&, const History&, const std::string& = "A run") 
   return {};
 }
 
-/// A callback of fit that writes such a file when the run ends:
+/// A callback of fit that writes the history of the run to an HTML file when the run ends:
 ///
 ///   HtmlReport report("run.html");
 ///   trainer.fit(data, held_out, {.epochs = 3, .validate_every = 100}, report);

@@ -67,9 +67,10 @@ template <class UpdateRule>
 [[gnu::cold]] std::string text_of_fit(const FitOptions& run);
 }  // namespace detail
 
-/// One line for each: the command, the library's version, the recipe, compiler, arithmetic, ranks, seed, threads, the
-/// options of the Trainer, of the update rule and of fit (its last call, if there was one), a hash of recipe, rule,
-/// seed, learning rate and schedule (the same on all ranks, since a Trainer refuses others); then the plan.
+/// One line for each of these: the command, the library's version, the recipe, compiler, arithmetic, ranks, seed,
+/// threads, the options of the Trainer, of the update rule and of fit (its last call, if there was one), a hash of
+/// recipe, rule, seed, learning rate and schedule (the same on all ranks, since a Trainer refuses others); then the
+/// plan.
 ///
 /// A header-only library cannot know the commit of the program that includes it: give it in `note`, together with
 /// anything else that decides the data. A rule of your own has its options here if it has list(options, f), as
