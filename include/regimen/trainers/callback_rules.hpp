@@ -98,7 +98,8 @@ struct metric_is_copied {
   };
 };
 
-/// A metric is a sum: batches are added to it where it stands.   docs/errors/metrics.md#metric_is_written
+/// A metric is a sum: batches are added to the metric that the program
+///                                                               gives.   docs/errors/metrics.md#metric_is_written
 template <class Metric>
 struct metric_is_written {
   static constexpr bool holds = trainers::has_sums<Metric> || !trainers::is_metric<Metric>;
@@ -109,7 +110,7 @@ struct metric_is_written {
   };
 };
 
-/// Whoever calls evaluate reads the result in the metric.   docs/errors/metrics.md#metric_keeps_result
+/// A program that calls evaluate reads the result in the metric.   docs/errors/metrics.md#metric_keeps_result
 template <class Metric>
 struct metric_keeps_result {
   static constexpr bool holds = std::is_lvalue_reference_v<Metric>;
@@ -124,7 +125,7 @@ inline constexpr bool misses_metrics = [] {
   if constexpr (measures || trainers::is_called<Train, Callback, measures>) return false;
   else return std::is_invocable_v<Callback&, Train&, const Measured&>;
 }();
-/// Callback hears Measured alone; measures: fit was given a metric.   docs/errors/metrics.md#measured_needs_metric
+/// Callback hears only Measured; measures: fit was given a metric.   docs/errors/metrics.md#measured_needs_metric
 template <class Callback, class Train, bool measures>
 struct measured_needs_metric {
   static constexpr bool holds = !misses_metrics<Train, Callback, measures>;

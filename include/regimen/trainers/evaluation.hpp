@@ -113,7 +113,7 @@ struct EvaluationAndPrediction {
   }
 
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
-  /// With several outputs: all outputs of a sample, then all of the next.
+  /// With several outputs: all outputs of a sample, then all outputs of the next sample.
   std::vector<Output> predict(std::span<const Input> inputs) {
     Session& session = static_cast<Self&>(*this).session_;
     const auto inside = session.enter("Trainer::predict");

@@ -121,7 +121,7 @@ struct WeightsAndState {
     const auto inside = session.enter("Trainer::save_average");
     Average<Session>::save(session, path);
   }
-  /// Reads a file of save, from this or another run of the same model, or a file of weights alone. Training then
+  /// Reads a file of save, from this or another run of the same model, or a file that has only weights. Training then
   /// continues exactly as without the interruption, except where policies differ: the file does not change a static
   /// loss scale. Drops a step that has begun by hand. Not in a callback of fit.
   void load(const std::string& path) {
