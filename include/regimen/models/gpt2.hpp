@@ -103,7 +103,8 @@ void load(Owner& owner, const std::string& path) {
 template <regimen::detail::Refused Owner>
 void load(Owner&, const std::string&) {}
 
-/// Writes the weights of a Trainer or an Inference as the transformers library reads them: as names::save.
+/// Writes the weights of a Trainer or an Inference as the transformers library reads them. It calls names::save
+/// (models/names.hpp).
 template <class Owner>
 void save(Owner& owner, const std::string& path) {
   using Network = typename Owner::Recipe::Network;

@@ -151,7 +151,7 @@ inline constexpr auto vit_encoder_names = [] {
 
 /// The names of a VisionTransformer, for a VitModel: cls_token, pos_embed, patch_embed.proj.weight, ...
 ///
-///   names::load<timm::vit_names<Flowers>>(trainer, "flowers.safetensors");      names::save in the same way
+///   names::load<timm::vit_names<Flowers>>(trainer, "flowers.safetensors");      names::save takes the same names
 ///
 /// `block` names the tensors of a Block of your own; a Block with the tensors of VitBlock needs no `block`.
 template <class Network, const auto& block = block_names>

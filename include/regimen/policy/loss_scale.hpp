@@ -21,7 +21,7 @@ struct Static final {
 ///
 ///   all finite       count + 1 < Interval: count += 1; otherwise count = 0, and scale *= 2, if the product is finite
 ///   one not finite   scale = max(scale / 2, 1), count = 0, and every rank skips the step: weights, moments and Adam's
-///                    t stay; data and schedule move on
+///                    t stay; data and schedule advance
 ///
 /// source   Keras, LossScaleOptimizer: Initial 2^15, Interval 2000, factor 2
 template <std::size_t Initial = 32768, std::size_t Interval = 2000>

@@ -129,8 +129,8 @@ struct WeightsAndState {
     const auto inside = session.enter("Trainer::load");
     saves::StateLoading<Session>::load(session, path);
   }
-  /// Reads only the weights of such a file, and starts at step 0 without optimizer state; seed and loss scale stay. The
-  /// file may come from other policies; each value is rounded once to the master type.
+  /// Reads only the weights of a file that load can read, and starts at step 0 without optimizer state; seed and loss
+  /// scale stay. The file may come from other policies; each value is rounded once to the master type.
   void load_weights(const std::string& path) {
     Session& session = static_cast<Self&>(*this).session_;
     const auto inside = session.enter("Trainer::load_weights");
