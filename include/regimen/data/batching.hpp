@@ -14,8 +14,7 @@ namespace regimen {
 ///
 ///   Short   a shorter last batch                   the default; each sample once an epoch
 ///   Drop    leaves the samples out                 ⌊size / batch⌋ full batches an epoch
-///   Wrap    fills the batch from the next epoch    every batch is full, except the very last one; each sample once an
-///           epoch
+///   Wrap    fills the batch from the next epoch    every batch full, except the very last; each sample once an epoch
 ///
 /// Order::Random has no remainder: an epoch has ⌈size / batch⌉ full batches, with Drop ⌊size / batch⌋. With Order::Runs
 /// and Wrap a batch may hold the end of one run and the beginning of another. A batch here is a micro-batch; a step of
