@@ -11,6 +11,7 @@
 #include "support/tiny.hpp"
 
 #include <regimen/core/finite.hpp>
+#include <regimen/data/rows.hpp>
 
 #include <algorithm>
 #include <cstdint>

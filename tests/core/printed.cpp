@@ -2,6 +2,7 @@
 // point of two bytes.
 #include <regimen/core/printed.hpp>
 #include <regimen/data/csv.hpp>
+#include <regimen/data/fake.hpp>
 #include <regimen/data/json_lines.hpp>
 #include <regimen/data/npy.hpp>
 #include <regimen/data/tokenizer.hpp>

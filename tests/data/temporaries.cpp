@@ -15,11 +15,13 @@
 #include <regimen/data/token_file.hpp>
 #include <regimen/data/tokenizer.hpp>
 #include <regimen/data/tokens.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/saves/parts.hpp>
 #include <regimen/saves/safetensors.hpp>
 #include <regimen/saves/sharded_file.hpp>
 #include <regimen/saves/tensor_rows.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 #include <regimen/tune/trials.hpp>
 #include <regimen/watch/report.hpp>
 

@@ -1,7 +1,14 @@
 // tests/support/tiny.hpp — a GPT small enough to train in a test, and data for it.
 #pragma once
 
-#include <regimen/regimen.hpp>
+#include <regimen/engine/cpu/device.hpp>
+#include <regimen/layer/activation.hpp>
+#include <regimen/layer/embedding.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/model.hpp>
+#include <regimen/layer/norm.hpp>
+#include <regimen/layer/self_attention.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include <cstdint>
 #include <cstring>

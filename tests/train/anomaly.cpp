@@ -4,6 +4,9 @@
 #include "support/catch.hpp"
 #include "support/tiny.hpp"
 
+#include <regimen/data/rows.hpp>
+#include <regimen/trainers/inference.hpp>
+
 #include <fcntl.h>
 #include <unistd.h>
 

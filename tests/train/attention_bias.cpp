@@ -1,7 +1,10 @@
 // Scores to which distances add: gradients are those of calculus, bits the same however they are computed, a table of
 // several layers is one, and a text read position by position is what a whole window makes of it.
-#include <regimen/regimen.hpp>
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"

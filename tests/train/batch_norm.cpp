@@ -1,8 +1,12 @@
 // BatchNorm and its running statistics: state that is not trained, which moves once a micro-batch whatever is computed
 // again, is the same on all ranks, is saved with the weights, and is what evaluation normalises by.
 #include <regimen/comm/launch.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
+#include <regimen/optimizer/sgd.hpp>
 #include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"

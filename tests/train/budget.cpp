@@ -1,6 +1,16 @@
 // Checkpoint<Budget<Bytes>>: the first schedule whose plan fits, in an order in which no later one recomputes less; and it
 // trains as that schedule does.
-#include <regimen/regimen.hpp>
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
+#include <regimen/layer/activation.hpp>
+#include <regimen/layer/dropout.hpp>
+#include <regimen/layer/join.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/model.hpp>
+#include <regimen/layer/norm.hpp>
+#include <regimen/layer/softmax.hpp>
+#include <regimen/loss/cross_entropy.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"

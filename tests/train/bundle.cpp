@@ -1,8 +1,13 @@
 // Several inputs, outputs and losses: one model, and all that follows from it.
 #include <regimen/comm/launch.hpp>
+#include <regimen/data/fake.hpp>
+#include <regimen/data/rows.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/engine/emulated/device.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/optimizer/sgd.hpp>
 #include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"

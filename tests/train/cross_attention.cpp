@@ -1,7 +1,10 @@
 // Attention to another text: an encoder and a decoder in one model; its gradients are those of calculus and its bits the
 // same however it is computed; against what PyTorch computed.
-#include <regimen/regimen.hpp>
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"

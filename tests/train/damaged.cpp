@@ -3,6 +3,8 @@
 #include "support/catch.hpp"
 #include "support/tiny.hpp"
 
+#include <regimen/optimizer/sgd.hpp>
+
 #include <functional>
 #include <string>
 

@@ -1,6 +1,7 @@
 // What weight decay reaches: published recipes against PyTorch, groups, and options that would reach nothing.
 #include "train/recorded.hpp"
 
+#include <regimen/engine/cpu/kernels.hpp>
 #include <regimen/layer/batch_norm.hpp>
 #include <regimen/optimizer/averaged.hpp>
 #include <regimen/optimizer/lamb.hpp>

@@ -4,6 +4,8 @@
 #include "support/catch.hpp"
 #include "support/tiny.hpp"
 
+#include <regimen/trainers/inference.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -3,7 +3,14 @@
 #include "support/on_runtime.hpp"
 #include "temporary.hpp"
 
-#include <regimen/regimen.hpp>
+#include <regimen/engine/cpu/device.hpp>
+#include <regimen/layer/activation.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/model.hpp>
+#include <regimen/loss/cross_entropy.hpp>
+#include <regimen/optimizer/adamw.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include <regimen/comm/launch.hpp>
 #include <regimen/engine/emulated/device.hpp>

@@ -1,7 +1,9 @@
 // The network of convolutions by which a comparison of batches on TPUs classifies photographs of flowers: its count, its
 // gradients, and that it learns labels that are distributions.
-#include <regimen/regimen.hpp>
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 

@@ -8,6 +8,8 @@
 #include <regimen/comm/launch.hpp>
 #include <regimen/engine/cpu/device.hpp>
 #include <regimen/models/gpt2.hpp>
+#include <regimen/optimizer/sgd.hpp>
+#include <regimen/trainers/inference.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,6 +4,7 @@
 #include "support/tiny.hpp"
 
 #include <regimen/comm/launch.hpp>
+#include <regimen/trainers/inference.hpp>
 
 #include <cmath>
 #include <map>

@@ -2,8 +2,21 @@
 // refuse a model speak when they are called; so do those of the bases of Trainer. So a program may compile a Trainer in one file, and name it in others.
 #include "support/catch.hpp"
 
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/engine/cpu/kernels.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/layer/cross_attention.hpp>
+#include <regimen/layer/embedding.hpp>
+#include <regimen/layer/join.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/model.hpp>
+#include <regimen/layer/named.hpp>
+#include <regimen/layer/part.hpp>
+#include <regimen/layer/self_attention.hpp>
+#include <regimen/optimizer/averaged.hpp>
+#include <regimen/optimizer/sgd.hpp>
+#include <regimen/trainers/generate.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include <cstdint>
 #include <vector>

@@ -7,9 +7,13 @@
 #include "train/other_names.hpp"
 
 #include <regimen/comm/launch.hpp>
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/models/llama.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/optimizer/sgd.hpp>
 #include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,6 +4,8 @@
 #include "support/tiny.hpp"
 
 #include <regimen/comm/launch.hpp>
+#include <regimen/optimizer/rmsprop.hpp>
+#include <regimen/optimizer/sgd.hpp>
 
 using namespace regimen;
 using ::test::error_of;

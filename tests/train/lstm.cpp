@@ -1,7 +1,11 @@
 // The LSTM language models: their counts; gradients, bits and memory; text position by position is that of whole windows.
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/models/lstm.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/optimizer/sgd.hpp>
 #include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"

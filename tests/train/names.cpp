@@ -3,8 +3,20 @@
 #include "../temporary.hpp"
 #include "support/catch.hpp"
 
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
+#include <regimen/layer/activation.hpp>
+#include <regimen/layer/batch_norm.hpp>
+#include <regimen/layer/conv.hpp>
+#include <regimen/layer/embedding.hpp>
+#include <regimen/layer/join.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/norm.hpp>
+#include <regimen/layer/patches.hpp>
+#include <regimen/layer/self_attention.hpp>
 #include <regimen/models/names.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include <filesystem>
 #include <functional>

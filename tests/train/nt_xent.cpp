@@ -2,9 +2,12 @@
 // short; towers with one set of weights train with it.
 #include <regimen/comm/launch.hpp>
 #include <regimen/comm/tracing.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/engine/emulated/device.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/loss/nt_xent.hpp>
+#include <regimen/optimizer/sgd.hpp>
 #include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"

@@ -1,9 +1,14 @@
 // Sources of several lengths in one batch: each is read as a model of its own length reads it, with the same gradients,
 // whatever is computed again, in the memory that is planned; against what transformers computes with an attention mask.
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/engine/emulated/device.hpp>
+#include <regimen/layer/conv1d.hpp>
 #include <regimen/models/t5.hpp>
 #include <regimen/models/transformer.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/optimizer/sgd.hpp>
+#include <regimen/trainers/generate.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/trained.hpp"

@@ -1,6 +1,8 @@
 // An independent implementation: layers against what PyTorch computed.
 #include "train/recorded.hpp"
 
+#include <regimen/layer/pool.hpp>
+
 using namespace regimen;
 using namespace regimen::test;
 

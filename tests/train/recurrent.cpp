@@ -1,7 +1,11 @@
 // Lstm and Gru: their definition in loops, calculus, the same bits whatever is computed again and wherever weights lie,
 // the memory and work that are planned, the state in more than 16 bits, a text that takes memory to learn, and generation.
-#include <regimen/regimen.hpp>
+#include <regimen/data/text.hpp>
+#include <regimen/engine/cpu/device.hpp>
+#include <regimen/trainers/generate.hpp>
 #include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"

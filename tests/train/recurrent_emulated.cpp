@@ -1,7 +1,15 @@
 // Recurrent layers on the emulated device: they train what the CPU trains, in any order of threads the same bits, in the
 // memory that is planned, and continue a text.
+#include <regimen/data/text.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/engine/emulated/device.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/layer/embedding.hpp>
+#include <regimen/layer/linear.hpp>
+#include <regimen/layer/model.hpp>
+#include <regimen/layer/recurrent.hpp>
+#include <regimen/trainers/generate.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/rounding.hpp"

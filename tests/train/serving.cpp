@@ -1,7 +1,13 @@
 // The programs of docs/inference.md, which quotes this file: a model is trained, saved, loaded, and predicts in several
 // threads; a text is generated, with and without a source.
+#include <regimen/engine/cpu/device.hpp>
+#include <regimen/layer/patches.hpp>
+#include <regimen/layer/recurrent.hpp>
+#include <regimen/loss/mean_squared_error.hpp>
 #include <regimen/models/transformer.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/trainers/generate.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "../temporary.hpp"
 #include "support/catch.hpp"

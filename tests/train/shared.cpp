@@ -1,7 +1,11 @@
 // Layers with one set of weights in several places: gradients are those of calculus, a set is the sum of its places, it
 // trains the same bits whatever is computed again and on every Shard, in the memory that was planned.
-#include <regimen/regimen.hpp>
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
+#include <regimen/optimizer/adam.hpp>
+#include <regimen/optimizer/sgd.hpp>
 #include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"

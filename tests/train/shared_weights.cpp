@@ -3,6 +3,8 @@
 #include "support/catch.hpp"
 #include "support/tiny.hpp"
 
+#include <regimen/trainers/inference.hpp>
+
 #include <atomic>
 #include <chrono>
 #include <cmath>

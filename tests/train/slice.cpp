@@ -1,7 +1,9 @@
 // Parts of a value: put together again they are the whole, with its bits; two texts of one input, and a picture beside
 // numbers.
-#include <regimen/regimen.hpp>
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"

@@ -1,8 +1,12 @@
 // T5 and T5 1.1: logits and names are those of transformers, gradients those of calculus, and bits the same whatever is
 // computed again or cut, in the memory that is planned.
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/models/t5.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/optimizer/sgd.hpp>
+#include <regimen/trainers/generate.hpp>
 #include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"

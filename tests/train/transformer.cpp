@@ -1,8 +1,11 @@
 // The encoder–decoder Transformer in the form of Marian: its gradients are those of calculus, its bits the same whatever
 // is computed again or cut, in the memory that is planned.
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/models/transformer.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/trainers/generate.hpp>
 #include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"

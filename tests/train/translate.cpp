@@ -1,8 +1,12 @@
 // A target generated from a source: position by position, behind an encoder that is walked once, what whole passes over
 // both texts give, in the memory that is planned; and what is refused.
+#include <regimen/engine/cpu/device.hpp>
+#include <regimen/layer/recurrent.hpp>
 #include <regimen/models/t5.hpp>
 #include <regimen/models/transformer.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/trainers/generate.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "../temporary.hpp"
 #include "support/catch.hpp"

@@ -1,9 +1,14 @@
 // What stands in one model here stands alone elsewhere: two inputs, a set of weights, recurrence, an encoder whose text
 // the decoder's blocks attend to, gates, a norm over ranks, two outputs and losses, a rule of whole tensors, a budget.
 #include <regimen/comm/launch.hpp>
+#include <regimen/data/fake.hpp>
+#include <regimen/data/text.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/engine/emulated/device.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/loss/nt_xent.hpp>
+#include <regimen/optimizer/muon.hpp>
 #include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/on_two.hpp"

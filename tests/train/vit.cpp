@@ -1,7 +1,12 @@
 // Vision transformers of the published sizes, and small ones: what they take is what is planned, and neither a block
 // of the program's own, nor recomputation, nor sharding changes a bit. timm has the same logits, and learns the same.
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/models/vit.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/optimizer/adam.hpp>
+#include <regimen/optimizer/sgd.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/data.hpp"

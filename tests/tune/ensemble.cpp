@@ -1,7 +1,9 @@
 // An ensemble is the mean of its members' predictions, and of the files that it is given.
 // compiled with -O1
+#include <regimen/data/rows.hpp>
 #include <regimen/data/samples.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/engine/cpu/device.hpp>
+#include <regimen/trainers/trainer.hpp>
 #include <regimen/tune/ensemble.hpp>
 
 #include "support/catch.hpp"

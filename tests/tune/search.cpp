@@ -1,8 +1,13 @@
 // A search over options and recipes: it finds what separate runs find, goes on after a kill with the same bits, and sees
 // no test data.
 // compiled with -O1
+#include <regimen/data/fake.hpp>
+#include <regimen/data/idx.hpp>
+#include <regimen/data/rows.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/engine/cpu/kernels.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/optimizer/sgd.hpp>
+#include <regimen/trainers/inference.hpp>
 #include <regimen/tune/search.hpp>
 
 #include "support/catch.hpp"

@@ -4,8 +4,10 @@
 #include "support/weights.hpp"
 
 #include <regimen/comm/launch.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,8 +1,12 @@
 // Frozen: layers of a place that keep their weights, as Freeze has it for types, with the names and in the memory of the
 // same layers written out; and statistics that stay.
 #include <regimen/comm/launch.hpp>
-#include <regimen/regimen.hpp>
+#include <regimen/data/fake.hpp>
+#include <regimen/engine/cpu/device.hpp>
+#include <regimen/optimizer/sgd.hpp>
 #include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/inference.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include "support/catch.hpp"
 #include "support/weights.hpp"

@@ -3,9 +3,10 @@
 // walked. It trains in every position, under every Checkpoint.
 #include "support/catch.hpp"
 
+#include <regimen/engine/cpu/device.hpp>
 #include <regimen/layer/children.hpp>
-#include <regimen/regimen.hpp>
 #include <regimen/trainers/gradient_check.hpp>
+#include <regimen/trainers/trainer.hpp>
 
 #include <cstdint>
 #include <string>
