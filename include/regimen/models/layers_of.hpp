@@ -41,7 +41,7 @@ struct without_last<Layers, 0> {
 ///
 ///   Network   a Model<...>, or a struct that derives from one
 ///
-/// A program writes LayersOf<...> in a list of layers, and the input again before them.
+/// LayersOf<...> is written in a list of layers. It has no Input: the new model writes its own.
 template <class Network>
 using LayersOf = typename detail::model_sequence<Network>::type;
 

@@ -38,7 +38,8 @@
 
 namespace regimen::trainers {
 
-/// Copies for the program of weights and gradients that it cannot reach, from its last call of each.
+/// Host copies of weights and of gradients, for a program that cannot read them in place; each holds the last call's
+/// values.
 template <class Master, class Reduce>
 struct HostCopies {
   std::vector<Master> weights;
