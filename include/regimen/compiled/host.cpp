@@ -11,6 +11,7 @@
 #include <regimen/comm/peer_error.ipp>
 #include <regimen/comm/rendezvous.ipp>
 #include <regimen/comm/tcp.ipp>
+#include <regimen/comm/threads.ipp>
 #include <regimen/core/atomic_file.ipp>
 #include <regimen/core/error.ipp>
 #include <regimen/core/file.ipp>
