@@ -2,6 +2,7 @@
 #include <regimen/comm/launch.hpp>
 #include <regimen/comm/launch_processes.hpp>
 #include <regimen/comm/solo.hpp>
+#include <regimen/core/threads.hpp>
 
 #include "comm/conformance.hpp"
 #include "comm/wrappers.hpp"

@@ -8,6 +8,7 @@
 #include <regimen/comm/detail/socket.ipp>
 #include <regimen/comm/detail/threads_world.ipp>
 #include <regimen/comm/detail/wire.ipp>
+#include <regimen/comm/launch.ipp>
 #include <regimen/comm/peer_error.ipp>
 #include <regimen/comm/rendezvous.ipp>
 #include <regimen/comm/tcp.ipp>
