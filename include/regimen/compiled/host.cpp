@@ -9,6 +9,7 @@
 #include <regimen/comm/detail/threads_world.ipp>
 #include <regimen/comm/detail/wire.ipp>
 #include <regimen/comm/launch.ipp>
+#include <regimen/comm/launch_processes.ipp>
 #include <regimen/comm/peer_error.ipp>
 #include <regimen/comm/rendezvous.ipp>
 #include <regimen/comm/tcp.ipp>
