@@ -1,5 +1,6 @@
 // What launchers say, and what is wrong with it.
 #include <regimen/comm/rendezvous.hpp>
+#include <regimen/core/error.hpp>
 
 #include "support/catch.hpp"
 

@@ -1,4 +1,5 @@
 // Trials of plain functions: what a plan draws, what a rung keeps, and that nothing that a trial does ends the search.
+#include <regimen/core/threads.hpp>
 #include <regimen/tune/trials.hpp>
 
 #include "support/catch.hpp"
