@@ -318,7 +318,7 @@ TEST_CASE("a byte that is changed in any message of a handshake: no connection, 
       {
         const Socket socket = connect_to(loopback(relay.port()), Clock::now() + std::chrono::seconds(20));
         const auto called = regimen::comm::detail::prove(*socket, transcript, known, soon);
-        if (called == regimen::comm::detail::Called::Proved)
+        if (called == regimen::comm::detail::Outcome::Proved)
           heard = regimen::comm::detail::hear(*socket, transcript, known, soon, heard_body);
       }
       is_done = true;

@@ -358,9 +358,9 @@ TEST_CASE("interleave takes parts in turn whatever their sizes, in little memory
   // 5000 sizes, of which none is another: 14 bits a part, 4 bytes a bit; a list of parts for each size took 100 MB.
   std::vector<std::size_t> sizes;
   for (std::size_t i = 0; i < 5000; ++i) sizes.push_back(1 + (i * 3001) % 5000);
-  const data::detail::Interleaved parts(sizes);
+  const data::detail::Interleaving parts(sizes);
   CHECK(parts.size == 5000 * 5001 / 2);
-  CHECK(parts.bytes() < 5000 * (14 * 4 + 2 * sizeof(data::detail::Interleaved::Stretch)));
+  CHECK(parts.bytes() < 5000 * (14 * 4 + 2 * sizeof(data::detail::Interleaving::Stretch)));
   std::vector<std::size_t> next(sizes.size(), 0);
   bool is_in_turn = true;
   for (std::size_t i = 0; i < parts.size; i += i % 1000 < 10 ? 1 : 990) {

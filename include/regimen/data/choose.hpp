@@ -134,13 +134,13 @@ struct From final {
   std::size_t first;
   std::size_t operator()(std::size_t index) const { return first + index; }
 };
-struct Permuted final {
+struct Permutation final {
   std::uint64_t key, size;
   std::size_t operator()(std::size_t index) const {
     return size < 2 ? index : static_cast<std::size_t>(regimen::detail::permute(key, index, size));
   }
 };
-struct Listed final {
+struct IndexList final {
   std::shared_ptr<const std::vector<std::size_t>> index;
   std::size_t operator()(std::size_t place) const { return (*index)[place]; }
   std::size_t bytes() const { return index->capacity() * sizeof(std::size_t); }
@@ -154,8 +154,8 @@ template <class D>
 auto listed(Underlying<D> below, std::vector<std::size_t> index, std::string label) {
   index.shrink_to_fit();
   const std::size_t size = index.size();
-  return Chosen<D, Listed>(std::move(below), {std::make_shared<const std::vector<std::size_t>>(std::move(index))}, size,
-                           std::move(label));
+  return Chosen<D, IndexList>(std::move(below), {std::make_shared<const std::vector<std::size_t>>(std::move(index))},
+                              size, std::move(label));
 }
 inline void expect_as_many(const std::string& name, const char* stage, std::size_t size, std::size_t count) {
   if (count <= size) return;
@@ -235,8 +235,8 @@ auto skip(D dataset, std::size_t n) {
 inline auto shuffle(std::uint64_t seed) {
   return detail::Pipe{[seed]<class D>(D dataset) {
     const std::size_t size = dataset.size();
-    return Chosen<D, detail::Permuted>(detail::Underlying<D>(std::move(dataset)), {Philox::mix(seed, 0x5F), size}, size,
-                                       " | shuffle");
+    return Chosen<D, detail::Permutation>(detail::Underlying<D>(std::move(dataset)), {Philox::mix(seed, 0x5F), size},
+                                          size, " | shuffle");
   }};
 }
 template <class D>
@@ -350,8 +350,8 @@ auto split(double fraction, By by, Opening opening = {}) {
       std::vector<std::size_t> index[2];
       for (std::size_t i = 0; i < hashes.size(); ++i)
         index[double(hashes[i] >> 11) * 0x1p-53 < fraction ? 0 : 1].push_back(i);
-      return Split<Chosen<D, detail::Listed>>{detail::listed(below, std::move(index[0]), " | train"),
-                                              detail::listed(below, std::move(index[1]), " | validation")};
+      return Split<Chosen<D, detail::IndexList>>{detail::listed(below, std::move(index[0]), " | train"),
+                                                 detail::listed(below, std::move(index[1]), " | validation")};
     } else {
       return dataset;
     }

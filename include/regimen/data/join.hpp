@@ -77,13 +77,13 @@ struct Place final {
   std::uint64_t epoch;
 };
 
-struct Concatenated final {
+struct Concatenation final {
   static constexpr const char* name = "concatenate";
   static constexpr bool varies = false;
   std::size_t size = 0;
   std::vector<std::size_t> ends{};
 
-  explicit Concatenated(const std::vector<std::size_t>& sizes) {
+  explicit Concatenation(const std::vector<std::size_t>& sizes) {
     for (const std::size_t count : sizes) ends.push_back(size += count);
   }
   Place find(std::size_t index, std::uint64_t epoch) const {
@@ -140,7 +140,7 @@ class RankedList final {
       zeros_;  // for each bit, the highest first: of the values before each place those without it
 };
 
-struct Interleaved final {
+struct Interleaving final {
   static constexpr const char* name = "interleave";
   static constexpr bool varies = false;
   /// Rounds in which the same parts still have values.
@@ -152,7 +152,7 @@ struct Interleaved final {
   std::vector<Stretch> stretches{};
   RankedList parts;  // in order of size
 
-  explicit Interleaved(const std::vector<std::size_t>& sizes) : parts(by_size(sizes)) {
+  explicit Interleaving(const std::vector<std::size_t>& sizes) : parts(by_size(sizes)) {
     std::vector<std::size_t> sorted = sizes;
     std::sort(sorted.begin(), sorted.end());
     std::size_t round = 0;
@@ -182,14 +182,14 @@ struct Interleaved final {
   }
 };
 
-struct Mixed final {
+struct Mixture final {
   static constexpr const char* name = "mixture";
   static constexpr bool varies = true;
   std::size_t size = 0;
   std::vector<std::size_t> weights, sizes;
   std::vector<std::uint32_t> part_of, before;  // of each place of a round: its part, and the part's places before it
 
-  Mixed(std::vector<std::size_t> given, std::vector<std::size_t> counts)
+  Mixture(std::vector<std::size_t> given, std::vector<std::size_t> counts)
       : weights(std::move(given)), sizes(std::move(counts)) {
     constexpr std::size_t most = std::size_t{1} << 20;
     std::size_t common = 0, round = 0, rounds = 0;
@@ -319,24 +319,24 @@ auto join_list(std::vector<D> datasets) {
 /// std::vector of datasets of one type (shards of a file).
 template <class... D>
 auto concatenate(D... datasets) {
-  return detail::join<detail::Concatenated>([](auto sizes) { return detail::Concatenated(sizes); },
-                                            std::move(datasets)...);
+  return detail::join<detail::Concatenation>([](auto sizes) { return detail::Concatenation(sizes); },
+                                             std::move(datasets)...);
 }
 template <class D>
 auto concatenate(std::vector<D> datasets) {
-  return detail::join_list<detail::Concatenated>(std::move(datasets));
+  return detail::join_list<detail::Concatenation>(std::move(datasets));
 }
 
 /// A value of each dataset in turn; a dataset that has ended is left out. It also takes a std::vector of datasets of
 /// one type. A Loader that shuffles needs no interleave.
 template <class... D>
 auto interleave(D... datasets) {
-  return detail::join<detail::Interleaved>([](auto sizes) { return detail::Interleaved(sizes); },
-                                           std::move(datasets)...);
+  return detail::join<detail::Interleaving>([](auto sizes) { return detail::Interleaving(sizes); },
+                                            std::move(datasets)...);
 }
 template <class D>
 auto interleave(std::vector<D> datasets) {
-  return detail::join_list<detail::Interleaved>(std::move(datasets));
+  return detail::join_list<detail::Interleaving>(std::move(datasets));
 }
 
 /// Values of several datasets in the ratio of whole numbers: `mixture({3, 1}, web, books)` is 3 values of web for 1 of
@@ -350,9 +350,9 @@ template <std::size_t Count, class... D>
 auto mixture(const std::size_t (&weights)[Count], D... datasets) {
   static_assert(sizeof(typename rule::weights_match_datasets<Count, D...>::must_hold));
   if constexpr (rule::weights_match_datasets<Count, D...>::holds)
-    return detail::join<detail::Mixed>(
+    return detail::join<detail::Mixture>(
         [&](auto sizes) {
-          return detail::Mixed(std::vector<std::size_t>(std::begin(weights), std::end(weights)), std::move(sizes));
+          return detail::Mixture(std::vector<std::size_t>(std::begin(weights), std::end(weights)), std::move(sizes));
         },
         std::move(datasets)...);
 }

@@ -141,7 +141,7 @@ class Reading final {
   /// widest   bytes of an element that the owner takes, and what it calls the type; 0: any
   Reading(const std::string& path, const TensorMap& written, std::size_t widest, const char* widest_name)
       : files_(path), written_(written) {
-    for (const Found& found : files_.tensors()) {
+    for (const Source& found : files_.tensors()) {
       const std::string key(written.key_of(found.tensor->name));
       if (!found_.emplace(key, found).second)
         throw Error(found.file->path(), "one tensor " + key, "two, with and without \"" + prefixes() + "\"");
@@ -152,7 +152,7 @@ class Reading final {
         check_absent(piece);
         continue;
       }
-      const Found& found = source(piece);
+      const Source& found = source(piece);
       check_shape(piece, found);
       if (widest > 0 && safetensors::bytes_of_dtype(found.tensor->dtype) > widest)
         throw Error(place_of(found), std::string("elements no wider than ") + widest_name,
@@ -173,7 +173,7 @@ class Reading final {
   /// Ours, from theirs.
   template <class To>
   void copy(const Piece& piece, std::span<To> to) const {
-    const Found& found = source(piece);
+    const Source& found = source(piece);
     saves::with_dtype(*found.file, *found.tensor, [&]<class From>(From) {
       for_each_pair(piece.both, [&](std::size_t ours, std::size_t theirs) {
         From x{};  // tensors in files of other programs may be unaligned
@@ -184,9 +184,9 @@ class Reading final {
   }
 
  private:
-  using Found = safetensors::ShardedFile::Found;
+  using Source = safetensors::ShardedFile::Source;
 
-  static std::string place_of(const Found& found) {
+  static std::string place_of(const Source& found) {
     return found.file->path() + ", tensor \"" + found.tensor->name + "\"";
   }
   std::string prefixes() const {
@@ -194,7 +194,7 @@ class Reading final {
     for (const std::string& prefix : written_.optional) text += (text.empty() ? "" : "\", \"") + prefix;
     return text;
   }
-  const Found& source(const Piece& piece) const {
+  const Source& source(const Piece& piece) const {
     if (const auto place = found_.find(piece.key); place != found_.end()) return place->second;
     for (const std::string& copy : piece.also)
       if (const auto place = found_.find(copy); place != found_.end()) return place->second;
@@ -211,7 +211,7 @@ class Reading final {
                     "one of shape " + safetensors::shape_text(place->second.tensor->shape),
                     "read it by a line outside of absent(...), or leave it unread by ignore(\"" + key + "\")");
   }
-  void check_shape(const Piece& piece, const Found& found) const {
+  void check_shape(const Piece& piece, const Source& found) const {
     saves::with_dtype(*found.file, *found.tensor, [](auto) {});
     const std::vector<std::size_t>& shape = found.tensor->shape;
     const std::vector<std::size_t> expected = piece.both.theirs.list();
@@ -223,7 +223,7 @@ class Reading final {
     if (sorted == right) cure = "its axes have another order: the mapping says which axis of ours each of theirs is";
     throw Error(place_of(found), "shape " + safetensors::shape_text(expected), safetensors::shape_text(shape), cure);
   }
-  void check_copy(const std::string& key, const Found& of) const {
+  void check_copy(const std::string& key, const Source& of) const {
     const auto place = found_.find(key);
     if (place == found_.end() || place->second.tensor == of.tensor) return;
     const safetensors::Tensor &copy = *place->second.tensor, &tensor = *of.tensor;
@@ -234,7 +234,7 @@ class Reading final {
 
   safetensors::ShardedFile files_;
   const TensorMap& written_;
-  std::map<std::string, Found, std::less<>> found_;
+  std::map<std::string, Source, std::less<>> found_;
 };
 
 /// Their tensors, from ours.

@@ -108,7 +108,7 @@ struct LayerCosts {
 
   /// The places of all layers, with bits for those from number `first` on.
   template <std::size_t first>
-  struct Placed {
+  struct PlacesFrom {
     using Plain = RecipeOf<Network, typename with_checkpoint<Configuration, Checkpoint<None>>::type>;
     using Body = typename Plain::Bound::Flat;
     using Places = LayerPlaces<typename Plain::Planned, boost::mp11::mp_drop_c<All, first>, samples>;
@@ -127,7 +127,7 @@ struct LayerCosts {
     else {
       constexpr std::size_t index = boost::mp11::mp_find<All, Layer>::value, bit = index % 64;
       bool stands = false, holds = true;
-      for (const LayerPlace& place : Placed<index - bit>::places) {
+      for (const LayerPlace& place : PlacesFrom<index - bit>::places) {
         if (((place.names >> bit) & 1) == 0) continue;
         stands = true;
         holds = holds && !place.keeps && Predicate<Layer>::holds(place.operations / samples, place.bytes / samples);

@@ -54,7 +54,7 @@ struct UnitUpdate {
   template <std::size_t group>
   using RuleOf = rule_of<UpdateRule, group>;
   /// What updates are given.   scalars   of each group; of the step, if there is one group
-  struct Given {
+  struct Inputs {
     const typename UpdateRule::Options& options;
     View<Scalars> scalars;
   };
@@ -104,7 +104,7 @@ struct UnitUpdate {
   }();
 
   template <class Unit>
-  static constexpr void update_unit(auto& walk, const Resident& r, walk::UnitOffsets at, const Given& given,
+  static constexpr void update_unit(auto& walk, const Resident& r, walk::UnitOffsets at, const Inputs& given,
                                     [[maybe_unused]] const LayerPath& path) {
     if constexpr (Groups::count == 1) update_group<Unit, 0>(walk, r, at, given);
     else
@@ -127,7 +127,7 @@ struct UnitUpdate {
  private:
   /// The tensors of a group whose rule is elementwise.
   template <class Unit, std::size_t group>
-  static constexpr void update_group(auto& walk, const Resident& r, walk::UnitOffsets at, const Given& given) {
+  static constexpr void update_group(auto& walk, const Resident& r, walk::UnitOffsets at, const Inputs& given) {
     if constexpr (!sees_whole[group])
       [&]<std::size_t... piece>(std::index_sequence<piece...>) {
         if constexpr (Sharding::slices_state)
@@ -142,7 +142,7 @@ struct UnitUpdate {
     std::size_t count, state_stride, first = 0;  // first   of the piece
   };
   template <std::size_t group, class T>
-  static constexpr void update_elements(auto& walk, const Given& given, const Elements& elements,
+  static constexpr void update_elements(auto& walk, const Inputs& given, const Elements& elements,
                                         const op::Segments& segments, View<T> copy) {
     walk.run(op::Update<RuleOf<group>, Master, T, Reduce>{.master = elements.master,
                                                           .state = elements.state,
@@ -161,7 +161,7 @@ struct UnitUpdate {
   }
 
   template <class Unit, std::size_t group, std::size_t piece>
-  static constexpr void update_piece(auto& walk, const Resident& r, walk::UnitOffsets at, const Given& given) {
+  static constexpr void update_piece(auto& walk, const Resident& r, walk::UnitOffsets at, const Inputs& given) {
     constexpr walk::TensorPlace first = Pieces<Unit, group>::template first<piece>;
     const std::size_t parameters = r.parameters + at.parameters;
     const Elements elements{{parameters + Unit::master_offset(walk.ranks) + first.master * sizeof(Master)},
@@ -181,7 +181,7 @@ struct UnitUpdate {
     std::size_t master, gradient, state, values = walk::absent, state_stride = 0;
   };
   template <class Unit, std::size_t index>
-  static constexpr void update_tensor(auto& walk, const Given& given, const LayerPath& path, const WholeUnit& unit) {
+  static constexpr void update_tensor(auto& walk, const Inputs& given, const LayerPath& path, const WholeUnit& unit) {
     constexpr walk::TensorPlace tensor = Unit::tensors[index];
     constexpr std::size_t group = tensor.group;
     if constexpr (tensor.trains && sees_whole[group]) {
@@ -202,7 +202,7 @@ struct UnitUpdate {
     }
   }
   template <class Unit>
-  static constexpr void update_tensors(auto& walk, const Given& given, const LayerPath& path, const WholeUnit& unit) {
+  static constexpr void update_tensors(auto& walk, const Inputs& given, const LayerPath& path, const WholeUnit& unit) {
     [&]<std::size_t... tensor>(std::index_sequence<tensor...>) {
       (update_tensor<Unit, tensor>(walk, given, path, unit), ...);
     }(std::make_index_sequence<Unit::tensors.size()>{});
@@ -214,7 +214,7 @@ struct UnitUpdate {
   ///         already, but for elements that were just updated one by one, and stay so; of others, kernels' copies are
   ///         rounded here: gather_values has nothing to do
   template <class Unit>
-  static constexpr void update_gathered(auto& walk, const Resident& r, walk::UnitOffsets at, const Given& given,
+  static constexpr void update_gathered(auto& walk, const Resident& r, walk::UnitOffsets at, const Inputs& given,
                                         const LayerPath& path) {
     static_assert(Unit::is_uniform, "regimen: a unit of weights of several types cannot be cut into slices");
     using Value = element_t<Unit::tensors[0].element>;
@@ -260,7 +260,7 @@ struct UnitUpdate {
 
   /// Updates this rank's slice of a piece: of the master weights, the state, and the copy that kernels read.
   template <class Unit, std::size_t group, std::size_t piece>
-  static constexpr void update_slice(auto& walk, const Resident& r, walk::UnitOffsets at, const Given& given) {
+  static constexpr void update_slice(auto& walk, const Resident& r, walk::UnitOffsets at, const Inputs& given) {
     static_assert(Unit::is_uniform, "regimen: a unit of weights of several types cannot be cut into slices");
     using Value = element_t<Unit::tensors[0].element>;
     constexpr std::size_t first = Pieces<Unit, group>::template first<piece>.gradient,

@@ -57,46 +57,46 @@ inline constexpr bool can_be_bound =
      }));
 
 /// What a list holds that is no layer. Relu() among types is a function that returns Relu.
-enum class Listed { other, policy, model, input, blocks, statistics, function };
+enum class ListItem { other, policy, model, input, blocks, statistics, function };
 template <class T>
-inline constexpr Listed listed_as = Listed::other;
+inline constexpr ListItem listed_as = ListItem::other;
 template <Policy T>
-inline constexpr Listed listed_as<T> = Listed::policy;
+inline constexpr ListItem listed_as<T> = ListItem::policy;
 template <class T>
   requires(std::is_class_v<T> && detail::is_model<T>)
-inline constexpr Listed listed_as<T> = Listed::model;
+inline constexpr ListItem listed_as<T> = ListItem::model;
 template <class Kind>
-inline constexpr Listed listed_as<Input<Kind>> = Listed::input;
+inline constexpr ListItem listed_as<Input<Kind>> = ListItem::input;
 template <std::size_t Count, class Block, class Second, class... More>
-inline constexpr Listed listed_as<Repeat<Count, Block, Second, More...>> = Listed::blocks;
+inline constexpr ListItem listed_as<Repeat<Count, Block, Second, More...>> = ListItem::blocks;
 template <>
-inline constexpr Listed listed_as<KeepStatistics> = Listed::statistics;
+inline constexpr ListItem listed_as<KeepStatistics> = ListItem::statistics;
 template <class T>
-inline constexpr Listed listed_as<T()> = Listed::function;
+inline constexpr ListItem listed_as<T()> = ListItem::function;
 
 /// A user's layer is a type with a name and a member template Bound<X, Roles>.
 /// docs/errors/models.md#list_holds_layers
 template <class T>
 struct list_holds_layers {
   static constexpr bool holds = can_be_bound<T>;
-  template <Listed as>
+  template <ListItem as>
   static constexpr bool holds_of = holds || listed_as<T> != as;
   struct must_hold {
     static_assert(
-        holds_of<Listed::other>,
+        holds_of<ListItem::other>,
         "regimen: a list of layers holds something that is no layer; take it out (layers have a name and Bound<X, Roles>)");
-    static_assert(holds_of<Listed::policy>,
+    static_assert(holds_of<ListItem::policy>,
                   "regimen: a list of layers holds a policy; write it behind the model, Trainer<Model, Policies...>");
     static_assert(
-        holds_of<Listed::model>,
+        holds_of<ListItem::model>,
         "regimen: a list of layers holds a model; write its layers, LayersOf<Model>, or EncoderOf<Model>, without the head");
-    static_assert(holds_of<Listed::input>,
+    static_assert(holds_of<ListItem::input>,
                   "regimen: a list of layers holds an Input; a model has one, and begins with it");
-    static_assert(holds_of<Listed::blocks>,
+    static_assert(holds_of<ListItem::blocks>,
                   "regimen: Repeat<N, Block> repeats one block; write Repeat<N, Sequential<...>>");
-    static_assert(holds_of<Listed::statistics>,
+    static_assert(holds_of<ListItem::statistics>,
                   "regimen: KeepStatistics stands among layers; write it first in Frozen<KeepStatistics, ...>");
-    static_assert(holds_of<Listed::function>, "regimen: a list of layers names types; leave the parentheses out");
+    static_assert(holds_of<ListItem::function>, "regimen: a list of layers names types; leave the parentheses out");
   };
 };
 

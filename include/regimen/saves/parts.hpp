@@ -34,11 +34,11 @@ struct PartNames final {
   [[gnu::cold]] static std::uint64_t time_of(std::string_view save);
   /// Whether the file is a part, or the temporary of a part, of a state that was saved as `index`, and of which save.
   /// Both names are without their directory.
-  struct Found {
+  struct PartName {
     std::string_view save;  // empty: no part
     bool is_temporary = false;
   };
-  [[gnu::cold]] static Found find(std::string_view file, std::string_view index);
+  [[gnu::cold]] static PartName find(std::string_view file, std::string_view index);
 };
 
 /// A saved state: whole tensors by name, whatever file their elements are in.

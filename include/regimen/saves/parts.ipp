@@ -54,7 +54,7 @@ REGIMEN_INLINE std::uint64_t PartNames::time_of(std::string_view save) {
   const auto [stopped, failure] = std::from_chars(text.data(), text.data() + text.size(), time);
   return failure == std::errc{} ? time : (std::numeric_limits<std::uint64_t>::max)();
 }
-REGIMEN_INLINE PartNames::Found PartNames::find(std::string_view file, std::string_view index) {
+REGIMEN_INLINE PartNames::PartName PartNames::find(std::string_view file, std::string_view index) {
   const auto skip = [&](std::string_view text) {
     const bool is = file.starts_with(text);
     file.remove_prefix(is ? text.size() : 0);
@@ -71,7 +71,7 @@ REGIMEN_INLINE PartNames::Found PartNames::find(std::string_view file, std::stri
   const std::string_view save(begin, static_cast<std::size_t>(file.data() - begin));
   if (!skip(".part-") || !skip_number() || !skip("-of-") || !skip_number()) return {};
   if (file.empty()) return {save, false};
-  return regimen::detail::AtomicFile::ends_temporary(file) ? Found{save, true} : Found{};
+  return regimen::detail::AtomicFile::ends_temporary(file) ? PartName{save, true} : PartName{};
 }
 
 REGIMEN_INLINE SavedState::SavedState(const std::string& path) : path_(path) {
@@ -220,7 +220,7 @@ REGIMEN_INLINE void SavedState::remove_parts_before(const std::string& path, std
                                                     const std::string& kept) {
   const std::string directory = regimen::detail::directory_of(path), index = regimen::detail::name_of_file(path);
   for (const std::string& name : regimen::detail::names_to_tidy(directory)) {
-    const PartNames::Found part = PartNames::find(name, index);
+    const PartNames::PartName part = PartNames::find(name, index);
     if (part.save.empty() || part.save == kept || PartNames::time_of(part.save) >= time) continue;
     if (part.is_temporary) regimen::detail::AtomicFile::remove_if_stale(directory + name);
     else std::remove((directory + name).c_str());  // the state is saved, whatever cannot be removed

@@ -28,7 +28,7 @@ std::string part_of(const std::string& path, std::size_t part, std::size_t parts
 ///           tensor than the files have
 class ShardedFile final {
  public:
-  struct Found {
+  struct Source {
     const File* file = nullptr;
     const Tensor* tensor = nullptr;
   };
@@ -38,9 +38,9 @@ class ShardedFile final {
   /// Of the file, or of its index.
   const std::string& path() const& { return path_; }
   std::string path() const&& { return path(); }
-  const std::vector<Found>& tensors() const& { return tensors_; }
+  const std::vector<Source>& tensors() const& { return tensors_; }
   template <class Temporary = ShardedFile>
-  const std::vector<Found>& tensors() const&& {
+  const std::vector<Source>& tensors() const&& {
     static_assert(sizeof(typename rule::borrows_no_temporary<Temporary>::must_hold));
     return tensors_;
   }
@@ -50,7 +50,7 @@ class ShardedFile final {
 
   std::string path_;
   std::vector<std::unique_ptr<File>> files_;
-  std::vector<Found> tensors_;
+  std::vector<Source> tensors_;
 };
 
 /// Which tensors go to the same file: in their order, as many as fit `largest` bytes; 0: all.

@@ -58,7 +58,7 @@ REGIMEN_INLINE ShardedFile::ShardedFile(const std::string& path) : path_(detail:
     add(regimen::detail::directory_of(path_) + file);
     place = files_.back().get();
   }
-  for (const Found& found : tensors_) {
+  for (const Source& found : tensors_) {
     const auto place = places.find(found.tensor->name);
     if (place == places.end() || files[place->second] != found.file)
       throw Error(found.file->path() + ", tensor \"" + found.tensor->name + "\"", "that the index says so",

@@ -31,7 +31,7 @@ using BlockOf = block_of<typename listed_layers<Block>::type, X, Context, flows,
 
 /// What a Repeat repeats.   Body   the walker of a block
 template <std::size_t Count, class Block, class X_, class Context_, bool flows_>
-struct Repeated {
+struct Repetition {
   using X = X_;
   using Context = Context_;
   static constexpr std::size_t count = Count;
@@ -53,7 +53,7 @@ struct Repeated {
   using Body = typename BlockOf<Block, X, BlockContext, active>::type;
   /// The same under other schedules, with blocks before it.
   template <class Other>
-  using under = Repeated<Count, Block, X, Other, true>;
+  using under = Repetition<Count, Block, X, Other, true>;
 };
 
 /// Blocks that are walked one after the other.
@@ -71,7 +71,7 @@ struct BlockRange {
   const std::size_t* tickets = nullptr;
 };
 
-/// Blocks `begin` ... `begin + own - 1` of a Repeat, all under the same schedules.   Of   a Repeated
+/// Blocks `begin` ... `begin + own - 1` of a Repeat, all under the same schedules.   Of   a Repetition
 template <class Of, std::size_t begin, std::size_t own>
 struct Blocks : Iterations<Of> {
   using Weights = Iterations<Of>;

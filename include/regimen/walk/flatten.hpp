@@ -39,20 +39,19 @@ struct element_behind<Fork<Outputs, Branches...>, Element, Stored> {
 
 /// The list written so far, and the element type of its output: int32 for tokens.
 template <class Entries_, class Element_>
-struct Written final {
+struct Prefix final {
   using Entries = Entries_;
   using Element = Element_;
   /// With a Cast behind it where the element type changes.
   template <class Compute, class Stored = stored_t<Compute>>
   using cast_to =
-      Written<mp::mp_if_c<Number<Element> && !std::is_same_v<Element, Stored>,
-                          mp::mp_push_back<Entries, Placed<detail::Cast<Stored>, Stored, mp::mp_list<>>>, Entries>,
-              Stored>;
+      Prefix<mp::mp_if_c<Number<Element> && !std::is_same_v<Element, Stored>,
+                         mp::mp_push_back<Entries, ListEntry<detail::Cast<Stored>, Stored, mp::mp_list<>>>, Entries>,
+             Stored>;
   /// With layers of one compute type. Of a layer that keeps what it reads tokens stay tokens.
   template <class Layer, class... More>
-  using with =
-      Written<mp::mp_push_back<typename cast_to<typename Layer::Compute>::Entries, Layer, More...>,
-              typename element_behind<typename Layer::Layer, Element, stored_t<typename Layer::Compute>>::type>;
+  using with = Prefix<mp::mp_push_back<typename cast_to<typename Layer::Compute>::Entries, Layer, More...>,
+                      typename element_behind<typename Layer::Layer, Element, stored_t<typename Layer::Compute>>::type>;
 };
 
 /// The layers of a Checkpointed, as they are walked, not yet fused; the first is child `place` of the list that paths
@@ -75,8 +74,8 @@ struct moved {
   using type = Entry;
 };
 template <std::size_t place, class Entries, class Compute, class Labels, std::size_t by>
-struct moved<Placed<Again<place, Entries>, Compute, Labels>, by> {
-  using type = Placed<Again<place + by, typename begins_at<Entries, by>::type>, Compute, Labels>;
+struct moved<ListEntry<Again<place, Entries>, Compute, Labels>, by> {
+  using type = ListEntry<Again<place + by, typename begins_at<Entries, by>::type>, Compute, Labels>;
 };
 template <class... Entries, std::size_t by>
   requires(by > 0)
@@ -91,9 +90,9 @@ struct Cursor final {
   using Compute = Compute_;
   using Labels = mp::mp_push_back<Outer, Index<index>>;
   template <class Layer>
-  using placed = Placed<Layer, Compute, Labels>;
+  using placed = ListEntry<Layer, Compute, Labels>;
   template <class Layer, class Named>
-  using named = Placed<Layer, Compute, mp::mp_push_back<Labels, Label<Named>>>;
+  using named = ListEntry<Layer, Compute, mp::mp_push_back<Labels, Label<Named>>>;
   template <class OfInner>
   using inside = Cursor<OfInner, Labels, 0>;
   template <bool keeps_statistics>
@@ -159,16 +158,16 @@ struct with_layer<Done, At, Frozen<Inner...>>
 
 /// The layers of a Checkpointed are one entry.
 template <class... Before, class Element, class At, class... Inner>
-struct with_layer<Written<mp::mp_list<Before...>, Element>, At, Checkpointed<Inner...>> {
+struct with_layer<Prefix<mp::mp_list<Before...>, Element>, At, Checkpointed<Inner...>> {
  private:
   static constexpr std::size_t place = (std::size_t{0} + ... + places_of<typename Before::Layer>);
-  using Inside = typename with_layers<Written<mp::mp_list<>, Element>,
+  using Inside = typename with_layers<Prefix<mp::mp_list<>, Element>,
                                       typename At::template inside<typename At::Compute>, Inner...>::type;
   using Entries = typename begins_at<typename Inside::Entries, place>::type;
 
  public:
-  using type = Written<mp::mp_list<Before..., Placed<Again<place, Entries>, typename At::Compute, mp::mp_list<>>>,
-                       typename Inside::Element>;
+  using type = Prefix<mp::mp_list<Before..., ListEntry<Again<place, Entries>, typename At::Compute, mp::mp_list<>>>,
+                      typename Inside::Element>;
 };
 
 /// The parts of attention, with their own names.
@@ -190,7 +189,7 @@ struct with_layer<Done, At, in_order::CrossAttention<Name, Options...>>
 template <class Fusing, class Current, class Compute, class Final, class... Layers>
 struct flatten {
  private:
-  using Ended = typename with_layers<Written<mp::mp_list<>, Current>, Cursor<Compute, mp::mp_list<>, 0>,
+  using Ended = typename with_layers<Prefix<mp::mp_list<>, Current>, Cursor<Compute, mp::mp_list<>, 0>,
                                      Layers...>::type::template cast_to<Final>::Entries;
 
  public:

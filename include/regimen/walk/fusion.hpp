@@ -58,7 +58,7 @@ template <class Entry>
 using ProductAt = product_of<typename Entry::Layer>;
 /// Another layer in the place of an entry.
 template <class Entry, class Layer>
-using InPlaceOf = Placed<Layer, typename Entry::Compute, typename Entry::Labels>;
+using InPlaceOf = ListEntry<Layer, typename Entry::Compute, typename Entry::Labels>;
 
 /// A product and its activation.
 template <class Before, class Next>
@@ -140,7 +140,7 @@ struct fused<Fusing, Done, Before, Next, Rest...>
             typename fused_pair<Fusing, Before, Next>::Last, Rest...> {};
 template <class Fusing, class Done, class Before, class To>
   requires requires { typename rounding_to<typename Before::Layer, To>::type; }
-struct fused<Fusing, Done, Before, Placed<detail::Cast<To>, To, mp::mp_list<>>> {
+struct fused<Fusing, Done, Before, ListEntry<detail::Cast<To>, To, mp::mp_list<>>> {
   using type = mp::mp_push_back<Done, InPlaceOf<Before, typename rounding_to<typename Before::Layer, To>::type>>;
 };
 
@@ -157,10 +157,10 @@ template <std::size_t row_alignment, class Entries>
 struct padded_end {
  private:
   template <class Layer, class Compute, class Labels>
-  static auto padded(Placed<Layer, Compute, Labels>) {
+  static auto padded(ListEntry<Layer, Compute, Labels>) {
     if constexpr (detail::writes_padded_rows<Layer>)
-      return Placed<detail::PaddedRows<Layer, row_alignment>, Compute, Labels>{};
-    else return Placed<Layer, Compute, Labels>{};
+      return ListEntry<detail::PaddedRows<Layer, row_alignment>, Compute, Labels>{};
+    else return ListEntry<Layer, Compute, Labels>{};
   }
 
  public:

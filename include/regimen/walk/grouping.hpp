@@ -57,9 +57,9 @@ struct Grouping {
 
   template <std::size_t begin, std::size_t... i>
   static auto group(std::index_sequence<i...>)
-      -> Placed<Group<Flat::places[begin], Flat::template is_recomputed<begin + sizeof...(i)>(),
-                      typename Flat::template Entry<begin + i>...>,
-                typename Flat::template Entry<begin>::Compute, mp::mp_list<>>;
+      -> ListEntry<Group<Flat::places[begin], Flat::template is_recomputed<begin + sizeof...(i)>(),
+                         typename Flat::template Entry<begin + i>...>,
+                   typename Flat::template Entry<begin>::Compute, mp::mp_list<>>;
   template <std::size_t begin, class... Done>
   static auto from(mp::mp_list<Done...>) {
     if constexpr (begin == count) return mp::mp_list<Done...>{};

@@ -36,7 +36,7 @@ constexpr void iterate(auto& walk, std::size_t count, std::size_t stride, std::s
   }
 }
 
-/// The weights of a Repeat.   Of   a Repeated
+/// The weights of a Repeat.   Of   a Repetition
 template <class Of>
 struct Iterations {
   using Body = typename Of::Body;

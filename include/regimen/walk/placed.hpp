@@ -52,7 +52,7 @@ inline constexpr bool lead_through_kept<mp::mp_list<Labels...>> = (std::is_same_
 
 /// A layer to be walked: its compute type, and the labels that lead to it from its list.
 template <class Layer_, class Compute_, class Labels_>
-struct Placed final {
+struct ListEntry final {
   using Layer = Layer_;
   using Compute = Compute_;
   using Labels = Labels_;

@@ -88,7 +88,7 @@ struct KeptLast : WalkerOfBlocks<Of, begin, Of::count - begin - Of::Context::Che
 
 template <std::size_t Count, class Block, class X, class Context, bool flows>
 struct Node<Repeat<Count, Block>, X, Context, flows>
-    : WalkerFrom<Repeated<Count, Block, X, typename context_of_blocks<Context, Count>::type, flows>, 0> {};
+    : WalkerFrom<Repetition<Count, Block, X, typename context_of_blocks<Context, Count>::type, flows>, 0> {};
 
 }  // namespace regimen::walk
 // SPDX-License-Identifier: Apache-2.0

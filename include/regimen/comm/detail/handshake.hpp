@@ -61,8 +61,8 @@ struct Transcript final {
 
 /// The calling side, up to its proof. The transcript's hello is complete but for its nonce. Ended: errno says how, 0 if the
 /// other side hung up.
-enum class Called : unsigned char { Proved, OtherBytes, Ended };
-Called prove(int socket, Transcript& transcript, const std::string& secret, Clock::time_point until);
+enum class Outcome : unsigned char { Proved, OtherBytes, Ended };
+Outcome prove(int socket, Transcript& transcript, const std::string& secret, Clock::time_point until);
 
 /// The answer to a caller's proof: its body, which a refusal has, too. Of a welcome all bytes are awaited, `bytes` if they
 /// are given. Later: a refusal of now, which may be a welcome to whoever calls again.

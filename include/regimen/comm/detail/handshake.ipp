@@ -39,15 +39,15 @@ REGIMEN_INLINE Digest Transcript::proof_of_answer(const std::string& secret, con
       .finish();
 }
 
-REGIMEN_INLINE Called prove(int socket, Transcript& transcript, const std::string& secret, Clock::time_point until) {
+REGIMEN_INLINE Outcome prove(int socket, Transcript& transcript, const std::string& secret, Clock::time_point until) {
   transcript.hello.nonce = random_bytes<std::tuple_size_v<Nonce>>();
   Challenge& challenge = transcript.challenge;
   if (!send_all(socket, &transcript.hello, sizeof(Hello), until) ||
       !receive_all(socket, &challenge, sizeof challenge, until))
-    return Called::Ended;
-  if (challenge.magic != Challenge{}.magic) return Called::OtherBytes;
+    return Outcome::Ended;
+  if (challenge.magic != Challenge{}.magic) return Outcome::OtherBytes;
   const Digest proof = transcript.proof_of_caller(secret);
-  return send_all(socket, &proof, sizeof proof, until) ? Called::Proved : Called::Ended;
+  return send_all(socket, &proof, sizeof proof, until) ? Outcome::Proved : Outcome::Ended;
 }
 
 REGIMEN_INLINE Heard hear(int socket, const Transcript& transcript, const std::string& secret, Clock::time_point until,

@@ -121,9 +121,9 @@ class Bootstrap final {
             doing, "it to listen within " + words(options_.deadline), system_words(errno),
             "is rank " + std::to_string(rank) + " started, and are MASTER_ADDR and MASTER_PORT the same for all?");
       }
-      const Called called = prove(*caller.socket, caller.transcript, options_.secret, until_);
-      if (called == Called::Proved) return caller;
-      if (called == Called::OtherBytes) throw other_bytes(doing);
+      const Outcome outcome = prove(*caller.socket, caller.transcript, options_.secret, until_);
+      if (outcome == Outcome::Proved) return caller;
+      if (outcome == Outcome::OtherBytes) throw other_bytes(doing);
       const int code = errno;
       const bool hung_up = code == 0 || code == ECONNRESET || code == EPIPE;
       if (!hung_up || attempt == 10) throw no_answer(doing, code);
@@ -172,8 +172,8 @@ class Bootstrap final {
                   "choose another MASTER_PORT, or end the program that holds it");
     }
     PendingConnections pending = pending_connections();
-    std::vector<Told> told(options_.size);
-    std::vector<Told> refused;
+    std::vector<Newcomer> told(options_.size);
+    std::vector<Newcomer> refused;
     std::string problem;
     Clock::time_point until = until_;
     const auto missing = [&](std::size_t r) { return r != 0 && *told[r].socket < 0; };
@@ -202,7 +202,7 @@ class Bootstrap final {
         wrong = "two processes that say they are " + name + ", at " + words(told[hello.rank].from) + " and at " +
                 words(arrival->from);
       }
-      Told one{std::move(arrival->socket), arrival->from, arrival->transcript, {}, 0};
+      Newcomer one{std::move(arrival->socket), arrival->from, arrival->transcript, {}, 0};
       if (!wrong.empty()) {
         if (problem.empty())
           until = (std::min)(
@@ -214,7 +214,7 @@ class Bootstrap final {
       addresses[hello.rank] = {one.from.host, static_cast<std::uint16_t>(hello.port)};
       told[hello.rank] = std::move(one);
       if (--left > 0) continue;
-      for (Told& rank : told) {  // ranks that have disconnected meanwhile are awaited again
+      for (Newcomer& rank : told) {  // ranks that have disconnected meanwhile are awaited again
         if (*rank.socket < 0 || !is_closed(*rank.socket)) continue;
         rank.socket = Socket();
         ++left;
@@ -233,7 +233,7 @@ class Bootstrap final {
     if (problem.empty() && any(other))
       problem = ranks_where(options_.size, other) +
                 " with another fingerprint than rank 0: another program, other weights or other data";
-    for (Told& one : refused) told.push_back(std::move(one));
+    for (Newcomer& one : refused) told.push_back(std::move(one));
     if (problem.empty()) tell(told, false, addresses.data(), addresses.size() * sizeof(Address));
     else tell(told, true, problem.data(), problem.size());
     if (!problem.empty()) throw refusal(problem);
@@ -241,7 +241,7 @@ class Bootstrap final {
   }
 
   /// A rank that connected to rank 0 and awaits its answer.
-  struct Told {
+  struct Newcomer {
     Socket socket;
     Address from;
     Transcript transcript;
@@ -251,10 +251,10 @@ class Bootstrap final {
   static constexpr std::size_t most_refused = 64;
 
   /// Sends the same to all ranks at once: a rank that does not read delays nobody.
-  void tell(std::vector<Told>& all, bool refused, const void* body, std::size_t bytes) const {
+  void tell(std::vector<Newcomer>& all, bool refused, const void* body, std::size_t bytes) const {
     const Digest digest = Sha256().add(body, bytes).finish();
     std::size_t left = 0;
-    for (Told& one : all) {
+    for (Newcomer& one : all) {
       if (*one.socket < 0) continue;
       Answer answer;
       answer.refused = refused ? Answer::always : 0;
@@ -267,7 +267,7 @@ class Bootstrap final {
     const Clock::time_point until = Clock::now() + std::chrono::seconds(5);
     while (left > 0) {
       for (std::size_t i = 0; i < all.size(); ++i) {
-        Told& one = all[i];
+        Newcomer& one = all[i];
         polls[i] = {-1, POLLOUT, 0};
         if (*one.socket < 0 || one.sent == sizeof(Answer) + bytes) continue;
         const std::size_t head = (std::min)(one.sent, one.answer.size()), tail = one.sent - head;

@@ -94,7 +94,7 @@ class WordCache final {
 };
 
 /// A match of the first pattern: what was searched from, and what was found; begin == end: nothing up to the text's end.
-struct Found final {
+struct Match final {
   std::size_t from = 0, begin = 0, end = 0;
 };
 
@@ -134,16 +134,16 @@ class Cutter final {
 
   bool cuts() const { return !matchers_.empty(); }
   /// The next match of the first pattern.
-  Found find(std::string_view text, std::size_t from) { return find(0, text, from); }
+  Match find(std::string_view text, std::size_t from) { return find(0, text, from); }
   /// Calls word(bytes) for the words of a match, and of what lies before it.
   template <class Word>
-  void words(std::string_view text, const Found& found, Word&& word) {
+  void words(std::string_view text, const Match& found, Word&& word) {
     emit(0, text, found, word);
   }
 
  private:
-  Found find(std::size_t stage, std::string_view text, std::size_t from) {
-    Found found{from, 0, 0};
+  Match find(std::size_t stage, std::string_view text, std::size_t from) {
+    Match found{from, 0, 0};
     if (!matchers_[stage].find(text, from, found.begin, found.end)) found.begin = found.end = text.size();
     return found;
   }
@@ -154,14 +154,14 @@ class Cutter final {
       return text.size();
     }
     while (from < until) {
-      const Found found = find(stage, text, from);
+      const Match found = find(stage, text, from);
       emit(stage, text, found, word);
       from = found.end;
     }
     return from;
   }
   template <class Word>
-  void emit(std::size_t stage, std::string_view text, const Found& found, Word& word) {
+  void emit(std::size_t stage, std::string_view text, const Match& found, Word& word) {
     if (found.begin > found.from && !(*cuts_)[stage].drops_rest)
       further(stage + 1, text.substr(found.from, found.begin - found.from), word);
     if (found.end > found.begin) further(stage + 1, text.substr(found.begin, found.end - found.begin), word);
@@ -186,7 +186,7 @@ class Encoder final {
   std::size_t encode(std::string_view text, std::size_t from, std::size_t until, std::vector<std::int32_t>& out) {
     return cutter_.cut(text, from, until, [&](std::string_view bytes) { word(bytes, out); });
   }
-  void encode(std::string_view text, const Found& found, std::vector<std::int32_t>& out) {
+  void encode(std::string_view text, const Match& found, std::vector<std::int32_t>& out) {
     cutter_.words(text, found, [&](std::string_view bytes) { word(bytes, out); });
   }
   void word(std::string_view bytes, std::vector<std::int32_t>& out) {

@@ -32,14 +32,14 @@ void on_threads(std::size_t count, std::size_t threads, const Body& body) {
       }
     }
   };
-  struct Joined {
+  struct Threads {
     std::vector<std::thread> all;
-    ~Joined() {
+    ~Threads() {
       for (std::thread& one : all) one.join();
     }
   };
   {
-    Joined others;
+    Threads others;
     for (std::size_t thread = 1; thread < threads; ++thread) others.all.emplace_back(work, thread);
     work(0);
   }
@@ -73,7 +73,7 @@ class ParallelCut final {
     on_threads(used, threads, [&](std::size_t thread, std::size_t i) {
       Part& part = parts_[i];
       part.ids.clear();
-      for (const Found& found : part.mended) (**encoders_[thread]).encode(text_, found, part.ids);
+      for (const Match& found : part.mended) (**encoders_[thread]).encode(text_, found, part.ids);
       for (std::size_t j = part.first; j < part.found.size(); ++j)
         (**encoders_[thread]).encode(text_, part.found[j], part.ids);
     });
@@ -84,7 +84,7 @@ class ParallelCut final {
  private:
   struct Part {
     std::size_t begin = 0, end = 0, first = 0;  // first: of `found`, that one thread finds, too
-    std::vector<Found> found{}, mended{};       // mended: what one thread finds before it
+    std::vector<Match> found{}, mended{};       // mended: what one thread finds before it
     std::vector<std::int32_t> ids{};
   };
 

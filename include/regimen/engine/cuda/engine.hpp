@@ -391,9 +391,9 @@ class Engine : public engines::EveryIteration {
   bool captures_, waits_, prepares_ = false;
   typename R::Event done_{};  // of a single operation
   LayerPath layer_{};
-  Prepared<ProductDescriptor, typename R::Product> products_;
-  Prepared<FusedAttention, typename R::Attention> attentions_;
-  Prepared<ConvolutionDescriptor, typename R::Convolution> convolutions_;
+  Preparations<ProductDescriptor, typename R::Product> products_;
+  Preparations<FusedAttention, typename R::Attention> attentions_;
+  Preparations<ConvolutionDescriptor, typename R::Convolution> convolutions_;
 };
 
 }  // namespace regimen::cuda

@@ -8,7 +8,7 @@ namespace regimen::cuda {
 
 /// Products, attentions or convolutions, by their descriptors. References stay valid.
 template <class Descriptor, class Made>
-class Prepared final {
+class Preparations final {
  public:
   template <class Make>
   const Made& found_or_made(const Descriptor& descriptor, const Make& make) {

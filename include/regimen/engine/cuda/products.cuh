@@ -49,16 +49,16 @@ constexpr cublasLtEpilogue_t library_epilogue(Epilogue epilogue) {
 
 /// A descriptor of the library, destroyed with its owner.
 template <class T, cublasStatus_t (*destroy)(T)>
-class Held final {
+class LibraryHandle final {
  public:
-  Held() = default;
-  Held(const Held&) = delete;
-  Held(Held&& other) noexcept : made_(std::exchange(other.made_, nullptr)) {}
-  Held& operator=(Held&& other) noexcept {
+  LibraryHandle() = default;
+  LibraryHandle(const LibraryHandle&) = delete;
+  LibraryHandle(LibraryHandle&& other) noexcept : made_(std::exchange(other.made_, nullptr)) {}
+  LibraryHandle& operator=(LibraryHandle&& other) noexcept {
     std::swap(made_, other.made_);
     return *this;
   }
-  ~Held() {
+  ~LibraryHandle() {
     if (made_ != nullptr) destroy(made_);
   }
   T* put() { return &made_; }
@@ -67,9 +67,9 @@ class Held final {
  private:
   T made_ = nullptr;
 };
-using HeldLayout = Held<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
-using HeldOperation = Held<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
-using HeldPreference = Held<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+using LayoutHandle = LibraryHandle<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using OperationHandle = LibraryHandle<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+using PreferenceHandle = LibraryHandle<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
 
 }  // namespace detail
 
@@ -79,8 +79,8 @@ class Products final {
   /// Descriptors and the algorithm that the library's heuristic named first.
   struct Product {
     ProductDescriptor descriptor{};
-    detail::HeldOperation operation{};
-    detail::HeldLayout a{}, b{}, d{};
+    detail::OperationHandle operation{};
+    detail::LayoutHandle a{}, b{}, d{};
     cublasLtMatmulAlgo_t algorithm{};
   };
 
@@ -117,7 +117,7 @@ class Products final {
     describe_layout(made.a, descriptor.a);
     describe_layout(made.b, descriptor.b);
     describe_layout(made.d, descriptor.d);
-    detail::HeldPreference preference;
+    detail::PreferenceHandle preference;
     detail::demand(cublasLtMatmulPreferenceCreate(preference.put()), "cublasLtMatmulPreferenceCreate");
     set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, descriptor.workspace);
     // Sums that are cut along k are joined in the type in which they were made: by default also in that of D, 16 bits.
@@ -173,23 +173,23 @@ class Products final {
            (p.transpose_b ? ", transposed, " : ", ") + matrix("D", p.d);
   }
   template <class Value>
-  static void set(const detail::HeldOperation& operation, cublasLtMatmulDescAttributes_t attribute,
+  static void set(const detail::OperationHandle& operation, cublasLtMatmulDescAttributes_t attribute,
                   const Value& value) {
     detail::demand(cublasLtMatmulDescSetAttribute(operation.get(), attribute, &value, sizeof value),
                    "cublasLtMatmulDescSetAttribute");
   }
   template <class Value>
-  static void set(detail::HeldLayout& layout, cublasLtMatrixLayoutAttribute_t attribute, const Value& value) {
+  static void set(detail::LayoutHandle& layout, cublasLtMatrixLayoutAttribute_t attribute, const Value& value) {
     detail::demand(cublasLtMatrixLayoutSetAttribute(layout.get(), attribute, &value, sizeof value),
                    "cublasLtMatrixLayoutSetAttribute");
   }
   template <class Value>
-  static void set(detail::HeldPreference& preference, cublasLtMatmulPreferenceAttributes_t attribute,
+  static void set(detail::PreferenceHandle& preference, cublasLtMatmulPreferenceAttributes_t attribute,
                   const Value& value) {
     detail::demand(cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value, sizeof value),
                    "cublasLtMatmulPreferenceSetAttribute");
   }
-  static void describe_layout(detail::HeldLayout& made, const Layout& layout) {
+  static void describe_layout(detail::LayoutHandle& made, const Layout& layout) {
     detail::demand(cublasLtMatrixLayoutCreate(made.put(), detail::library_type(layout.type), layout.rows,
                                               layout.columns, layout.leading),
                    "cublasLtMatrixLayoutCreate");

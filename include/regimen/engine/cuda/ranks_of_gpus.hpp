@@ -55,7 +55,7 @@ class RanksOfGpus : public OwnGraphs<R> {
     settle(connected_.back().connection);
   }
   void queue(comm::CollectiveKind kind, const engines::Transfer& transfer, std::byte* base, typename R::Stream stream) {
-    Connected* const to = found(transfer.teams);
+    TeamConnection* const to = found(transfer.teams);
     if (to == nullptr)
       throw Error("a collective of GPUs", "ranks that are connected", "none: an earlier error has ended them",
                   "make a new communicator and Trainer, and load what was saved last");
@@ -74,7 +74,7 @@ class RanksOfGpus : public OwnGraphs<R> {
 
   /// Ends what is queued.
   void abort() {
-    for (Connected& each : connected_) runtime_.abort(each.connection);
+    for (TeamConnection& each : connected_) runtime_.abort(each.connection);
     connected_.clear();
   }
   /// Ends orderly if all that was queued there ends; while the hosts can still speak.
@@ -90,7 +90,7 @@ class RanksOfGpus : public OwnGraphs<R> {
   }
 
  private:
-  struct Connected {
+  struct TeamConnection {
     comm::Teams teams{};
     typename R::Connection connection{};
   };
@@ -98,8 +98,8 @@ class RanksOfGpus : public OwnGraphs<R> {
   /// How long a rank may seem to be gone before that counts: it may have ended after it gave its part.
   static constexpr std::chrono::seconds patience{5};
 
-  Connected* found(comm::Teams teams) {
-    for (Connected& each : connected_)
+  TeamConnection* found(comm::Teams teams) {
+    for (TeamConnection& each : connected_)
       if (each.teams.size == teams.size && each.teams.stride == teams.stride) return &each;
     return nullptr;
   }
@@ -112,7 +112,7 @@ class RanksOfGpus : public OwnGraphs<R> {
     } catch (const Error& error) { fail(error.what()); }
   }
   void expect_no_error() {
-    for (Connected& each : connected_) (void)is_ready(each.connection);
+    for (TeamConnection& each : connected_) (void)is_ready(each.connection);
   }
 
   template <class IsOver>
@@ -152,7 +152,7 @@ class RanksOfGpus : public OwnGraphs<R> {
   }
 
   Ranks* ranks_;
-  std::deque<Connected> connected_;
+  std::deque<TeamConnection> connected_;
 };
 
 }  // namespace regimen::cuda

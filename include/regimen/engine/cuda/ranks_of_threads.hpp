@@ -79,7 +79,7 @@ class RanksOfThreads {
     const std::size_t rank = ranks_->rank(), members = teams.members(ranks_->size());
     runtime_.record(given_, stream);
     if (in_turns_) pass_turn();
-    const std::vector<Given> given =
+    const std::vector<Contribution> given =
         show({base + (sums ? transfer.all : transfer.own), transfer.bytes, kind, given_, &readers_}, members - 1);
     std::optional<Reading> reading(std::in_place, given, teams, rank, members);  // from here on it ends in any case
     if (in_turns_) take_turn();
@@ -182,7 +182,7 @@ class RanksOfThreads {
 
  private:
   /// What a rank shows the others: its slice, or all of them to be summed, from this event on.
-  struct Given {
+  struct Contribution {
     const std::byte* at = nullptr;
     std::size_t bytes = 0;
     comm::CollectiveKind kind{};
@@ -192,7 +192,7 @@ class RanksOfThreads {
   /// While it lives, this rank queues work that reads the others' memory.
   class Reading final {
    public:
-    Reading(const std::vector<Given>& given, comm::Teams teams, std::size_t rank, std::size_t members)
+    Reading(const std::vector<Contribution>& given, comm::Teams teams, std::size_t rank, std::size_t members)
         : given_(given), teams_(teams), rank_(rank), members_(members) {}
     Reading(const Reading&) = delete;
     ~Reading() {
@@ -202,7 +202,7 @@ class RanksOfThreads {
     }
 
    private:
-    const std::vector<Given>& given_;
+    const std::vector<Contribution>& given_;
     comm::Teams teams_;
     std::size_t rank_, members_;
   };
@@ -228,7 +228,7 @@ class RanksOfThreads {
     for (std::size_t rank = ranks_->rank() + 1; rank < ranks_->size(); ++rank) meet();
   }
   /// All ranks show, or none: then nobody reads.
-  std::vector<Given> show(const Given& own, std::size_t others) {
+  std::vector<Contribution> show(const Contribution& own, std::size_t others) {
     readers_ = static_cast<std::ptrdiff_t>(others);
     try {
       return comm::gather_small(*ranks_, own);

@@ -12,13 +12,13 @@ namespace regimen::emulated {
 
 /// An array in shared memory whose every access is looked at.
 template <class T>
-class Shared final {
+class SharedArray final {
   static_assert(sizeof(T) % 4 == 0, "shared memory is watched in units of four bytes");
 
  public:
   class Element final {
    public:
-    Element(const Shared& array, std::size_t i) : array_(array), i_(i) {}
+    Element(const SharedArray& array, std::size_t i) : array_(array), i_(i) {}
     operator T() const {
       for (std::size_t part = 0; part < sizeof(T); part += 4)
         array_.runner_->on_read(array_.me_, array_.offset_ + i_ * sizeof(T) + part);
@@ -32,11 +32,11 @@ class Shared final {
     }
 
    private:
-    const Shared& array_;
+    const SharedArray& array_;
     std::size_t i_;
   };
 
-  Shared(BlockRunner& runner, unsigned me, std::size_t offset, std::size_t count)
+  SharedArray(BlockRunner& runner, unsigned me, std::size_t offset, std::size_t count)
       : data_(reinterpret_cast<T*>(runner.shared(offset, count * sizeof(T)))),
         runner_(&runner),
         offset_(offset),
@@ -67,7 +67,7 @@ class Block final {
     runner_->sync(thread_, file, line);
   }
   template <class T>
-  Shared<T> shared(std::size_t offset, std::size_t count) const {
+  SharedArray<T> shared(std::size_t offset, std::size_t count) const {
     return {*runner_, thread_, offset, count};
   }
   template <class Combine, class T>

@@ -30,7 +30,7 @@ struct Device {
   Memory memory;
   bool is_lost = false;
   std::deque<Queue> streams;
-  std::deque<Recorded> events;
+  std::deque<EventRecord> events;
   std::deque<Recording> graphs;
   std::size_t capturing = 0, questions = 0;
 
@@ -57,7 +57,7 @@ struct Device {
 class Queues {
   static constexpr std::size_t none = detail::no_graph;
   using Queue = detail::Queue;
-  using Recorded = detail::Recorded;
+  using EventRecord = detail::EventRecord;
   using Recording = detail::Recording;
 
  public:
@@ -105,7 +105,7 @@ class Queues {
   }
   void wait(Stream stream, Event event) {
     const auto lock = alone();
-    const Recorded& recorded = events_.at(event.index);
+    const EventRecord& recorded = events_.at(event.index);
     Queue& queue = queue_of(stream);
     if (recorded.is_destroyed)
       refuse("cudaStreamWaitEvent (cudaErrorInvalidResourceHandle)", "an event", "one whose runtime has ended");
@@ -129,13 +129,13 @@ class Queues {
   }
   void synchronize(Event event) {
     const auto lock = alone();
-    const Recorded& recorded = asked_for(event, "cudaEventSynchronize");
+    const EventRecord& recorded = asked_for(event, "cudaEventSynchronize");
     if (recorded.was_recorded && !schedule_.is_done(recorded.task))
       carry_out([&] { schedule_.run_until(recorded.task); });
   }
   bool is_done(Event event) {
     const auto lock = alone();
-    const Recorded& recorded = asked_for(event, "cudaEventQuery");
+    const EventRecord& recorded = asked_for(event, "cudaEventQuery");
     if (!recorded.was_recorded || schedule_.is_done(recorded.task)) return true;
     if (++questions_ % most_questions == 0) carry_out([&] { schedule_.run_until(recorded.task); });
     else perhaps_run();
@@ -335,10 +335,10 @@ class Queues {
 
  private:
   /// An event that the host asks for.
-  const Recorded& asked_for(Event event, const char* call) {
+  const EventRecord& asked_for(Event event, const char* call) {
     refuse_in_capture(call);
     check_lost();
-    const Recorded& recorded = events_.at(event.index);
+    const EventRecord& recorded = events_.at(event.index);
     if (recorded.graph != none)
       refuse("cudaErrorCapturedEvent", "an event for the host", "one that only a graph records");
     return recorded;
@@ -350,7 +350,7 @@ class Queues {
   std::size_t number_ = current;
   std::vector<std::size_t> own_events_;  // but for the lasting ones
   std::deque<Queue>& streams_ = shared_->streams;
-  std::deque<Recorded>& events_ = shared_->events;
+  std::deque<EventRecord>& events_ = shared_->events;
   std::deque<Recording>& graphs_ = shared_->graphs;
   std::size_t &capturing_ = shared_->capturing, &questions_ = shared_->questions;
 };

@@ -128,7 +128,7 @@ struct Queue {
 };
 
 /// An event.
-struct Recorded {
+struct EventRecord {
   std::size_t graph = no_graph;
   TaskId task = 0;
   bool was_recorded = false, is_destroyed = false;

@@ -79,13 +79,13 @@ class Line final {
     transcript.hello.fingerprint = protocol;
     transcript.hello.to = addressee;
     transcript.hello.channel = channel;
-    using comm::detail::Called;
     using comm::detail::Heard;
-    const Called called = comm::detail::prove(*socket_, transcript, secret, until);
-    if (called == Called::Ended) throw ended(errno, deadline);
+    using comm::detail::Outcome;
+    const Outcome outcome = comm::detail::prove(*socket_, transcript, secret, until);
+    if (outcome == Outcome::Ended) throw ended(errno, deadline);
     std::string text;
     const Heard heard =
-        called == Called::OtherBytes ? Heard::OtherBytes : hear(*socket_, transcript, secret, until, text);
+        outcome == Outcome::OtherBytes ? Heard::OtherBytes : hear(*socket_, transcript, secret, until, text);
     if (heard == Heard::Ended || heard == Heard::Part) throw ended(errno, deadline);
     if (heard == Heard::OtherBytes)
       throw Lost("other bytes", "the answer of a data worker", "another program listens there; correct the address");
