@@ -9,7 +9,7 @@
 
 namespace regimen {
 
-REGIMEN_INLINE std::string LayerPath::LayerPath::place() const {
+REGIMEN_INLINE std::string LayerPath::place() const {
   std::string places;
   if (is_outside()) return places;
   for (std::uint64_t rest = digits; rest > 0; rest /= 256)
@@ -17,7 +17,7 @@ REGIMEN_INLINE std::string LayerPath::LayerPath::place() const {
   return places;
 }
 
-REGIMEN_INLINE std::string LayerPath::LayerPath::text() const {
+REGIMEN_INLINE std::string LayerPath::text() const {
   return place() + " (" + name + ")" + (in_repeat ? ", iteration " + std::to_string(iteration) : "");
 }
 
