@@ -56,6 +56,7 @@
 #include <regimen/optimizer/rmsprop.hpp>
 #include <regimen/optimizer/sgd.hpp>
 #include <regimen/optimizer/split.hpp>
+#include <regimen/rule/compose.hpp>  // a compiler prints the way of includes to a rule: the shortest
 #include <regimen/trainers/generate.hpp>
 #include <regimen/trainers/inference.hpp>
 #include <regimen/trainers/trainer.hpp>
