@@ -159,9 +159,9 @@ struct HeadsNorm final {
     walk.run(op::Normalize<false, T>{
         .x = x, .gain = gain, .y = y, .rstd = rstd, .rows = heads, .columns = width, .epsilon = epsilon(Epsilon{})});
   }
-  /// d_y becomes d_x.
+  /// The columns are those of a head.
   static constexpr void differentiate(auto& walk, op::NormalizeBackward<false, T, G> o) {
-    o.d_x = o.d_y, o.columns = width;
+    o.columns = width;
     walk.run(o);
   }
 
@@ -224,6 +224,7 @@ struct NormalizeHeads final {
         Norm::differentiate(walk, {.x = copy,
                                    .gain = {call.parameters[part]},
                                    .d_y = d_copy,
+                                   .d_x = d_copy,
                                    .rstd = {call.saved[part]},
                                    .d_gain = {call.gradients[part]},
                                    .rows = rows * heads,

@@ -99,6 +99,7 @@ struct AttendTo final {
         KeysNorm::differentiate(walk, {.x = {call.saved[2]},
                                        .gain = {call.parameters[products]},
                                        .d_y = d_keys,
+                                       .d_x = d_keys,
                                        .rstd = {call.saved[3]},
                                        .d_gain = {call.gradients[products]},
                                        .rows = rows * Layout::key_heads,

@@ -9,7 +9,7 @@
 #include <regimen/layer/part.hpp>
 #include <regimen/layer/self_attention.hpp>
 #include <regimen/walk/fusion.hpp>
-#include <regimen/walk/placed.hpp>
+#include <regimen/walk/list_entry.hpp>
 
 #include <cstddef>
 #include <type_traits>

@@ -7,7 +7,7 @@
 #include <regimen/layer/embedding.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/padded.hpp>
-#include <regimen/walk/placed.hpp>
+#include <regimen/walk/list_entry.hpp>
 
 #include <cstddef>
 #include <type_traits>

@@ -8,7 +8,7 @@
 #include <regimen/engine/cuda/copies.hpp>
 #include <regimen/engine/cuda/graphs.hpp>
 #include <regimen/engine/cuda/host_copies.hpp>
-#include <regimen/engine/cuda/prepared.hpp>
+#include <regimen/engine/cuda/preparations.hpp>
 #include <regimen/engine/cuda/product.hpp>
 #include <regimen/engine/cuda/ranges.hpp>
 #include <regimen/engine/cuda/runtime.hpp>

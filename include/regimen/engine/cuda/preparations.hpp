@@ -1,4 +1,4 @@
-// regimen/engine/cuda/prepared.hpp — what a library prepares once and runs many times.
+// regimen/engine/cuda/preparations.hpp — what a library prepares once and runs many times.
 #pragma once
 
 #include <deque>

@@ -1,4 +1,4 @@
-// regimen/walk/placed.hpp — a layer to be walked: where it stands in the user's lists, and whose names it has.
+// regimen/walk/list_entry.hpp — a layer to be walked: where it stands in the user's lists, and whose names it has.
 #pragma once
 
 #include <regimen/layer/activation.hpp>
