@@ -27,7 +27,7 @@ foreach(compiler IN LISTS compilers)
   list(APPEND costs compile.depth.${compiler})
 endforeach()
 
-# No kernel of a training step spills registers. (The table of docs/gpu.md is what this prints for 90a.)
+# No kernel of a training step spills registers. (bench/results/registers-sm_90a.md is what this prints for 90a.)
 find_program(REGIMEN_PYTHON3 python3)
 mark_as_advanced(REGIMEN_PYTHON3)
 # A thread has at most 255 registers on each; in a hurry one architecture speaks for all.

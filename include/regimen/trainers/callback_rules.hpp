@@ -98,8 +98,7 @@ struct metric_is_copied {
   };
 };
 
-/// A metric is a sum: batches are added to the metric that the program
-///                                                               gives.   docs/errors/metrics.md#metric_is_written
+/// A metric is a sum, to which fit and evaluate add batches.   docs/errors/metrics.md#metric_is_written
 template <class Metric>
 struct metric_is_written {
   static constexpr bool holds = trainers::has_sums<Metric> || !trainers::is_metric<Metric>;
