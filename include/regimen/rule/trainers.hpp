@@ -10,9 +10,9 @@ namespace regimen::rule {
 
 /// A Trainer owns one arena, one communicator, and the collectives in flight.
 /// docs/errors/trainers.md#trainer_is_not_copied
-template <class Trainer>
+template <class Trainer, class Given>
 struct trainer_is_not_copied {
-  static constexpr bool holds = never<Trainer>;
+  static constexpr bool holds = never<Given>;
   struct must_hold {
     static_assert(
         holds, "regimen: a Trainer is neither copied nor moved; pass it by reference, or keep it in a std::unique_ptr");

@@ -143,12 +143,12 @@ class Trainer : public trainers::EvaluationAndPrediction<Trainer<Network, Polici
   template <class Other>
     requires std::is_same_v<std::remove_reference_t<Other>, Trainer>
   Trainer(Other&&) : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
-    static_assert(sizeof(typename rule::trainer_is_not_copied<std::remove_reference_t<Other>>::must_hold));
+    static_assert(sizeof(typename rule::trainer_is_not_copied<Trainer, Other>::must_hold));
   }
   template <class Other>
     requires std::is_same_v<std::remove_reference_t<Other>, Trainer>
   Trainer& operator=(Other&&) {
-    static_assert(sizeof(typename rule::trainer_is_not_copied<std::remove_reference_t<Other>>::must_hold));
+    static_assert(sizeof(typename rule::trainer_is_not_copied<Trainer, Other>::must_hold));
     return *this;
   }
   template <class TheRule = UpdateRule>
