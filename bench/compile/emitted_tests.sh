@@ -4,7 +4,7 @@
 #
 # The objects are those that the tests are linked from: sixteen files in one, each in a namespace of its own (of_NAME), or one file. A function belongs
 # to the file whose namespace its name contains; to nobody, and is counted as `nobody`, if it is of the library's types alone. WITH: what the
-# counts depend on beside the compiler, the optional libraries.
+# counts depend on beside the compiler and the processor's registers, the optional libraries.
 # A file may emit 3 % more than its budget, as instantiations may in budget.txt, or 20: at -O0 nothing is inlined, so that a count is the same
 # in every build, and a change of what all files share adds some functions to each; a Trainer more is at least 280.
 set -eu
@@ -14,7 +14,8 @@ update=no
 if [ "$1" = --update ]; then update=yes; shift; fi
 compiler=$1 with=$2
 shift 2
-yardstick="clang $("$compiler" -dumpversion | cut -d. -f1), libstdc++ $(printf '#include <cstddef>\n_GLIBCXX_RELEASE\n' | "$compiler" -x c++ -E -P - | tail -n 1), $with"
+yardstick="clang $("$compiler" -dumpversion | cut -d. -f1), libstdc++ $(printf '#include <cstddef>\n_GLIBCXX_RELEASE\n' | "$compiler" -x c++ -E -P - | tail -n 1), $with, registers of$("$compiler" -march=native -dM -E -x c++ /dev/null |
+  sed -n 's/^#define __\(AVX2\|AVX512F\|AMX_BF16\)__ 1$/ \1/p' | LC_ALL=C sort | tr -d '\n')"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
