@@ -91,7 +91,8 @@ first_with() {   # SUBFOLDER PATTERN: the first file that fits
 library() { printf '%s\n%s\n' "-L$(dirname "$1")" "-l:$(basename "$1")"; }
 
 # ---- build -----------------------------------------------------------------------------------------------------------
-# By nvcc alone, without CMake: the machine with the GPU may have neither our dependencies nor a network. A program's name is that of
+# By nvcc alone, without CMake (but for lesson 7 with the library): the machine with the GPU may have neither our dependencies nor a
+# network. A program's name is that of
 # its file; never -march=native, as another machine may run it.
 program_of() {   # SOURCE: the name of its program
   local name

@@ -6,7 +6,6 @@ get_filename_component(ROOT "${ROOT}" ABSOLUTE)
 # The system and the compiler, which are one for all files of a program; and what every processor of the family has.
 set(of_no_flag __x86_64__ __i386__ __aarch64__ __linux__ __CUDACC__ __SSE2__)
 list(APPEND of_no_flag __AVX__)                       # asked for only where registers have 32 bytes, that is with AVX2
-list(APPEND of_no_flag __SANITIZE_ADDRESS__)          # of the arena's memory, not of kernels
 list(APPEND of_no_flag REGIMEN_COMPILED)               # is how a program asks for them
 
 set(asks "^ *# *(if|elif|ifdef|ifndef) ")

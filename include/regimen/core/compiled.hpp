@@ -2,7 +2,7 @@
 //
 // A header declares them; their bodies stand in the .ipp of the same name. Without the CMake target regimen::compiled the
 // header ends by including that file, and they are inline. With the target (REGIMEN_COMPILED=1) its library has their code:
-// compiled.cpp includes every .ipp.
+// the sources in compiled/ include every .ipp.
 #pragma once
 
 /// Before a body in an .ipp. To call one costs nothing beside what it does, so none is worth the time that inlining takes.

@@ -308,7 +308,8 @@ inline std::array<std::size_t, 2> jpeg_extents(std::span<const std::uint8_t> byt
   bytes.resize(bytes.size() - writer.left());
   return bytes;
 #else
-  throw Error("encode_jpeg", "a build with libjpeg-turbo", "one without", "install libjpeg-dev, and link regimen::images");
+  throw Error("encode_jpeg", "a build with libjpeg-turbo", "one without",
+              "install libjpeg-dev, and link regimen::images");
 #endif
 }
 

@@ -33,7 +33,7 @@ struct Extent final {
 ///   load(x, row)            the lane's columns of a row of x, as numbers
 ///   store(number, y, row)   rounded once
 ///
-/// For numbers there are operators, select and is_larger. nvcc has no registers of the CPU in functions for a device, and
+/// For numbers there are operators, select and is_larger, and sigmoid, tanh and multiply_add of recurrent.hpp. nvcc has no registers of the CPU in functions for a device, and
 /// says so where one is named: a body names their types by `auto` alone.
 template <class Operation>
 struct Body;

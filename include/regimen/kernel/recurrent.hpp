@@ -202,10 +202,12 @@ struct Body<op::GruCellBackward<T>> final {
     const auto d_h = lane.load(d_y, here) + (is_last ? lane.number(0) : lane.load(d_state, row));
     const auto e = d_h * (one - z) * (one - fresh) * (one + fresh), d_reset = e * q * reset * (one - reset),
                d_z = d_h * (before - fresh) * z * (one - z), d_q = e * reset;
-    lane.store(d_reset, gates, gate);
-    lane.store(d_reset, d_gates, d_gate);
-    lane.store(d_z, gates, gate + 1);
-    lane.store(d_z, d_gates, d_gate + 1);
+    const auto both = [&](std::size_t part, const auto& value) {
+      lane.store(value, gates, gate + part);
+      lane.store(value, d_gates, d_gate + part);
+    };
+    both(0, d_reset);
+    both(1, d_z);
     lane.store(e, gates, gate + 2);
     lane.store(d_q, inner, here);
     lane.store(d_q, d_gates, d_gate + 2);

@@ -251,13 +251,6 @@ void product(const MatrixProduct<bf16, bf16, C>& o) {
   Pair* const packed_b = PackedOperand::of<Factor::b>(words * (slab < round_up(n, block) ? slab : round_up(n, block)));
   Pair* const packed_a = o.transpose_a ? PackedOperand::of<Factor::a>(words * band) : nullptr;
 
-  struct Part {
-    std::size_t begin, size;
-  };
-  const auto part_of = [](std::size_t whole, std::size_t parts, std::size_t part) {
-    const std::size_t begin = cpu::detail::block_begin(whole, block, parts, part);
-    return Part{begin, cpu::detail::block_begin(whole, block, parts, part + 1) - begin};
-  };
   for (std::size_t n0 = 0; n0 < n; n0 += slab) {
     const std::size_t wide = n - n0 < slab ? n - n0 : slab;
     pack_columns(o, packed_b, words, n0, wide);
@@ -266,19 +259,19 @@ void product(const MatrixProduct<bf16, bf16, C>& o) {
       if (o.transpose_a) pack_turned_rows(o, packed_a, words, m0, tall);
       const Pieces pieces = Pieces::of(tall, wide, k);
       parallel_for(pieces.down * pieces.across, [&](std::size_t piece) {
-        const auto [i0, high] = part_of(tall, pieces.down, piece / pieces.across);
-        const auto [j0, width] = part_of(wide, pieces.across, piece % pieces.across);
-        if (high == 0 || width == 0) return;
+        const Range down = cpu::detail::block_range(tall, block, pieces.down, piece / pieces.across),
+                    across = cpu::detail::block_range(wide, block, pieces.across, piece % pieces.across);
+        if (down.begin == down.end || across.begin == across.end) return;
         PieceOfProduct<C>{.o = o,
                           .packed_a = packed_a,
                           .packed_b = packed_b,
                           .words = words,
                           .m0 = m0,
                           .n0 = n0,
-                          .i0 = i0,
-                          .high = high,
-                          .j0 = j0,
-                          .width = width}
+                          .i0 = down.begin,
+                          .high = down.end - down.begin,
+                          .j0 = across.begin,
+                          .width = across.end - across.begin}
             .compute();
       });
     }

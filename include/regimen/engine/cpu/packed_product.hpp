@@ -4,6 +4,7 @@
 #include <regimen/core/number.hpp>
 #include <regimen/engine/cpu/matrix_product.hpp>
 #include <regimen/engine/cpu/parallel.hpp>
+#include <regimen/engine/cpu/part.hpp>
 #include <regimen/engine/cpu/register_tile.hpp>
 
 #include <cstddef>
@@ -123,6 +124,9 @@ struct ProductTiles final {
 constexpr std::size_t block_begin(std::size_t count, std::size_t block, std::size_t parts, std::size_t part) {
   const std::size_t begin = part_begin((count + block - 1) / block, parts, part) * block;
   return begin < count ? begin : count;
+}
+constexpr Range block_range(std::size_t count, std::size_t block, std::size_t parts, std::size_t part) {
+  return {block_begin(count, block, parts, part), block_begin(count, block, parts, part + 1)};
 }
 
 // The loop over tiles does not know what numbers lie in memory: it is compiled once for each kind of word, whatever the

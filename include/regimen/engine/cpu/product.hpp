@@ -84,9 +84,8 @@ void product_by_tiles(const MatrixProduct<S>& o, const Call& call) {
   const SingleThread library;
   parallel_for(tiles.down * tiles.across, [&](std::size_t tile) {
     const std::size_t i = tile % tiles.down, j = tile / tiles.down;
-    const std::size_t i0 = block_begin(o.m, 16, tiles.down, i), i1 = block_begin(o.m, 16, tiles.down, i + 1);
-    const std::size_t j0 = block_begin(o.n, 16, tiles.across, j), j1 = block_begin(o.n, 16, tiles.across, j + 1);
-    call(o.part(i0, j0, i1 - i0, j1 - j0));
+    const Range down = block_range(o.m, 16, tiles.down, i), across = block_range(o.n, 16, tiles.across, j);
+    call(o.part(down.begin, across.begin, down.end - down.begin, across.end - across.begin));
   });
 }
 
