@@ -1,6 +1,6 @@
 # cmake -DROOT=<source folder> -P signposts.cmake: each policy's comment has a line that leads to its effect, Trainer's
-# comment leads to the loop, the step and the members of its bases, and each file named in docs/architecture.md and
-# docs/policies.md exists.
+# comment leads to the loop, the step and the members of its bases, and each file named in docs/architecture.md,
+# docs/memory.md and docs/policies.md exists.
 # rooms.cmake includes this file.
 #
 #   ///   effect    walk/segments.hpp (segment), walk/repeat.hpp (whole), walk/node.hpp (recomputes)
@@ -105,7 +105,7 @@ foreach(subject loop step "by hand" outputs state)
   follow("trainers/trainer.hpp, ${subject}" "${CMAKE_MATCH_1}")
 endforeach()
 
-foreach(guide docs/architecture.md docs/policies.md)
+foreach(guide docs/architecture.md docs/memory.md docs/policies.md)
   file(READ ${ROOT}/${guide} text)
   string(REGEX MATCHALL "`[a-z_]+/[a-z_/]+\\.(hpp|ipp|cuh)`" files "${text}")
   foreach(file IN LISTS files)
