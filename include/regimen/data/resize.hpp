@@ -189,9 +189,9 @@ inline Image resize_within(const Image& image, const Box& box, std::size_t heigh
 /// The filter becomes wider by the factor by which the image becomes smaller (antialiasing). At the border only pixels
 /// inside count.
 ///
-/// exact    in integers, weights of 22 bits, first along rows, rounded to levels, then along columns: the same bits on
-///          every machine; within 1 level of torchvision's antialiased resize, and of Pillow where it goes
-///          horizontally first; see docs/data_images.md
+/// error    within 1 level of torchvision's antialiased resize, and of Pillow's if Pillow goes along rows first
+///          (docs/data_images.md). All arithmetic is on integers, so every machine gives the same bits: a first pass
+///          goes along rows and rounds to levels, a second goes along columns; weights have 22 bits
 /// failure  Error if the box is not inside the image, or a size is 0 or above 65536
 /// source   Keys 1981 for the cubic; Heckbert 1989, section 3.5, for separable filters of resampling
 /// cost     box.height · width · taps + height · width · taps multiplications a channel, taps = 2 · reach · reduction;

@@ -77,7 +77,7 @@ struct NormBound : LayerDefaults {
 ///   mean, rstd     (B,T)     at least fp32, saved for backward
 ///
 /// epsilon  1e-5, dimensionless, added to the variance
-/// error    x − mean has the error of the mean, some u · |mean|, u half an ulp of 1; backward uses the same
+/// error    x − mean is off by the error of the mean: some u · |mean|, with u half an ulp of 1. Backward uses the same
 ///          differences, bit for bit
 /// source   Ba, Kiros, Hinton 2016, eq. 3–4
 /// cost     saves x and 2·B·T statistics

@@ -181,8 +181,8 @@ struct Bilinear final {};
 
 /// Upsample<N>             y[b,i,j,c] = x[b, i / N, j / N, c]: the nearest pixel
 /// Upsample<N, Bilinear>   y[b,i,j,c] = x at line (i + 1/2) / N − 1/2, column (j + 1/2) / N − 1/2, interpolated from
-///                         the four pixels around; outside of the outer pixels their values (PyTorch's
-///                         align_corners=False)
+///                         the four pixels around; beyond the centres of the outer pixels, the values of these pixels
+///                         (PyTorch's align_corners=False)
 ///
 ///   x (B,H,W,C)   y (B,H·N,W·N,C)   the nearest is exact; Bilinear and gradients: sums in at least fp32, one rounding
 ///

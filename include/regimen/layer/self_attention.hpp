@@ -119,11 +119,13 @@ struct self_attention_in_order<HeadCount, Options...> {
 /// refuses  heads that do not divide C, without HeadWidth; key heads that do not divide heads; Rotary with an odd D;
 ///          SlidingWindow without Causal; SlidingWindow, Within, Alibi and RelativeBias in Attention<Cudnn>; fewer key
 ///          heads than heads in Attention<Composed> and Attention<Cudnn>, so also in the default of a GPU
-/// error    of a score: (D + 2) u · Σ |q k| / √D, u half an ulp of 1; of a probability: a factor of e to this power.
-///          Backward has the bits of forward's probabilities, or in Attention<Composed> equally exact ones: gradients
-///          are as exact as with saved probabilities, for scores of any size. In Attention<Tiled>, if a query sees more
-///          than a tile (64 keys on Cpu, 32 in fp64, 128 on a GPU), Σ p d_p is computed from the stored y.
-///          Attention<Cudnn> has its own
+/// error    A score is off by at most s = (D + 2) u · Σ |q k| / √D, with the sum over D channels, and u half an ulp
+///          of 1. A probability is off by at most a factor of e^s.
+///          Backward computes the probabilities again: with the bits of forward, or in Attention<Composed> equally
+///          exact. So gradients are as exact as with saved probabilities, for scores of any size.
+///          Attention<Tiled> takes Σ p d_p from the stored, rounded y if a query sees more keys than a tile has (64 on
+///          Cpu, 32 in fp64, 128 on a GPU) and none of its probabilities is above 1 − 2^−10.
+///          The errors of Attention<Cudnn> are cuDNN's
 /// source   Vaswani et al. 2017, section 3.2; Attention<Tiled>: Dao et al. 2022, which does not store (T,T)
 /// cost     saves q, k, v, the heads' output, and 2·B·H·T statistics; with QueryKeyNorm q, k, v twice, and statistics of
 ///          each; with Alibi and RelativeBias some H·T numbers while it runs; RelativeBias B·H·T more in backward, and
