@@ -92,8 +92,8 @@ struct group_norm_in_order<Groups, boost::mp11::mp_list<Options...>> {
 ///
 /// refuses  channels that Groups does not divide; generate, since the mean of a position includes later ones
 /// source   Wu, He 2018, eq. 1-3 and 7
-/// error    of mean and variance: an fp32 sum, with one rounding for each row of a chunk (at least 32), each chunk, and
-///          each channel of a group
+/// error    Mean and variance are sums in at least fp32. A sum rounds once for each row of a chunk (32 rows or more),
+///          once for each chunk, and once for each channel of a group
 /// cost     x three times and y; saves x and 2·B·Groups statistics
 template <std::size_t Groups, class... Options>
 using GroupNorm = typename detail::group_norm_in_order<Groups, typename detail::types_in_order<Options...>::type>::type;
