@@ -1,7 +1,7 @@
 // regimen/data/idx_array.hpp — arrays in IDX format, of all its element types, and their writer.
 #pragma once
 
-#include <regimen/data/dataset.hpp>
+#include <regimen/data/array_rows.hpp>
 #include <regimen/data/files.hpp>
 #include <regimen/data/idx.hpp>
 
@@ -64,51 +64,18 @@ T big_endian(T value) {
 /// source   LeCun, Cortes, Burges, "The MNIST database", file formats
 /// cost     the array in memory, read at construction, with twice this memory meanwhile; `report` gets the progress
 template <detail::IdxElement T>
-class IdxArray final {
+class IdxArray final : public ArrayRows<T> {
  public:
   explicit IdxArray(const std::string& path, const Report& report = {}) {
     auto file = regimen::detail::read_idx(path, detail::idx_type<T>.code, sizeof(T), detail::idx_type<T>.name, report);
-    auto content = std::make_shared<Content>(Content{path, std::move(file.extents), {}});
-    content->values.resize(file.data.size() / sizeof(T));
-    for (std::size_t i = 0; i < content->values.size(); ++i) {
+    auto values = std::make_shared<std::vector<T>>(file.data.size() / sizeof(T));
+    for (std::size_t i = 0; i < values->size(); ++i) {
       T value;
       std::memcpy(&value, file.data.data() + i * sizeof(T), sizeof(T));
-      content->values[i] = detail::big_endian(value);
+      (*values)[i] = detail::big_endian(value);
     }
-    content_ = std::move(content);
-    row_ = size() == 0 ? 0 : content_->values.size() / size();
+    this->keep(path, std::move(file.extents), *values, values);
   }
-
-  std::size_t size() const { return extents().front(); }
-  /// The extents of the whole array.
-  std::span<const std::size_t> extents() const& { return content_->extents; }
-  std::vector<std::size_t> extents() const&& {
-    const auto own = extents();
-    return {own.begin(), own.end()};
-  }
-  const std::string& name() const& { return content_->path; }
-  std::string name() const&& { return name(); }
-
-  std::string place(const Key& key) const { return name() + ", row " + std::to_string(key.index); }
-  std::span<const T> at(const Key& key) const& {
-    if (key.index >= size())
-      throw Error(name(), "a row below " + std::to_string(size()), "row " + std::to_string(key.index));
-    return std::span(content_->values).subspan(key.index * row_, row_);
-  }
-  std::vector<T> at(const Key& key) const&& {
-    const auto own = at(key);
-    return {own.begin(), own.end()};
-  }
-
- private:
-  struct Content {
-    std::string path;
-    std::vector<std::size_t> extents;
-    std::vector<T> values;
-  };
-
-  std::shared_ptr<const Content> content_;
-  std::size_t row_ = 0;
 };
 
 /// Writes an array in IDX format, atomically and not compressed.

@@ -3,7 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/mapped_file.hpp>
-#include <regimen/data/dataset.hpp>
+#include <regimen/data/array_rows.hpp>
 #include <regimen/data/files.hpp>
 
 #include <array>
@@ -177,13 +177,12 @@ inline NpyHeader read_npy_header(const std::string& path, std::span<const std::b
 /// source   numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 /// cost     no memory beyond the page cache. Opening reads only the header, so it reports no progress
 template <detail::NpyElement T>
-class Npy final {
+class Npy final : public ArrayRows<T> {
  public:
   explicit Npy(const std::string& path) {
-    auto content = std::make_shared<Content>(Content{path, MappedFile(path), {}});
-    const std::span<const std::byte> bytes = content->map.bytes();
-    content->header = detail::read_npy_header(path, bytes);
-    const detail::NpyHeader& header = content->header;
+    auto file = std::make_shared<const MappedFile>(path);
+    const std::span<const std::byte> bytes = file->bytes();
+    detail::NpyHeader header = detail::read_npy_header(path, bytes);
     if (header.type != detail::npy_type<T>)
       throw Error(path, std::string("elements of type '") + detail::npy_type<T> + "', as Npy's T says",
                   "'" + header.type + "'", "change T, or convert the array with astype()");
@@ -191,10 +190,10 @@ class Npy final {
       throw Error(path, "an array in C order", "one in Fortran order", "save numpy.ascontiguousarray(array)");
     if (header.extents.empty())
       throw Error(path, "an array of one dimension or more", "a single number", "save a row of it");
-    std::size_t elements = 1, need = 0;
+    std::size_t elements = 1, row = 1, need = 0;
     for (std::size_t i = 0; i < header.extents.size(); ++i) {
       if (__builtin_mul_overflow(elements, header.extents[i], &elements) ||
-          (i > 0 && __builtin_mul_overflow(row_, header.extents[i], &row_)))
+          (i > 0 && __builtin_mul_overflow(row, header.extents[i], &row)))
         throw Error(path + ", header", "extents whose product fits 64 bits", std::to_string(header.extents[i]));
     }
     if (__builtin_mul_overflow(elements, sizeof(T), &need) || need != bytes.size() - header.data)
@@ -203,41 +202,9 @@ class Npy final {
     if (header.data % alignof(T) != 0)
       throw Error(path, "elements at a multiple of " + std::to_string(alignof(T)) + " bytes",
                   "at " + std::to_string(header.data), "save it again with numpy.save");
-    rows_ = reinterpret_cast<const T*>(bytes.data() + header.data);
-    content_ = std::move(content);
+    this->keep(path, std::move(header.extents), {reinterpret_cast<const T*>(bytes.data() + header.data), elements},
+               std::move(file));
   }
-
-  std::size_t size() const { return extents().front(); }
-  /// The extents of the whole array.
-  std::span<const std::size_t> extents() const& { return content_->header.extents; }
-  std::vector<std::size_t> extents() const&& {
-    const auto own = extents();
-    return {own.begin(), own.end()};
-  }
-  const std::string& name() const& { return content_->path; }
-  std::string name() const&& { return name(); }
-
-  std::string place(const Key& key) const { return name() + ", row " + std::to_string(key.index); }
-  std::span<const T> at(const Key& key) const& {
-    if (key.index >= size())
-      throw Error(name(), "a row below " + std::to_string(size()), "row " + std::to_string(key.index));
-    return {rows_ + key.index * row_, row_};
-  }
-  std::vector<T> at(const Key& key) const&& {
-    const auto own = at(key);
-    return {own.begin(), own.end()};
-  }
-
- private:
-  struct Content {
-    std::string path;
-    MappedFile map;
-    detail::NpyHeader header;
-  };
-
-  std::shared_ptr<const Content> content_;
-  const T* rows_ = nullptr;
-  std::size_t row_ = 1;
 };
 
 /// Writes an array as NumPy does, version 1, atomically.

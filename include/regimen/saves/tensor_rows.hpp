@@ -1,7 +1,7 @@
 // regimen/saves/tensor_rows.hpp — the rows of a tensor in a safetensors file, as a dataset.
 #pragma once
 
-#include <regimen/data/dataset.hpp>
+#include <regimen/data/array_rows.hpp>
 #include <regimen/saves/safetensors.hpp>
 
 #include <cstddef>
@@ -28,44 +28,21 @@ namespace regimen::data {
 /// cost     as safetensors::File: mapped; opening reads all of a file that has checksums, which `report` hears
 template <class T>
   requires(!std::is_same_v<T, bool>)  // a byte of a file may be neither true nor false
-class TensorRows final {
+class TensorRows final : public ArrayRows<T> {
  public:
   TensorRows(const std::string& path, const std::string& tensor, const Report& report = {})
       : TensorRows(std::make_shared<const safetensors::File>(path, report), tensor) {}
-  TensorRows(std::shared_ptr<const safetensors::File> file, const std::string& tensor)
-      : file_(std::move(file)), tensor_(&file_->tensor(tensor)) {
-    (void)file_->template expect<T>(tensor, tensor_->shape);
-    if (tensor_->shape.empty()) throw Error(name(), "a tensor of one dimension or more", "a single number");
-    if (reinterpret_cast<std::uintptr_t>(tensor_->bytes.data()) % alignof(T) != 0)
-      throw Error(name(), "elements at a multiple of " + std::to_string(alignof(T)) + " bytes", "others",
+  TensorRows(std::shared_ptr<const safetensors::File> file, const std::string& tensor) {
+    const safetensors::Tensor& found = file->tensor(tensor);
+    (void)file->template expect<T>(tensor, found.shape);
+    const std::string name = file->path() + ", tensor \"" + found.name + "\"";
+    if (found.shape.empty()) throw Error(name, "a tensor of one dimension or more", "a single number");
+    if (reinterpret_cast<std::uintptr_t>(found.bytes.data()) % alignof(T) != 0)
+      throw Error(name, "elements at a multiple of " + std::to_string(alignof(T)) + " bytes", "others",
                   "write the file again with safetensors::write");
-    row_ = size() == 0 ? 0 : tensor_->bytes.size() / sizeof(T) / size();
+    this->keep(name, found.shape, {reinterpret_cast<const T*>(found.bytes.data()), found.bytes.size() / sizeof(T)},
+               std::move(file));
   }
-
-  std::size_t size() const { return tensor_->shape.front(); }
-  /// Of the whole tensor.
-  std::span<const std::size_t> extents() const& { return tensor_->shape; }
-  std::vector<std::size_t> extents() const&& {
-    const auto own = extents();
-    return {own.begin(), own.end()};
-  }
-  std::string name() const { return file_->path() + ", tensor \"" + tensor_->name + "\""; }
-
-  std::string place(const Key& key) const { return name() + ", row " + std::to_string(key.index); }
-  std::span<const T> at(const Key& key) const& {
-    if (key.index >= size())
-      throw Error(name(), "a row below " + std::to_string(size()), "row " + std::to_string(key.index));
-    return {reinterpret_cast<const T*>(tensor_->bytes.data()) + key.index * row_, row_};
-  }
-  std::vector<T> at(const Key& key) const&& {
-    const auto own = at(key);
-    return {own.begin(), own.end()};
-  }
-
- private:
-  std::shared_ptr<const safetensors::File> file_;
-  const safetensors::Tensor* tensor_;
-  std::size_t row_ = 0;
 };
 
 }  // namespace regimen::data
