@@ -39,65 +39,46 @@ struct CifarImage final {
 ///          classes; with Corrupt::Skip such images are left out and counted when opened. The format has no checksum: a
 ///          damaged pixel is not found
 /// source   cs.toronto.edu/~kriz/cifar.html, "Binary version"
-/// cost     mapped; a value is 3074 bytes. Opening reads only sizes, so it reports no progress; with Corrupt::Skip it
-///          reads all labels, and keeps 8 bytes for each image
-class Cifar final {
+/// cost     mapped; a value is 3074 bytes, and 8 bytes of memory for each image. Opening reads only sizes, so it reports no
+///          progress; with Corrupt::Skip it reads all labels
+class Cifar final : public detail::IndexedReader<detail::IndexedFiles> {
  public:
   enum Kind : std::size_t { Ten = 1, Hundred = 2 };  // labels of an image
 
   Cifar(Kind kind, const Paths& paths, const ReaderOptions& options = {}) : kind_(kind) {
     auto files = std::make_shared<detail::IndexedFiles>(paths);
-    for (File& file : files->files) {
+    for (const File& file : files->files) {
       const std::size_t bytes = file.map.bytes().size();
       if (bytes == 0 || bytes % record() != 0)
         throw Error(file.path, "a whole number of images of " + std::to_string(record()) + " bytes",
                     std::to_string(bytes) + " bytes",
                     kind == Ten ? "is it the binary version of CIFAR-10?" : "is it the binary version of CIFAR-100?");
-      file.first = size_;
-      size_ += bytes / record();
     }
-    if (options.corrupt == Corrupt::Skip) {
-      files->index(options.report, "checking labels", [&](const File& file, std::size_t offset) {
-        const std::byte* const from = file.map.bytes().data() + offset;
-        const auto below = [&](std::size_t at, unsigned bound) { return std::to_integer<unsigned>(from[at]) < bound; };
-        if (kind == Ten ? below(0, 10) : below(0, 20) && below(1, 100)) files->add(offset);
-        else files->skip(record());
-        return offset + record();
-      });
-      size_ = files->size();
-      skips_ = true;
-    }
-    files_ = std::move(files);
+    const bool skips = options.corrupt == Corrupt::Skip;
+    files->index(skips ? options.report : Report(), "checking labels", [&](const File& file, std::size_t offset) {
+      const std::byte* const from = file.map.bytes().data() + offset;
+      const auto below = [&](std::size_t at, unsigned bound) { return std::to_integer<unsigned>(from[at]) < bound; };
+      if (!skips || (kind == Ten ? below(0, 10) : below(0, 20) && below(1, 100))) files->add(offset);
+      else files->skip(record());
+      return offset + record();
+    });
+    content_ = std::move(files);
   }
 
-  std::size_t size() const { return size_; }
   std::size_t classes() const { return kind_ == Ten ? 10 : 100; }
-  std::string name() const { return files_->name(); }
-  const Skipped& skipped() const& { return files_->skipped; }
-  Skipped skipped() const&& { return skipped(); }
 
   CifarImage at(const Key& key) const {
     if (key.index >= size())
       throw Error(name(), "an image below " + std::to_string(size()), "image " + std::to_string(key.index));
-    const auto [file, offset] = find(key.index);
+    const auto [file, offset] = content_->find(key.index);
     return decode(file, offset);
   }
-  std::string place(const Key& key) const {
-    const auto [file, offset] = find(key.index);
-    return detail::at_offset(file.path, offset);
-  }
+  std::string place(const Key& key) const { return content_->find(key.index).by_offset(); }
 
  private:
   static constexpr std::size_t plane = CifarImage::height * CifarImage::width;
-  using File = detail::IndexedFiles::File;
 
   std::size_t record() const { return kind_ + CifarImage::size; }
-  detail::IndexedFiles::Place find(std::size_t image) const {
-    if (skips_) return files_->find(image);
-    const File& file = *std::find_if(files_->files.rbegin(), files_->files.rend(),
-                                     [&](const File& each) { return each.first <= image; });
-    return {file, (image - file.first) * record()};
-  }
 
   CifarImage decode(const File& file, std::size_t offset) const {
     const std::byte* from = file.map.bytes().data() + offset;
@@ -119,9 +100,6 @@ class Cifar final {
   }
 
   Kind kind_;
-  std::size_t size_ = 0;
-  bool skips_ = false;
-  std::shared_ptr<const detail::IndexedFiles> files_;
 };
 
 /// Writes a file of the format that Cifar reads; it appears, whole, with commit().

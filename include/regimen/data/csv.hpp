@@ -22,6 +22,89 @@
 
 namespace regimen::data {
 
+namespace detail {
+
+/// Files, and the columns that are read of each row.
+template <class... Types>
+struct CsvContent final : IndexedFiles {
+  using Row = std::tuple<Types...>;
+  using Names = std::array<std::string, sizeof...(Types)>;
+  struct Layout {
+    std::size_t fields = 0;
+    std::array<std::size_t, sizeof...(Types)> columns{};  // where each of Types stands
+  };
+
+  CsvContent(const Paths& paths, Names columns, CsvOptions o)
+      : IndexedFiles(paths), names(std::move(columns)), options(std::move(o)) {}
+
+  std::size_t read_header(const File& file) {
+    const std::span<const std::byte> bytes = file.map.bytes();
+    const char *const begin = text_of(bytes).data(), *const end = begin + bytes.size();
+    const bool marked = text_of(bytes).starts_with("\xEF\xBB\xBF");
+    FieldProblem problem;
+    std::vector<std::string> header;
+    const char* const next = scan_row(begin + (marked ? 3 : 0), end, options, problem,
+                                      [&](std::size_t, std::string_view text) { header.emplace_back(text); });
+    if (problem.at != nullptr) throw refusal(file, problem);
+    Layout layout{header.size(), {}};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto place = std::find(header.begin(), header.end(), names[i]);
+      std::string all;
+      for (std::size_t h = 0; h < header.size() && h < 12; ++h) all += (h == 0 ? "" : ", ") + header[h];
+      if (place == header.end())
+        throw Error(file.path + ", line 1", "a column named \"" + names[i] + "\"",
+                    all + (header.size() > 12 ? ", ..." : ""), "does the file begin with a header?");
+      if (std::find(place + 1, header.end(), names[i]) != header.end())
+        throw Error(file.path + ", line 1", "one column named \"" + names[i] + "\"", "two", "rename one of them");
+      layout.columns[i] = static_cast<std::size_t>(place - header.begin());
+    }
+    layouts.push_back(layout);
+    return static_cast<std::size_t>(next - begin);
+  }
+
+  /// Reads the row at `offset`, into `row` if it is given; returns where the next one begins.
+  std::size_t read(const File& file, std::size_t offset, FieldProblem& problem, Row* row) const {
+    const std::span<const std::byte> bytes = file.map.bytes();
+    const char *const begin = text_of(bytes).data(), *const end = begin + bytes.size();
+    const Layout& layout = layouts[static_cast<std::size_t>(&file - files.data())];
+    std::size_t fields = 0;
+    FieldProblem wrong;
+    const char* const next =
+        scan_row(begin + offset, end, options, problem, [&](std::size_t number, std::string_view text) {
+          ++fields;
+          if (row == nullptr || wrong.at != nullptr) return;
+          [&]<std::size_t... i>(std::index_sequence<i...>) {
+            ((layout.columns[i] == number ? convert(text, names[i], std::get<i>(*row), begin + offset, wrong)
+                                          : void()),
+             ...);
+          }(std::index_sequence_for<Types...>());
+        });
+    if (problem.at == nullptr && fields != layout.fields)
+      problem = {begin + offset,
+                 {},
+                 regimen::detail::counted(layout.fields, "field") + ", as in the header",
+                 std::to_string(fields)};
+    if (problem.at == nullptr) problem = std::move(wrong);
+    return static_cast<std::size_t>(next - begin);
+  }
+  template <class T>
+  static void convert(std::string_view text, const std::string& column, T& to, const char* at, FieldProblem& wrong) {
+    if (!parse_field(text, to)) wrong = {at, column, field_type<T>(), "\"" + std::string(text.substr(0, 80)) + "\""};
+  }
+
+  static Error refusal(const File& file, const FieldProblem& problem) {
+    const auto offset = static_cast<std::size_t>(problem.at - text_of(file.map.bytes()).data());
+    return Error(Place{file, offset}.by_line() + (problem.column.empty() ? "" : ", column \"" + problem.column + "\""),
+                 problem.expected, problem.found);
+  }
+
+  Names names;
+  CsvOptions options;
+  std::vector<Layout> layouts;  // of each file
+};
+
+}  // namespace detail
+
 /// The rows of CSV files: columns chosen by name from the header, each as a type.
 ///
 ///   Types    std::string, float, double, integers, bool (true, false, 1, 0), std::optional of these: a field may be empty
@@ -37,11 +120,14 @@ namespace regimen::data {
 ///          not of its type. With Corrupt::Skip such rows are left out and counted when opened
 /// cost     8 bytes of memory for each row; opening reads all of the files
 template <class... Types>
-class Csv final {
+class Csv final : public detail::IndexedReader<detail::CsvContent<Types...>> {
+  using Content = detail::CsvContent<Types...>;
+  using File = detail::IndexedFiles::File;
+
  public:
   static_assert((sizeof(typename rule::column_takes_type<Types>::must_hold) + ...));
-  using Row = std::tuple<Types...>;
-  using Names = std::array<std::string, sizeof...(Types)>;
+  using Row = typename Content::Row;
+  using Names = typename Content::Names;
 
   template <std::size_t Count>
   Csv(const Paths& paths, const std::string (&columns)[Count], CsvOptions options = {})
@@ -52,123 +138,32 @@ class Csv final {
   Csv(const Paths& paths, These columns, CsvOptions options = {}) {
     auto content = std::make_shared<Content>(paths, std::move(columns), std::move(options));
     const bool skips = content->options.corrupt == Corrupt::Skip;
-    for (const File& file : content->files.files) {
+    for (const File& file : content->files) {
       if (file.map.bytes().empty()) throw Error(file.path, "a header with the names of columns", "an empty file");
       detail::expect_text(file.path, file.map.bytes());
     }
-    content->files.index(content->options.report, "reading tables", [&](const File& file, std::size_t offset) {
+    content->index(content->options.report, "reading tables", [&](const File& file, std::size_t offset) {
       if (offset == 0) return content->read_header(file);
       detail::FieldProblem problem;
       Row row;
       const std::size_t next = content->read(file, offset, problem, skips ? &row : nullptr);
-      if (problem.at == nullptr) content->files.add(offset);
-      else if (skips) content->files.skip(next - offset);
-      else throw refusal(file, problem);
+      if (problem.at == nullptr) content->add(offset);
+      else if (skips) content->skip(next - offset);
+      else throw content->refusal(file, problem);
       return next;
     });
-    content_ = std::move(content);
+    this->content_ = std::move(content);
   }
-
-  std::size_t size() const { return content_->files.size(); }
-  std::string name() const { return content_->files.name(); }
-  const Skipped& skipped() const& { return content_->files.skipped; }
-  Skipped skipped() const&& { return skipped(); }
 
   Row at(const Key& key) const {
-    const auto [file, offset] = content_->files.find(key.index);
+    const auto [file, offset] = this->content_->find(key.index);
     detail::FieldProblem problem;
     Row row;
-    (void)content_->read(file, offset, problem, &row);
-    if (problem.at != nullptr) throw refusal(file, problem);
+    (void)this->content_->read(file, offset, problem, &row);
+    if (problem.at != nullptr) throw this->content_->refusal(file, problem);
     return row;
   }
-  [[gnu::cold]] std::string place(const Key& key) const {
-    const auto [file, offset] = content_->files.find(key.index);
-    return detail::at_line(file.path, file.map.bytes(), offset);
-  }
-
- private:
-  using File = detail::IndexedFiles::File;
-
-  struct Layout {
-    std::size_t fields = 0;
-    std::array<std::size_t, sizeof...(Types)> columns{};  // where each of Types stands
-  };
-  struct Content {
-    Content(const Paths& paths, Names columns, CsvOptions o)
-        : files(paths), names(std::move(columns)), options(std::move(o)) {}
-
-    std::size_t read_header(const File& file) {
-      const std::span<const std::byte> bytes = file.map.bytes();
-      const char *const begin = detail::text_of(bytes).data(), *const end = begin + bytes.size();
-      const bool marked = detail::text_of(bytes).starts_with("\xEF\xBB\xBF");
-      detail::FieldProblem problem;
-      std::vector<std::string> header;
-      const char* const next = detail::scan_row(begin + (marked ? 3 : 0), end, options, problem,
-                                                [&](std::size_t, std::string_view text) { header.emplace_back(text); });
-      if (problem.at != nullptr) throw refusal(file, problem);
-      Layout layout{header.size(), {}};
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        const auto place = std::find(header.begin(), header.end(), names[i]);
-        std::string all;
-        for (std::size_t h = 0; h < header.size() && h < 12; ++h) all += (h == 0 ? "" : ", ") + header[h];
-        if (place == header.end())
-          throw Error(file.path + ", line 1", "a column named \"" + names[i] + "\"",
-                      all + (header.size() > 12 ? ", ..." : ""), "does the file begin with a header?");
-        if (std::find(place + 1, header.end(), names[i]) != header.end())
-          throw Error(file.path + ", line 1", "one column named \"" + names[i] + "\"", "two", "rename one of them");
-        layout.columns[i] = static_cast<std::size_t>(place - header.begin());
-      }
-      layouts.push_back(layout);
-      return static_cast<std::size_t>(next - begin);
-    }
-
-    /// Reads the row at `offset`, into `row` if it is given; returns where the next one begins.
-    std::size_t read(const File& file, std::size_t offset, detail::FieldProblem& problem, Row* row) const {
-      const std::span<const std::byte> bytes = file.map.bytes();
-      const char *const begin = detail::text_of(bytes).data(), *const end = begin + bytes.size();
-      const Layout& layout = layouts[static_cast<std::size_t>(&file - files.files.data())];
-      std::size_t fields = 0;
-      detail::FieldProblem wrong;
-      const char* const next =
-          detail::scan_row(begin + offset, end, options, problem, [&](std::size_t number, std::string_view text) {
-            ++fields;
-            if (row == nullptr || wrong.at != nullptr) return;
-            [&]<std::size_t... i>(std::index_sequence<i...>) {
-              ((layout.columns[i] == number ? convert(text, names[i], std::get<i>(*row), begin + offset, wrong)
-                                            : void()),
-               ...);
-            }(std::index_sequence_for<Types...>());
-          });
-      if (problem.at == nullptr && fields != layout.fields)
-        problem = {begin + offset,
-                   {},
-                   regimen::detail::counted(layout.fields, "field") + ", as in the header",
-                   std::to_string(fields)};
-      if (problem.at == nullptr) problem = std::move(wrong);
-      return static_cast<std::size_t>(next - begin);
-    }
-    template <class T>
-    static void convert(std::string_view text, const std::string& column, T& to, const char* at,
-                        detail::FieldProblem& wrong) {
-      if (!detail::parse_field(text, to))
-        wrong = {at, column, detail::field_type<T>(), "\"" + std::string(text.substr(0, 80)) + "\""};
-    }
-
-    detail::IndexedFiles files;
-    Names names;
-    CsvOptions options;
-    std::vector<Layout> layouts;  // of each file
-  };
-
-  static Error refusal(const File& file, const detail::FieldProblem& problem) {
-    const auto offset = static_cast<std::size_t>(problem.at - detail::text_of(file.map.bytes()).data());
-    return Error(detail::at_line(file.path, file.map.bytes(), offset) +
-                     (problem.column.empty() ? "" : ", column \"" + problem.column + "\""),
-                 problem.expected, problem.found);
-  }
-
-  std::shared_ptr<const Content> content_;
+  std::string place(const Key& key) const { return this->content_->find(key.index).by_line(); }
 };
 
 /// Writes a table that Csv reads; it appears, whole, with commit(). Fields are quoted where they must be; numbers are

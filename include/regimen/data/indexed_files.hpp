@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@
 namespace regimen::data::detail {
 
 /// Files, and the offsets of their records, in the order of the files. 8 bytes for each record.
-struct IndexedFiles final {
+struct IndexedFiles {
   struct File {
     std::string path;
     MappedFile map;
@@ -24,6 +24,14 @@ struct IndexedFiles final {
   struct Place {
     const File& file;
     std::size_t offset;
+
+    /// "FILE, offset 12" and "FILE, line 3", for errors.
+    std::string by_offset() const { return at_offset(file.path, offset); }
+    [[gnu::cold]] std::string by_line() const {
+      const auto begin = file.map.bytes().begin();
+      const auto before = std::count(begin, begin + static_cast<std::ptrdiff_t>(offset), std::byte{'\n'});
+      return file.path + ", line " + std::to_string(1 + before);
+    }
   };
 
   explicit IndexedFiles(const Paths& paths) {
@@ -66,6 +74,23 @@ struct IndexedFiles final {
   std::vector<File> files;
   std::vector<std::uint64_t> offsets;
   Skipped skipped;
+};
+
+/// What datasets of records in files have in common. Copies share the files.
+///
+///   Content   IndexedFiles, or derived from it
+template <class Content>
+class IndexedReader {
+ public:
+  std::size_t size() const { return content_->size(); }
+  std::string name() const { return content_->name(); }
+  const Skipped& skipped() const& { return content_->skipped; }
+  Skipped skipped() const&& { return skipped(); }
+
+ protected:
+  using File = IndexedFiles::File;
+
+  std::shared_ptr<const Content> content_;
 };
 
 }  // namespace regimen::data::detail

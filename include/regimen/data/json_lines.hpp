@@ -134,6 +134,59 @@ struct JsonField<nlohmann::json> {
   }
 };
 
+/// What is wrong with a line; nothing if `found` is empty.
+struct LineProblem final {
+  std::string where, expected, found;
+};
+/// Files, and the fields that are read of each line.
+template <class... Types>
+struct JsonContent final : IndexedFiles {
+  using Row = std::tuple<Types...>;
+  using Names = std::array<std::string, sizeof...(Types)>;
+
+  JsonContent(const Paths& paths, Names fields) : IndexedFiles(paths), names(std::move(fields)) {}
+
+  LineProblem problem(std::string_view line, Row& row) const {
+    nlohmann::json object;
+    try {
+      const regimen::detail::LocaleC locale;  // the parser takes the first byte alone of a decimal point
+      object = nlohmann::json::parse(line.begin(), line.end());
+    } catch (const nlohmann::json::exception& exception) {
+      return {"", "an object of JSON", parser_words(exception)};
+    }
+    if (!object.is_object()) return {"", "an object of JSON", object.type_name()};
+    LineProblem problem;
+    [&]<std::size_t... i>(std::index_sequence<i...>) {
+      (take(object, names[i], std::get<i>(row), problem), ...);
+    }(std::index_sequence_for<Types...>());
+    return problem;
+  }
+  template <class T>
+  static void take(nlohmann::json& object, const std::string& name, T& to, LineProblem& problem) {
+    if (!problem.found.empty()) return;
+    using Field = JsonField<T>;
+    const auto place = object.find(name);
+    nlohmann::json none;
+    if (!Field::take(place == object.end() ? none : *place, to))
+      problem = {", field \"" + name + "\"", Field::expected(),
+                 place == object.end() ? "no such field" : shown(*place)};
+  }
+  /// "column 7: syntax error ...", without the parser's own line, which is always the first.
+  static std::string parser_words(const nlohmann::json::exception& exception) {
+    const std::string words = exception.what();
+    const std::size_t column = words.find("column "), kind = words.find("] ");
+    return column != std::string::npos ? words.substr(column)
+           : kind != std::string::npos ? words.substr(kind + 2)
+                                       : words;
+  }
+  static std::string shown(const nlohmann::json& value) {
+    if (value.is_structured()) return std::string("an ") + value.type_name();
+    return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).substr(0, 80);
+  }
+
+  Names names;
+};
+
 }  // namespace detail
 
 /// The lines of files of JSON lines, each of which holds an object: fields chosen by name, each as a type.
@@ -152,11 +205,14 @@ struct JsonField<nlohmann::json> {
 /// source   jsonlines.org; RFC 8259
 /// cost     8 bytes of memory for each line; opening reads all of the files; a line is parsed each time
 template <class... Types>
-class JsonLines final {
+class JsonLines final : public detail::IndexedReader<detail::JsonContent<Types...>> {
+  using Content = detail::JsonContent<Types...>;
+  using File = detail::IndexedFiles::File;
+
  public:
   static_assert((sizeof(typename rule::field_takes_type<Types>::must_hold) + ...));
-  using Row = std::tuple<Types...>;
-  using Names = std::array<std::string, sizeof...(Types)>;
+  using Row = typename Content::Row;
+  using Names = typename Content::Names;
 
   template <std::size_t Count>
   JsonLines(const Paths& paths, const std::string (&fields)[Count], const ReaderOptions& options = {})
@@ -165,98 +221,39 @@ class JsonLines final {
   }
   template <std::same_as<Names> These>  // no list in braces, which may be shorter
   JsonLines(const Paths& paths, These fields, const ReaderOptions& options = {}) {
-    auto content = std::make_shared<Content>(Content{detail::IndexedFiles(paths), std::move(fields)});
+    auto content = std::make_shared<Content>(paths, std::move(fields));
     const Names& names = content->names;
     for (auto name = names.begin(); name != names.end(); ++name)
       if (std::find(names.begin(), name, *name) != name)
-        throw Error(content->files.name(), "each field once", "\"" + *name + "\" twice");
-    for (const File& file : content->files.files) detail::expect_text(file.path, file.map.bytes());
+        throw Error(content->name(), "each field once", "\"" + *name + "\" twice");
+    for (const File& file : content->files) detail::expect_text(file.path, file.map.bytes());
     const bool skips = options.corrupt == Corrupt::Skip;
-    content->files.index(options.report, "reading JSON lines", [&](const File& file, std::size_t offset) {
+    content->index(options.report, "reading JSON lines", [&](const File& file, std::size_t offset) {
       const std::string_view line = line_at(file, offset);
       const std::size_t next = (std::min)(offset + line.size() + 1, file.map.bytes().size());
       Row row;
       if (line.find_first_not_of(" \t\r") == std::string_view::npos) return next;
-      if (skips && !content->problem(line, row).found.empty()) content->files.skip(next - offset);
-      else content->files.add(offset);
+      if (skips && !content->problem(line, row).found.empty()) content->skip(next - offset);
+      else content->add(offset);
       return next;
     });
-    content_ = std::move(content);
+    this->content_ = std::move(content);
   }
-
-  std::size_t size() const { return content_->files.size(); }
-  std::string name() const { return content_->files.name(); }
-  const Skipped& skipped() const& { return content_->files.skipped; }
-  Skipped skipped() const&& { return skipped(); }
 
   Row at(const Key& key) const {
-    const auto [file, offset] = content_->files.find(key.index);
+    const auto place = this->content_->find(key.index);
     Row row;
-    const Problem problem = content_->problem(line_at(file, offset), row);
+    const detail::LineProblem problem = this->content_->problem(line_at(place.file, place.offset), row);
     if (problem.found.empty()) return row;
-    throw Error(detail::at_line(file.path, file.map.bytes(), offset) + problem.where, problem.expected, problem.found);
+    throw Error(place.by_line() + problem.where, problem.expected, problem.found);
   }
-  [[gnu::cold]] std::string place(const Key& key) const {
-    const auto [file, offset] = content_->files.find(key.index);
-    return detail::at_line(file.path, file.map.bytes(), offset);
-  }
+  std::string place(const Key& key) const { return this->content_->find(key.index).by_line(); }
 
  private:
-  using File = detail::IndexedFiles::File;
-
-  /// What is wrong with a line; nothing if `found` is empty.
-  struct Problem {
-    std::string where, expected, found;
-  };
-  struct Content {
-    detail::IndexedFiles files;
-    Names names;
-
-    Problem problem(std::string_view line, Row& row) const {
-      nlohmann::json object;
-      try {
-        const regimen::detail::LocaleC locale;  // the parser takes the first byte alone of a decimal point
-        object = nlohmann::json::parse(line.begin(), line.end());
-      } catch (const nlohmann::json::exception& exception) {
-        return {"", "an object of JSON", parser_words(exception)};
-      }
-      if (!object.is_object()) return {"", "an object of JSON", object.type_name()};
-      Problem problem;
-      [&]<std::size_t... i>(std::index_sequence<i...>) {
-        (take(object, names[i], std::get<i>(row), problem), ...);
-      }(std::index_sequence_for<Types...>());
-      return problem;
-    }
-    template <class T>
-    static void take(nlohmann::json& object, const std::string& name, T& to, Problem& problem) {
-      if (!problem.found.empty()) return;
-      using Field = detail::JsonField<T>;
-      const auto place = object.find(name);
-      nlohmann::json none;
-      if (!Field::take(place == object.end() ? none : *place, to))
-        problem = {", field \"" + name + "\"", Field::expected(),
-                   place == object.end() ? "no such field" : shown(*place)};
-    }
-    /// "column 7: syntax error ...", without the parser's own line, which is always the first.
-    static std::string parser_words(const nlohmann::json::exception& exception) {
-      const std::string words = exception.what();
-      const std::size_t column = words.find("column "), kind = words.find("] ");
-      return column != std::string::npos ? words.substr(column)
-             : kind != std::string::npos ? words.substr(kind + 2)
-                                         : words;
-    }
-    static std::string shown(const nlohmann::json& value) {
-      if (value.is_structured()) return std::string("an ") + value.type_name();
-      return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).substr(0, 80);
-    }
-  };
-
   static std::string_view line_at(const File& file, std::size_t offset) {
     const std::string_view rest = detail::text_of(file.map.bytes()).substr(offset);
     return rest.substr(0, rest.find('\n'));
   }
-
-  std::shared_ptr<const Content> content_;
 };
 
 /// Writes JSON lines, each an object; the file appears, whole, with commit().

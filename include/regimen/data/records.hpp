@@ -41,7 +41,7 @@ struct Record final {
 /// source   tensorflow.org/tutorials/load_data/tfrecord, "TFRecords format details"
 /// cost     8 bytes of memory for each record; opening reads a page for each record (all pages with Corrupt::Skip),
 ///          at() reads the record, for its checksum
-class Records final {
+class Records final : public detail::IndexedReader<detail::IndexedFiles> {
  public:
   explicit Records(const Paths& paths, const ReaderOptions& options = {}) {
     auto content = std::make_shared<detail::IndexedFiles>(paths);
@@ -59,11 +59,6 @@ class Records final {
     content_ = std::move(content);
   }
 
-  std::size_t size() const { return content_->size(); }
-  std::string name() const { return content_->name(); }
-  const Skipped& skipped() const& { return content_->skipped; }
-  Skipped skipped() const&& { return skipped(); }
-
   Record at(const Key& key) const& {
     const auto [file, offset] = content_->find(key.index);
     const Frame frame = read(file, offset, true);
@@ -75,15 +70,11 @@ class Records final {
     static_assert(sizeof(typename rule::borrows_no_temporary<Self>::must_hold));
     return {};
   }
-  std::string place(const Key& key) const {
-    const auto [file, offset] = content_->find(key.index);
-    return detail::at_offset(file.path, offset);
-  }
+  std::string place(const Key& key) const { return content_->find(key.index).by_offset(); }
 
  private:
   static constexpr std::size_t header = sizeof(regimen::detail::RecordEnds::before),
                                trailer = sizeof(regimen::detail::RecordEnds::behind);
-  using File = detail::IndexedFiles::File;
 
   /// A record's data, without a place if its length is wrong; `found` says what is wrong, if anything is.
   struct Frame {
@@ -122,8 +113,6 @@ class Records final {
         read(file, 0, false).data.data() == nullptr)
       throw Error(file.path, "records that are not compressed", "a gzip file", "decompress it with gunzip");
   }
-
-  std::shared_ptr<const detail::IndexedFiles> content_;
 };
 
 /// Writes a TFRecord file, which appears, whole, with commit().

@@ -53,6 +53,49 @@ struct TarSample final {
   }
 };
 
+namespace detail {
+
+/// The samples of archives: the files whose names are the same up to the extension.
+struct TarContent final : IndexedFiles {
+  struct Sample {
+    std::string key;
+    std::size_t first = 0;  // of its parts
+  };
+
+  explicit TarContent(const Paths& paths) : IndexedFiles(paths) {}
+
+  /// Adds a file to the sample that it belongs to.
+  void put(const File& file, const TarEntry& entry) {
+    const auto refuse = [&](const std::string& expected, const std::string& found) {
+      throw Error(at_offset(file.path, entry.offset), expected, found,
+                  "leave it out of the archive; Corrupt::Skip leaves out such files");
+    };
+    if (entry.type != '0' && entry.type != '\0' && entry.type != '7')
+      refuse("files and folders", entry.name + ", a link or a device");
+    const std::size_t slash = entry.name.rfind('/'), base = slash == std::string::npos ? 0 : slash + 1,
+                      dot = entry.name.find('.', base);
+    if (dot == std::string::npos || dot == base) refuse("files named KEY.EXTENSION", entry.name);
+    const std::string_view key = std::string_view(entry.name).substr(0, dot);
+    std::string extension = entry.name.substr(dot + 1);
+    if (size() == file.first || samples.back().key != key) {
+      add(entry.offset);
+      samples.push_back({std::string(key), parts.size()});
+    }
+    const auto first = parts.begin() + static_cast<std::ptrdiff_t>(samples.back().first);
+    if (parts.end() - first >= most_parts)
+      refuse("at most " + std::to_string(most_parts) + " files in a sample", entry.name + " after them");
+    if (std::any_of(first, parts.end(), [&](const TarPart& part) { return part.extension == extension; }))
+      refuse("each file once in a sample", entry.name + " twice");
+    parts.push_back({std::move(extension), entry.data});
+  }
+
+  static constexpr std::ptrdiff_t most_parts = 1000;  // each is compared with those before it
+  std::vector<Sample> samples;
+  std::vector<TarPart> parts;
+};
+
+}  // namespace detail
+
 /// The samples of tar archives, in the order of the archives. Neighbouring files whose names are the same up to the
 /// first dot after the last slash are a sample. Entries for folders are ignored.
 ///
@@ -68,12 +111,12 @@ struct TarSample final {
 ///          data
 /// source   POSIX pax; GNU tar manual, "Basic Tar Format"; WebDataset, "The WebDataset Format"
 /// cost     about 100 bytes of memory for a sample and 50 for each of its files; opening reads a page for each file
-class Tar final {
+class Tar final : public detail::IndexedReader<detail::TarContent> {
  public:
   explicit Tar(const Paths& paths, const ReaderOptions& options = {}) {
-    auto content = std::make_shared<Content>(paths);
+    auto content = std::make_shared<detail::TarContent>(paths);
     const bool skips = options.corrupt == Corrupt::Skip;
-    content->files.index(options.report, "indexing archives", [&](const File& file, std::size_t offset) {
+    content->index(options.report, "indexing archives", [&](const File& file, std::size_t offset) {
       const detail::TarReader reader(file.path, file.map.bytes());
       const std::size_t end = file.map.bytes().size();
       std::size_t at = offset, next = end;  // after the end of the archive, and after a damaged header
@@ -81,28 +124,23 @@ class Tar final {
         const auto entry = reader.entry(offset);
         if (!entry) return end;
         next = entry->next;
-        if (entry->type != '5') content->add(file, *entry);
+        if (entry->type != '5') content->put(file, *entry);
         at = next;
         if (next == end) (void)reader.entry(next);  // refuses: there are no zeros
       } catch (const Error&) {
         if (!skips) throw;
-        content->files.skip(next - at);
+        content->skip(next - at);
       }
       return next;
     });
-    for (const File& file : content->files.files)  // an archive without a byte has no end either
+    for (const File& file : content->files)  // an archive without a byte has no end either
       if (file.map.bytes().empty() && !skips) (void)detail::TarReader(file.path, {}).entry(0);
     content_ = std::move(content);
   }
 
-  std::size_t size() const { return content_->files.size(); }
-  std::string name() const { return content_->files.name(); }
-  const Skipped& skipped() const& { return content_->files.skipped; }
-  Skipped skipped() const&& { return skipped(); }
-
   TarSample at(const Key& key) const& {
-    const auto [file, offset] = content_->files.find(key.index);
-    const Content::Sample& sample = content_->samples[key.index];
+    const auto [file, offset] = content_->find(key.index);
+    const detail::TarContent::Sample& sample = content_->samples[key.index];
     const std::size_t end = key.index + 1 < size() ? content_->samples[key.index + 1].first : content_->parts.size();
     return {sample.key, std::span(content_->parts).subspan(sample.first, end - sample.first), &file.path, offset};
   }
@@ -113,49 +151,6 @@ class Tar final {
   }
   std::string place(const Key& key) const { return at(key).where(); }
 
- private:
-  using File = detail::IndexedFiles::File;
-
-  struct Content {
-    struct Sample {
-      std::string key;
-      std::size_t first = 0;  // of its parts
-    };
-
-    explicit Content(const Paths& paths) : files(paths) {}
-
-    /// Adds a file to the sample that it belongs to.
-    void add(const File& file, const detail::TarEntry& entry) {
-      const auto refuse = [&](const std::string& expected, const std::string& found) {
-        throw Error(detail::at_offset(file.path, entry.offset), expected, found,
-                    "leave it out of the archive; Corrupt::Skip leaves out such files");
-      };
-      if (entry.type != '0' && entry.type != '\0' && entry.type != '7')
-        refuse("files and folders", entry.name + ", a link or a device");
-      const std::size_t slash = entry.name.rfind('/'), base = slash == std::string::npos ? 0 : slash + 1,
-                        dot = entry.name.find('.', base);
-      if (dot == std::string::npos || dot == base) refuse("files named KEY.EXTENSION", entry.name);
-      const std::string_view key = std::string_view(entry.name).substr(0, dot);
-      std::string extension = entry.name.substr(dot + 1);
-      if (files.size() == file.first || samples.back().key != key) {
-        files.add(entry.offset);
-        samples.push_back({std::string(key), parts.size()});
-      }
-      const auto first = parts.begin() + static_cast<std::ptrdiff_t>(samples.back().first);
-      if (parts.end() - first >= most_parts)
-        refuse("at most " + std::to_string(most_parts) + " files in a sample", entry.name + " after them");
-      if (std::any_of(first, parts.end(), [&](const TarPart& part) { return part.extension == extension; }))
-        refuse("each file once in a sample", entry.name + " twice");
-      parts.push_back({std::move(extension), entry.data});
-    }
-
-    static constexpr std::ptrdiff_t most_parts = 1000;  // each is compared with those before it
-    detail::IndexedFiles files;
-    std::vector<Sample> samples;
-    std::vector<TarPart> parts;
-  };
-
-  std::shared_ptr<const Content> content_;
 };
 
 /// Writes a tar archive that Tar, WebDataset and tar read; it appears, whole, with commit(). The bytes depend only on
