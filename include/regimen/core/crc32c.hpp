@@ -1,6 +1,8 @@
 // regimen/core/crc32c.hpp — the checksum of TFRecord files: CRC-32C, plain and masked; what frames their records.
 #pragma once
 
+#include <regimen/core/little.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -76,14 +78,9 @@ struct RecordEnds final {
   std::array<std::byte, 4> behind{};
 
   explicit RecordEnds(std::span<const std::byte> data) {
-    put(std::span(before).first(8), data.size());
-    put(std::span(before).last(4), masked_crc32c(std::span(before).first(8)));
-    put(behind, masked_crc32c(data));
-  }
-
- private:
-  static void put(std::span<std::byte> to, std::uint64_t value) {
-    for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<std::byte>(value >> 8 * i);
+    put_little(before.data(), std::uint64_t{data.size()});
+    put_little(before.data() + 8, masked_crc32c(std::span(before).first(8)));
+    put_little(behind.data(), masked_crc32c(data));
   }
 };
 

@@ -7,6 +7,7 @@
 #include <regimen/data/order.hpp>
 #include <regimen/data/report.hpp>
 #include <regimen/data/rules.hpp>
+#include <regimen/data/split.hpp>
 #include <regimen/data/stage.hpp>
 
 #include <algorithm>
@@ -311,13 +312,6 @@ template <class D, class Length>
 auto by_length(D dataset, Length length, Opening opening = {}) {
   return std::move(dataset) | by_length(std::move(length), std::move(opening));
 }
-
-/// The two parts of a dataset: `auto [train, validation] = values | data::split(0.9);`
-template <class Train, class Validation = Train>
-struct Split final {
-  Train train;
-  Validation validation;
-};
 
 /// The first ⌊fraction · size⌋ values are .train, the rest is .validation, as with Keras' validation_split. A sorted
 /// file needs shuffle(seed) before.

@@ -4,6 +4,7 @@
 #include <regimen/core/atomic_file.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/file.hpp>
+#include <regimen/core/little.hpp>
 #include <regimen/data/report.hpp>
 
 #include <glob.h>
@@ -125,17 +126,8 @@ std::array<std::string, Types> names_of(const std::string (&names)[Count]) {
     throw Error(path, "text in UTF-8", "a file in UTF-16", "convert it with iconv -f UTF-16 -t UTF-8");
 }
 
-/// A little-endian number at `at`.
-template <class T>
-T little(const std::byte* at) {
-  T value = 0;
-  for (std::size_t i = sizeof(T); i-- > 0;) value = static_cast<T>(value << 8 | std::to_integer<T>(at[i]));
-  return value;
-}
-template <class T>
-void put_little(std::byte* at, T value) {
-  for (std::size_t i = 0; i < sizeof(T); ++i) at[i] = static_cast<std::byte>(value >> (8 * i) & 0xFF);
-}
+using regimen::detail::little;
+using regimen::detail::put_little;
 
 inline std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -145,11 +137,6 @@ inline std::span<const std::byte> bytes_of(std::string_view text) { return std::
 /// "FILE, offset 12", for errors.
 inline std::string at_offset(const std::string& file, std::size_t offset) {
   return file + ", offset " + std::to_string(offset);
-}
-/// "FILE, line 3", where that offset lies.
-inline std::string at_line(const std::string& file, std::span<const std::byte> bytes, std::size_t offset) {
-  const auto end = bytes.begin() + static_cast<std::ptrdiff_t>(offset);
-  return file + ", line " + std::to_string(1 + std::count(bytes.begin(), end, std::byte{'\n'}));
 }
 
 /// A file that appears when it is committed, written in pieces of 1 MiB.

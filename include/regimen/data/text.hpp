@@ -32,10 +32,9 @@ namespace regimen {
 ///          T + 1 tokens; from encode() for a character that is not in the text, from
 ///          decode() for an id beyond vocabulary()
 /// cost     one byte of memory per token, shared by all copies, splits and blocks
-class Text final {
+class Text final : public detail::Windowed<Text> {
  public:
   enum Units { Bytes, Characters };
-  struct Split;
 
   explicit Text(const std::string& path, Units units = Bytes) : Text(path, MappedFile(path), units) {}
 
@@ -48,17 +47,11 @@ class Text final {
   /// The characters in the order of their ids.
   const std::string& alphabet() const& { return content_->alphabet; }
   std::string alphabet() const&& { return alphabet(); }
-  /// Tokens in this text or split.
-  std::size_t length() const { return windows_.length(); }
   std::int32_t operator[](std::size_t index) const { return content_->tokens[windows_.begin + index]; }
 
   std::vector<std::int32_t> encode(std::string_view text) const;
 
   std::string decode(std::span<const std::int32_t> ids) const;
-
-  Split split(double fraction) const;
-
-  Text blocks() const;
 
   std::size_t size(const SampleShape& shape) const;
 
@@ -76,11 +69,6 @@ class Text final {
   Text(const std::string& name, std::span<const std::byte> bytes, Units units);
 
   std::shared_ptr<const Content> content_;
-  detail::Windows windows_;
-};
-
-struct Text::Split {
-  Text train, validation;
 };
 
 }  // namespace regimen

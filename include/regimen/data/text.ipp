@@ -50,12 +50,6 @@ REGIMEN_INLINE std::string Text::decode(std::span<const std::int32_t> ids) const
   return text;
 }
 
-REGIMEN_INLINE Text Text::blocks() const {
-  Text result = *this;
-  result.windows_.blocks = true;
-  return result;
-}
-
 REGIMEN_INLINE std::size_t Text::size(const SampleShape& shape) const {
   if (content_->bytes)
     detail::expect_classes(name(), shape.vocabulary_or_classes, vocabulary(), ", since a token is a byte",
@@ -86,12 +80,6 @@ REGIMEN_INLINE Text::Text(const std::string& name, std::span<const std::byte> by
     content->tokens[i] = static_cast<std::uint8_t>(content->ids[std::to_integer<std::size_t>(bytes[i])]);
   windows_.end = bytes.size();
   content_ = std::move(content);
-}
-
-REGIMEN_INLINE Text::Split Text::split(double fraction) const {
-  Split result{*this, *this};
-  windows_.split(name(), fraction, result.train.windows_, result.validation.windows_);
-  return result;
 }
 
 }  // namespace regimen

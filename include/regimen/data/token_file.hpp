@@ -1,6 +1,7 @@
 // regimen/data/token_file.hpp — files of uint16 and uint32 tokens, as nanoGPT and llm.c write them.
 #pragma once
 
+#include <regimen/core/little.hpp>
 #include <regimen/core/mapped_file.hpp>
 #include <regimen/data/window.hpp>
 
@@ -31,27 +32,18 @@ namespace regimen {
 ///          when it reads the window; largest() finds it beforehand by reading the whole file.
 /// source   karpathy/nanoGPT data/openwebtext/prepare.py; karpathy/llm.c dev/data/data_common.py
 /// cost     no memory beyond the page cache
-class TokenFile final {
+class TokenFile final : public detail::Windowed<TokenFile> {
  public:
   enum Layout { Detect, Raw, Raw32 };
-  struct Split;
 
   explicit TokenFile(const std::string& path, Layout layout = Detect);
 
   const std::string& name() const& { return content_->name; }
   std::string name() const&& { return name(); }
-  /// Tokens in this file or split.
-  std::size_t length() const { return windows_.length(); }
   std::int32_t operator[](std::size_t index) const { return content_->token(windows_.begin + index); }
 
   /// The largest id in this file or split; reads all of it.
   std::int32_t largest() const;
-
-  /// .train, the first ⌊fraction · N⌋ tokens, and .validation, the rest.
-  Split split(double fraction) const;
-
-  /// Windows that do not overlap: each target once.
-  TokenFile blocks() const;
 
   std::size_t size(const SampleShape& shape) const { return windows_.size(name(), shape); }
 
@@ -71,10 +63,16 @@ class TokenFile final {
     std::size_t offset = 0, width = 2;
   };
 
-  static std::int32_t narrow(const std::byte* tokens, std::size_t index);
-  static std::int32_t wide(const std::byte* tokens, std::size_t index);
-
-  static std::int32_t header_word(std::span<const std::byte> bytes, std::size_t index);
+  static std::int32_t narrow(const std::byte* tokens, std::size_t index) {
+    return detail::little<std::uint16_t>(tokens + 2 * index);
+  }
+  static std::int32_t wide(const std::byte* tokens, std::size_t index) {
+    const auto word = detail::little<std::uint32_t>(tokens + 4 * index);
+    return word > 0x7FFFFFFF ? 0x7FFFFFFF : static_cast<std::int32_t>(word);
+  }
+  static std::int32_t header_word(std::span<const std::byte> bytes, std::size_t index) {
+    return static_cast<std::int32_t>(detail::little<std::uint32_t>(bytes.data() + 4 * index));
+  }
 
   static bool has_header(std::span<const std::byte> bytes);
 
@@ -86,11 +84,6 @@ class TokenFile final {
   static std::size_t check_header(const std::string& path, std::span<const std::byte> bytes);
 
   std::shared_ptr<const Content> content_;
-  detail::Windows windows_;
-};
-
-struct TokenFile::Split {
-  TokenFile train, validation;
 };
 
 }  // namespace regimen

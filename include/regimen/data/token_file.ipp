@@ -39,32 +39,10 @@ REGIMEN_INLINE std::int32_t TokenFile::largest() const {
   return result;
 }
 
-REGIMEN_INLINE TokenFile TokenFile::blocks() const {
-  TokenFile result = *this;
-  result.windows_.blocks = true;
-  return result;
-}
-
 REGIMEN_INLINE void TokenFile::read(std::size_t index, Sample<std::int32_t, std::int32_t> sample) const {
   const std::byte* tokens = content_->tokens();
   if (content_->width == 2) windows_.read(name(), index, sample, [tokens](std::size_t i) { return narrow(tokens, i); });
   else windows_.read(name(), index, sample, [tokens](std::size_t i) { return wide(tokens, i); });
-}
-
-REGIMEN_INLINE std::int32_t TokenFile::narrow(const std::byte* tokens, std::size_t index) {
-  return std::to_integer<std::int32_t>(tokens[2 * index]) | std::to_integer<std::int32_t>(tokens[2 * index + 1]) << 8;
-}
-
-REGIMEN_INLINE std::int32_t TokenFile::wide(const std::byte* tokens, std::size_t index) {
-  std::uint32_t word = 0;
-  for (std::size_t i = 4; i-- > 0;) word = word << 8 | std::to_integer<std::uint32_t>(tokens[4 * index + i]);
-  return static_cast<std::int32_t>(std::min<std::uint32_t>(word, 0x7FFFFFFF));
-}
-
-REGIMEN_INLINE std::int32_t TokenFile::header_word(std::span<const std::byte> bytes, std::size_t index) {
-  std::uint32_t word = 0;
-  for (std::size_t i = 4; i-- > 0;) word = word << 8 | std::to_integer<std::uint32_t>(bytes[4 * index + i]);
-  return static_cast<std::int32_t>(word);
 }
 
 REGIMEN_INLINE bool TokenFile::has_header(std::span<const std::byte> bytes) {
@@ -106,12 +84,6 @@ REGIMEN_INLINE std::size_t TokenFile::check_header(const std::string& path, std:
                 std::to_string(tokens) + (odd != 0 ? " and a part" : ""), cure);
   }
   return header_bytes;
-}
-
-REGIMEN_INLINE TokenFile::Split TokenFile::split(double fraction) const {
-  Split result{*this, *this};
-  windows_.split(name(), fraction, result.train.windows_, result.validation.windows_);
-  return result;
 }
 
 }  // namespace regimen

@@ -24,10 +24,8 @@ namespace regimen::data {
 ///
 /// failure  as TokenFile, with the name of the file
 /// cost     no memory beyond the page cache. Opening reads only headers, so it reports no progress
-class TokenFiles final {
+class TokenFiles final : public regimen::detail::Windowed<TokenFiles> {
  public:
-  struct Split;
-
   explicit TokenFiles(const Paths& paths, TokenFile::Layout layout = TokenFile::Detect) {
     auto content = std::make_shared<Content>();
     for (const std::string& path : paths.files()) {
@@ -42,19 +40,7 @@ class TokenFiles final {
 
   const std::string& name() const& { return content_->name; }
   std::string name() const&& { return name(); }
-  /// Tokens in these files or this split.
-  std::size_t length() const { return windows_.length(); }
   std::int32_t operator[](std::size_t index) const { return Reader{content_.get()}(windows_.begin + index); }
-
-  /// .train, the first ⌊fraction · N⌋ tokens, and .validation, the rest.
-  Split split(double fraction) const;
-
-  /// Windows that do not overlap: each target once.
-  TokenFiles blocks() const {
-    TokenFiles result = *this;
-    result.windows_.blocks = true;
-    return result;
-  }
 
   std::size_t size(const SampleShape& shape) const { return windows_.size(name(), shape); }
   void read(std::size_t index, Sample<std::int32_t, std::int32_t> sample) const {
@@ -84,18 +70,7 @@ class TokenFiles final {
   };
 
   std::shared_ptr<const Content> content_;
-  regimen::detail::Windows windows_;
 };
-
-struct TokenFiles::Split {
-  TokenFiles train, validation;
-};
-
-inline TokenFiles::Split TokenFiles::split(double fraction) const {
-  Split result{*this, *this};
-  windows_.split(name(), fraction, result.train.windows_, result.validation.windows_);
-  return result;
-}
 
 /// The side of a document on which the separating token is: llm.c writes it before each document.
 enum class Separator { Begins, Ends };

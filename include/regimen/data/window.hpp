@@ -4,6 +4,7 @@
 #include <regimen/core/operation.hpp>  // ignore_index
 #include <regimen/core/printed.hpp>
 #include <regimen/data/source.hpp>
+#include <regimen/data/split.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -46,6 +47,38 @@ struct Windows {
 
   /// The first `fraction` of the stream, and the rest.
   void split(const std::string& name, double fraction, Windows& front, Windows& back) const;
+};
+
+/// What texts and files of tokens have in common: the windows over their tokens, or over a part of these.
+///
+///   Stream   derives from it; its copies share the tokens
+template <class Stream>
+class Windowed {
+ public:
+  using Split = data::Split<Stream>;
+
+  /// Tokens in all, or in this part.
+  std::size_t length() const { return windows_.length(); }
+
+  /// .train, the first ⌊fraction · N⌋ tokens, and .validation, the rest.
+  Split split(double fraction) const {
+    Split parts{own(), own()};
+    windows_.split(own().name(), fraction, parts.train.windows_, parts.validation.windows_);
+    return parts;
+  }
+
+  /// Windows that do not overlap: each target once.
+  Stream blocks() const {
+    Stream result = own();
+    result.windows_.blocks = true;
+    return result;
+  }
+
+ protected:
+  Windows windows_;
+
+ private:
+  const Stream& own() const { return static_cast<const Stream&>(*this); }
 };
 
 }  // namespace regimen::detail
