@@ -4,6 +4,7 @@
 #include <regimen/core/printed.hpp>
 #include <regimen/core/threads.hpp>
 #include <regimen/data/batching.hpp>  // automatic
+#include <regimen/data/on_threads.hpp>
 #include <regimen/data/order.hpp>
 #include <regimen/data/report.hpp>
 #include <regimen/data/rules.hpp>
@@ -11,7 +12,6 @@
 #include <regimen/data/stage.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +21,6 @@
 #include <numeric>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -45,43 +43,17 @@ namespace detail {
 [[gnu::noinline]] inline void scan(std::size_t size, const Opening& opening, const char* what,
                                    const std::function<void(std::size_t)>& visit) {
   constexpr std::size_t piece = 256;
-  std::atomic<std::size_t> next{0};
   std::mutex mutex;
-  std::exception_ptr failure;  // guarded, as the following
-  std::size_t failed = size, done = 0;
-  const auto work = [&] {
-    for (;;) {
-      const std::size_t first = next.fetch_add(piece), last = first < size ? (std::min)(size, first + piece) : size;
-      if (first >= size) return;
-      std::size_t i = first;
-      try {
-        for (; i < last; ++i) visit(i);
-        const std::lock_guard lock(mutex);
-        done += last - first;
-        if (opening.report) opening.report(what, done, size);
-      } catch (...) {  // pieces are taken in order, so that a lower failure is in a piece that somebody finishes
-        const std::lock_guard lock(mutex);
-        if (!failure || i < failed) {
-          failure = std::current_exception();
-          failed = i;
-        }
-        next = size;
-        return;
-      }
-    }
-  };
+  std::size_t done = 0;  // guarded
   const bool chooses = opening.workers == 0 || opening.workers == automatic;
-  const std::size_t wanted = chooses ? static_cast<std::size_t>(processor_count()) : opening.workers,
-                    others = (std::min)(wanted - 1, size / piece);
-  std::vector<std::thread> threads;
-  threads.reserve(others);
-  try {
-    while (threads.size() < others) threads.emplace_back(work);
-  } catch (const std::system_error&) {  // those that began, and this one, do it
-  }
-  work();
-  for (std::thread& thread : threads) thread.join();
-  if (failure) std::rethrow_exception(failure);
+  const std::size_t workers = chooses ? static_cast<std::size_t>(processor_count()) : opening.workers;
+  on_threads(size / piece + (size % piece != 0), workers, [&](std::size_t, std::size_t number) {
+    const std::size_t first = number * piece, last = (std::min)(size - first, piece) + first;
+    for (std::size_t i = first; i < last; ++i) visit(i);
+    const std::lock_guard lock(mutex);
+    done += last - first;
+    if (opening.report) opening.report(what, done, size);
+  });
 }
 
 /// A hash that does not change with the library or the machine.   source   FNV-1a, 64 bits
@@ -117,10 +89,7 @@ class Chosen final {
   decltype(auto) at(const Key& key) const { return below_.at({find_(key.index), key.epoch, key.seed}); }
   std::string place(const Key& key) const { return below_.place({find_(key.index), key.epoch, key.seed}); }
   void timings(std::vector<Timing>& all) const { below_.timings(all); }
-  std::size_t bytes() const {
-    if constexpr (requires { find_.bytes(); }) return below_.bytes() + find_.bytes();
-    else return below_.bytes();
-  }
+  std::size_t bytes() const { return below_.bytes() + data::bytes(find_); }
 
  private:
   detail::Underlying<D> below_;

@@ -140,7 +140,7 @@ class Tokenizer final {
     std::vector<std::vector<std::int32_t>> all(texts.size());
     const std::size_t threads = count_of(options);
     options.threads = 1;
-    bpe::on_threads(texts.size(), threads, [&](std::size_t, std::size_t i) { all[i] = encode(texts[i], options); });
+    detail::on_threads(texts.size(), threads, [&](std::size_t, std::size_t i) { all[i] = encode(texts[i], options); });
     return all;
   }
 
@@ -189,8 +189,8 @@ class Tokenizer final {
     }
 
    private:
-    bpe::Encoder& encoder() { return **encoders_[0]; }
-    void lease() { encoders_.push_back(std::make_unique<bpe::Encoders::Lease>(state_.encoders)); }
+    bpe::Encoder& encoder() { return *encoders_[0]; }
+    void lease() { encoders_.push_back(state_.encoders.lease()); }
 
     /// Calls plain(part) for what lies between added tokens.
     template <class Plain>
@@ -247,7 +247,7 @@ class Tokenizer final {
     const EncodeOptions& options_;
     std::vector<std::int32_t>& ids_;
     const Sink* sink_;
-    std::vector<std::unique_ptr<bpe::Encoders::Lease>> encoders_{};
+    std::vector<bpe::Encoders::Lease> encoders_{};
   };
 
   const bpe::Parts& parts() const { return state_->model.parts; }

@@ -163,13 +163,9 @@ class Cutter final {
   template <class Word>
   void emit(std::size_t stage, std::string_view text, const Match& found, Word& word) {
     if (found.begin > found.from && !(*cuts_)[stage].drops_rest)
-      further(stage + 1, text.substr(found.from, found.begin - found.from), word);
-    if (found.end > found.begin) further(stage + 1, text.substr(found.begin, found.end - found.begin), word);
-  }
-  template <class Word>
-  void further(std::size_t stage, std::string_view piece, Word& word) {
-    if (stage == matchers_.size()) word(piece);
-    else cut(stage, piece, 0, piece.size(), word);
+      cut(stage + 1, text.substr(found.from, found.begin - found.from), 0, found.begin - found.from, word);
+    if (found.end > found.begin)
+      cut(stage + 1, text.substr(found.begin, found.end - found.begin), 0, found.end - found.begin, word);
   }
 
   const std::vector<Cut>* cuts_;
@@ -210,32 +206,25 @@ class Encoders final {
  public:
   explicit Encoders(const Model& model) : model_(&model) {}
 
-  class Lease final {
-   public:
-    explicit Lease(Encoders& from) : from_(&from), encoder_(from.take()) {}
-    Lease(const Lease&) = delete;
-    Lease& operator=(const Lease&) = delete;
-    ~Lease() { from_->give_back(std::move(encoder_)); }
-    Encoder& operator*() const { return *encoder_; }
-    Encoder* operator->() const { return encoder_.get(); }
-
-   private:
-    Encoders* from_;
-    std::unique_ptr<Encoder> encoder_;
+  struct GiveBack {
+    Encoders* to;
+    void operator()(Encoder* encoder) const noexcept { to->give_back(std::unique_ptr<Encoder>(encoder)); }
   };
+  using Lease = std::unique_ptr<Encoder, GiveBack>;
 
- private:
-  std::unique_ptr<Encoder> take() {
+  Lease lease() {
     {
       const std::lock_guard lock(mutex_);
       if (!idle_.empty()) {
-        std::unique_ptr<Encoder> encoder = std::move(idle_.back());
+        Lease encoder(idle_.back().release(), GiveBack{this});
         idle_.pop_back();
         return encoder;
       }
     }
-    return std::make_unique<Encoder>(*model_);
+    return Lease(new Encoder(*model_), GiveBack{this});
   }
+
+ private:
   void give_back(std::unique_ptr<Encoder> encoder) noexcept {
     try {
       const std::lock_guard lock(mutex_);

@@ -1,51 +1,16 @@
 // regimen/data/tokenizer/parallel.hpp — one text by several threads, with the tokens that one thread gives.
 #pragma once
 
+#include <regimen/data/on_threads.hpp>
 #include <regimen/data/tokenizer/model.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <memory>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 namespace regimen::data::bpe {
-
-/// Calls body(thread, i) for all i below `count` on at most `threads` threads, this one among them; the first failure by
-/// index is thrown when all have ended.
-template <class Body>
-void on_threads(std::size_t count, std::size_t threads, const Body& body) {
-  threads = (std::min)(threads, count);
-  std::atomic<std::size_t> next = 0;
-  std::vector<std::exception_ptr> failures(count);
-  const auto work = [&](std::size_t thread) {
-    for (std::size_t i = next++; i < count; i = next++) {
-      try {
-        body(thread, i);
-      } catch (...) {
-        failures[i] = std::current_exception();
-        next = count;
-      }
-    }
-  };
-  struct Threads {
-    std::vector<std::thread> all;
-    ~Threads() {
-      for (std::thread& one : all) one.join();
-    }
-  };
-  {
-    Threads others;
-    for (std::size_t thread = 1; thread < threads; ++thread) others.all.emplace_back(work, thread);
-    work(0);
-  }
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
-}
 
 /// Cuts valid UTF-8 by several threads. Each begins somewhere, as if a word began there. What a pattern finds is a
 /// function of the text and of where it searches: once the search of the thread before begins where a search of this one
@@ -53,7 +18,7 @@ void on_threads(std::size_t count, std::size_t threads, const Body& body) {
 /// meet (digits in threes) is slow, not wrong.
 class ParallelCut final {
  public:
-  ParallelCut(const std::vector<std::unique_ptr<Encoders::Lease>>& encoders, std::string_view text, std::size_t block)
+  ParallelCut(const std::vector<Encoders::Lease>& encoders, std::string_view text, std::size_t block)
       : encoders_(encoders), text_(text), block_(block), parts_(encoders.size()) {}
 
   /// The tokens of the next blocks, one of each thread, go to `sink` in their order; returns how far the text is done.
@@ -66,16 +31,17 @@ class ParallelCut final {
       at = text_.size() - at <= block_ ? text_.size() : character_begin(text_, at + block_);
       parts_[used].end = at;
     }
-    on_threads(used, threads,
-               [&](std::size_t thread, std::size_t i) { search((**encoders_[thread]).cutter(), parts_[i]); });
+    data::detail::on_threads(used, threads, [&](std::size_t thread, std::size_t i) {
+      search(encoders_[thread]->cutter(), parts_[i]);
+    });
     std::size_t done = from;
-    for (std::size_t i = 0; i < used; ++i) done = join((**encoders_[0]).cutter(), parts_[i], done);
-    on_threads(used, threads, [&](std::size_t thread, std::size_t i) {
+    for (std::size_t i = 0; i < used; ++i) done = join(encoders_[0]->cutter(), parts_[i], done);
+    data::detail::on_threads(used, threads, [&](std::size_t thread, std::size_t i) {
       Part& part = parts_[i];
       part.ids.clear();
-      for (const Match& found : part.mended) (**encoders_[thread]).encode(text_, found, part.ids);
+      for (const Match& found : part.mended) encoders_[thread]->encode(text_, found, part.ids);
       for (std::size_t j = part.first; j < part.found.size(); ++j)
-        (**encoders_[thread]).encode(text_, part.found[j], part.ids);
+        encoders_[thread]->encode(text_, part.found[j], part.ids);
     });
     for (std::size_t i = 0; i < used; ++i) sink(parts_[i].ids);
     return done;
@@ -107,7 +73,7 @@ class ParallelCut final {
     return at;
   }
 
-  const std::vector<std::unique_ptr<Encoders::Lease>>& encoders_;
+  const std::vector<Encoders::Lease>& encoders_;
   std::string_view text_;
   std::size_t block_;
   std::vector<Part> parts_;
