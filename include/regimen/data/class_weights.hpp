@@ -72,11 +72,7 @@ class ClassWeights final {
       weigh(keys[i], samples.target[i]);
     }
   }
-  template <class S = Source>
-    requires requires(const S& source, std::vector<Timing>& all) { source.timings(all); }
-  void timings(std::vector<Timing>& all) const {
-    source_.timings(all);
-  }
+  void timings(std::vector<Timing>& all) const { add_timings(source_, all); }
   std::size_t bytes() const { return data::bytes(source_); }
 
  private:

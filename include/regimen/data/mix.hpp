@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <numbers>
 #include <span>
 #include <string>
@@ -135,34 +134,20 @@ struct CutMix final {
 
 /// See mixed().
 template <Dataset D, class How>
-class Mixed final {
+class Mixed final : public detail::Working<D> {
  public:
   static constexpr bool varies = true;
-  static constexpr std::size_t height = detail::height<D> + 1;
 
-  Mixed(D dataset, How how)
-      : below_(std::move(dataset)), how_(std::move(how)), meter_(std::make_shared<detail::Meter>()) {}
-  std::size_t size() const { return below_.size(); }
-  std::string name() const { return below_.name() + " | mixed"; }
+  Mixed(D dataset, How how) : detail::Working<D>(std::move(dataset), "mixed"), how_(std::move(how)) {}
   MixedImage at(const Key& key) const {
-    Draws draws({key.index, key.epoch, Philox::mix(key.seed, height)}, 0xC5);
-    LabelledImage first = below_.at(key);
-    const LabelledImage second = below_.at({draws.below(size()), key.epoch, key.seed});
-    try {
-      return (*meter_)([&] { return how_(std::move(first), second, draws); });
-    } catch (...) { detail::refuse_value(below_, name(), key); }
+    Draws draws(this->own(key), 0xC5);
+    LabelledImage first = this->below_.at(key);
+    const LabelledImage second = this->below_.at({draws.below(this->size()), key.epoch, key.seed});
+    return this->work(key, [&] { return how_(std::move(first), second, draws); });
   }
-  std::string place(const Key& key) const { return below_.place(key); }
-  void timings(std::vector<Timing>& all) const {
-    below_.timings(all);
-    all.push_back(meter_->timing("mixed"));
-  }
-  std::size_t bytes() const { return below_.bytes(); }
 
  private:
-  detail::Underlying<D> below_;
   How how_;
-  std::shared_ptr<detail::Meter> meter_;
 };
 
 /// Mixes each image with another one of the dataset, which is drawn again in every epoch. All images have one size.

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <ranges>
 #include <span>
 #include <string>
@@ -24,44 +23,30 @@ namespace regimen::data {
 
 /// See samples().
 template <class D, class Write>
-class Samples final {
+class Samples final : public detail::Working<D> {
  public:
-  Samples(D dataset, Write write)
-      : below_(std::move(dataset)), write_(std::move(write)), meter_(std::make_shared<detail::Meter>()) {}
+  Samples(D dataset, Write write) : detail::Working<D>(std::move(dataset), "samples"), write_(std::move(write)) {}
 
-  std::string name() const { return below_.name(); }
+  std::string name() const { return this->below_.name(); }
   std::size_t size(const SampleShape& shape) const {
-    if constexpr (requires { write_.check(below_.name(), shape); }) write_.check(below_.name(), shape);
-    return below_.size();
+    if constexpr (requires { write_.check(name(), shape); }) write_.check(name(), shape);
+    return this->below_.size();
   }
   template <class In, class Label>
   void read(const Key& key, Sample<In, Label> sample) const {
     using Fits = rule::writer_takes_sample<Write, D, Sample<In, Label>>;
     static_assert(sizeof(typename Fits::must_hold));
     if constexpr (Fits::holds) {
-      decltype(auto) value = below_.at(key);
-      try {
-        (*meter_)([&] {
-          if constexpr (Fits::alone) write_(static_cast<decltype(value)&&>(value), sample);
-          else
-            write_(static_cast<decltype(value)&&>(value), sample,
-                   Key{key.index, key.epoch, Philox::mix(key.seed, height)});
-        });
-      } catch (...) { detail::refuse_value(below_, name() + " | samples", key); }
+      decltype(auto) value = this->below_.at(key);
+      this->work(key, [&] {
+        if constexpr (Fits::alone) write_(static_cast<decltype(value)&&>(value), sample);
+        else write_(static_cast<decltype(value)&&>(value), sample, this->own(key));
+      });
     }
   }
-  void timings(std::vector<Timing>& all) const {
-    below_.timings(all);
-    all.push_back(meter_->timing("samples"));
-  }
-  std::size_t bytes() const { return below_.bytes(); }
 
  private:
-  static constexpr std::size_t height = detail::height<D> + 1;
-
-  detail::Underlying<D> below_;
   Write write_;
-  std::shared_ptr<detail::Meter> meter_;
 };
 
 /// A dataset as a source for fit, evaluate and Loader: `write` puts each value into a sample of the model.

@@ -45,11 +45,7 @@ class PartOfSource final {
     for (Key& key : of) key.index += first_;
     source_.read(std::span<const Key>(of), samples);
   }
-  template <class S = Source>
-    requires requires(const S& source, std::vector<Timing>& all) { source.timings(all); }
-  void timings(std::vector<Timing>& all) const {
-    source_.timings(all);
-  }
+  void timings(std::vector<Timing>& all) const { add_timings(source_, all); }
   std::size_t bytes() const { return data::bytes(source_); }
 
  private:

@@ -28,6 +28,14 @@ inline constexpr bool varies = [] {
   else return false;
 }();
 
+/// Bytes that the stages keep: indices of filters and of values in order of length, values in caches. Memory of readers
+/// counts only if they have bytes().
+template <class D>
+std::size_t bytes(const D& dataset) {
+  if constexpr (requires { dataset.bytes(); }) return dataset.bytes();
+  else return 0;
+}
+
 namespace detail {
 
 /// Counts the values that a stage makes, and times some of them.
@@ -87,10 +95,7 @@ class Underlying final {
     if constexpr (is_stage) dataset_.timings(all);
     else all.push_back(meter_->timing(name()));
   }
-  std::size_t bytes() const {
-    if constexpr (requires { dataset_.bytes(); }) return dataset_.bytes();
-    else return 0;
-  }
+  std::size_t bytes() const { return data::bytes(dataset_); }
 
  private:
   D dataset_;
@@ -117,6 +122,42 @@ template <Dataset D>
   refuse_value(value_text(stage, key.index, below.place(key)));
 }
 
+/// What stages that work on each value have in common: the dataset that they stand on, a name, and how long they work.
+template <Dataset D>
+class Working {
+ public:
+  static constexpr std::size_t height = detail::height<D> + 1;
+
+  std::size_t size() const { return below_.size(); }
+  std::string name() const { return below_.name() + " | " + label_; }
+  std::string place(const Key& key) const { return below_.place(key); }
+  void timings(std::vector<Timing>& all) const {
+    below_.timings(all);
+    all.push_back(meter_->timing(label_));
+  }
+  std::size_t bytes() const { return below_.bytes(); }
+
+ protected:
+  Working(D dataset, std::string label)
+      : below_(std::move(dataset)), label_(std::move(label)), meter_(std::make_shared<Meter>()) {}
+
+  /// Two stages draw different numbers.
+  static Key own(const Key& key) { return {key.index, key.epoch, Philox::mix(key.seed, height)}; }
+
+  /// f(), timed; its exception becomes an Error that names the value.
+  decltype(auto) work(const Key& key, const auto& f) const {
+    try {
+      return (*meter_)(f);
+    } catch (...) { refuse_value(below_, below_.name() + " | " + label_, key); }
+  }
+
+  Underlying<D> below_;
+
+ private:
+  std::string label_;
+  std::shared_ptr<Meter> meter_;
+};
+
 /// A stage that waits for its dataset: `dataset | map(f)`.
 template <class Apply>
 struct Pipe final {
@@ -138,43 +179,23 @@ auto operator|(D dataset, const Pipe<Apply>& stage) {
 
 /// See map().
 template <class D, class F>
-class Map final {
+class Map final : public detail::Working<D> {
  public:
   static constexpr bool draws = !rule::map_takes_value<F, D>::alone;
   static constexpr bool varies = draws || data::varies<D>;
-  static constexpr std::size_t height = detail::height<D> + 1;
 
   Map(D dataset, F f, std::string label)
-      : below_(std::move(dataset)),
-        f_(std::move(f)),
-        label_(std::move(label)),
-        meter_(std::make_shared<detail::Meter>()) {}
-  std::size_t size() const { return below_.size(); }
-  std::string name() const { return below_.name() + " | " + label_; }
+      : detail::Working<D>(std::move(dataset), std::move(label)), f_(std::move(f)) {}
   auto at(const Key& key) const {
-    decltype(auto) value = below_.at(key);
-    try {
-      return (*meter_)([&] {
-        if constexpr (draws) return f_(static_cast<decltype(value)&&>(value), own(key));
-        else return f_(static_cast<decltype(value)&&>(value));
-      });
-    } catch (...) { detail::refuse_value(below_, name(), key); }
+    decltype(auto) value = this->below_.at(key);
+    return this->work(key, [&] {
+      if constexpr (draws) return f_(static_cast<decltype(value)&&>(value), this->own(key));
+      else return f_(static_cast<decltype(value)&&>(value));
+    });
   }
-  std::string place(const Key& key) const { return below_.place(key); }
-  void timings(std::vector<Timing>& all) const {
-    below_.timings(all);
-    all.push_back(meter_->timing(label_));
-  }
-  std::size_t bytes() const { return below_.bytes(); }
 
  private:
-  /// Two stages draw different numbers.
-  static Key own(const Key& key) { return {key.index, key.epoch, Philox::mix(key.seed, height)}; }
-
-  detail::Underlying<D> below_;
   F f_;
-  std::string label_;
-  std::shared_ptr<detail::Meter> meter_;
 };
 
 /// f of each value. A function that draws random numbers also takes the value's key, and uses only the key's bits: a
@@ -210,14 +231,6 @@ auto map(D dataset, F f, std::string label = "map") {
 template <class... Arguments>
 void repeat(const Arguments&...) {
   static_assert(sizeof(typename rule::pipeline_has_an_end<(sizeof...(Arguments) > 99)>::must_hold));
-}
-
-/// Bytes that the stages keep: indices of filters and of values in order of length, values in caches. Memory of readers
-/// counts only if they have bytes().
-template <class D>
-std::size_t bytes(const D& dataset) {
-  if constexpr (requires { dataset.bytes(); }) return dataset.bytes();
-  else return 0;
 }
 
 }  // namespace regimen::data

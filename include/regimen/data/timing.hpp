@@ -14,12 +14,18 @@ struct Timing final {
   double seconds = 0;        // estimated: the first 64 values are timed, then each eighth
 };
 
+/// Appends how long each stage has worked, the reader first. Nothing for sources without stages.
+template <class D>
+void add_timings(const D& dataset, std::vector<Timing>& all) {
+  if constexpr (requires { dataset.timings(all); }) dataset.timings(all);
+}
+
 /// How long each stage has worked, the reader first. Stages that only choose values are not listed. Empty for sources
 /// without stages.
 template <class D>
 std::vector<Timing> timings(const D& dataset) {
   std::vector<Timing> all;
-  if constexpr (requires { dataset.timings(all); }) dataset.timings(all);
+  add_timings(dataset, all);
   return all;
 }
 
