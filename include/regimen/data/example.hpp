@@ -63,30 +63,22 @@ class Example final {
     const Feature& feature = expect(name, Strings);
     std::vector<std::span<const std::byte>> result;
     result.reserve(feature.count);
-    for (detail::ProtoReader list(feature.list, record_); !list.ended();) list.tag(), result.push_back(list.bytes());
+    for (Reader list(feature.list, record_); !list.ended();) list.tag(), result.push_back(list.bytes());
     return result;
   }
   std::span<const std::byte> bytes(std::string_view name) const { return bytes_list(one(name)).front(); }
   std::string_view text(std::string_view name) const { return detail::text_of(bytes(name)); }
 
   std::vector<float> floats(std::string_view name) const {
-    const Feature& feature = expect(name, Floats);
-    std::vector<float> result;
-    result.reserve(feature.count);
-    for_each_number(feature, [&](detail::ProtoReader& list) {
-      result.push_back(std::bit_cast<float>(detail::little<std::uint32_t>(list.take(4).data())));
+    return numbers_of<float>(name, Floats, [](Reader& list) {
+      return std::bit_cast<float>(detail::little<std::uint32_t>(list.take(4).data()));
     });
-    return result;
   }
   float number(std::string_view name) const { return floats(one(name)).front(); }
 
   std::vector<std::int64_t> integers(std::string_view name) const {
-    const Feature& feature = expect(name, Integers);
-    std::vector<std::int64_t> result;
-    result.reserve(feature.count);
-    for_each_number(feature,
-                    [&](detail::ProtoReader& list) { result.push_back(static_cast<std::int64_t>(list.varint())); });
-    return result;
+    return numbers_of<std::int64_t>(name, Integers,
+                                    [](Reader& list) { return static_cast<std::int64_t>(list.varint()); });
   }
   std::int64_t integer(std::string_view name) const { return integers(one(name)).front(); }
 
@@ -101,16 +93,8 @@ class Example final {
   using Reader = detail::ProtoReader;
 
   static const char* words(Kind kind) {
-    switch (kind) {
-      case Strings:
-        return "byte strings";
-      case Floats:
-        return "floats";
-      case Integers:
-        return "integers";
-      default:
-        return "no values";
-    }
+    static constexpr const char* all[] = {"no values", "byte strings", "floats", "integers"};
+    return all[kind];
   }
 
   void parse() {
@@ -129,32 +113,29 @@ class Example final {
   }
   /// The next field is a message with this number.
   static void message(Reader& reader, std::uint64_t number, const char* expected) {
-    const auto [field, wire] = reader.tag();
-    if (field != number || wire != Reader::Bytes)
-      reader.refuse(expected, "field " + std::to_string(field) + " of wire type " + std::to_string(wire));
+    const Reader::Tag tag = reader.tag();
+    if (tag.field != number || tag.wire != Reader::Bytes) reader.refuse(expected, tag.words());
   }
   /// An entry of the map from names to features.
   Feature entry(Reader entry) const {
     Feature feature;
     bool named = false, valued = false;
     while (!entry.ended()) {
-      const auto [field, wire] = entry.tag();
-      if (wire != Reader::Bytes || field < 1 || field > 2 || (field == 1 ? named : valued))
-        entry.refuse("a name (1) and a feature (2)",
-                     "field " + std::to_string(field) + " of wire type " + std::to_string(wire));
+      const Reader::Tag tag = entry.tag();
+      if (tag.wire != Reader::Bytes || tag.field > 2 || (tag.field == 1 ? named : valued))
+        entry.refuse("a name (1) and a feature (2)", tag.words());
       const std::span<const std::byte> bytes = entry.bytes();
-      if (field == 1) named = true, feature.name = detail::text_of(bytes);
+      if (tag.field == 1) named = true, feature.name = detail::text_of(bytes);
       else valued = true, list(Reader(bytes, record_), feature);
     }
     return feature;
   }
   void list(Reader reader, Feature& feature) const {
     if (reader.ended()) return;
-    const auto [field, wire] = reader.tag();
-    if (field > 3 || wire != Reader::Bytes)
-      reader.refuse("a list of byte strings (1), floats (2) or integers (3)",
-                    "field " + std::to_string(field) + " of wire type " + std::to_string(wire));
-    feature.kind = static_cast<Kind>(field);
+    const Reader::Tag tag = reader.tag();
+    if (tag.field > 3 || tag.wire != Reader::Bytes)
+      reader.refuse("a list of byte strings (1), floats (2) or integers (3)", tag.words());
+    feature.kind = static_cast<Kind>(tag.field);
     feature.list = reader.bytes();
     if (!reader.ended()) reader.refuse("one list in a feature", "more");
     if (feature.kind == Strings) {
@@ -175,14 +156,23 @@ class Example final {
   void for_each_number(const Feature& feature, auto&& f) const {
     const unsigned single = feature.kind == Floats ? Reader::Fixed32 : Reader::Varint;
     for (Reader list(feature.list, record_); !list.ended();) {
-      const auto [field, wire] = list.tag();
-      if (field != 1 || (wire != single && wire != Reader::Bytes))
-        list.refuse("the field of a list of numbers, 1 (value)",
-                    "field " + std::to_string(field) + " of wire type " + std::to_string(wire));
-      if (wire == single) f(list);
+      const Reader::Tag tag = list.tag();
+      if (tag.field != 1 || (tag.wire != single && tag.wire != Reader::Bytes))
+        list.refuse("the field of a list of numbers, 1 (value)", tag.words());
+      if (tag.wire == single) f(list);
       else
         for (Reader packed(list.bytes(), record_); !packed.ended();) f(packed);
     }
+  }
+
+  /// read(reader that stands before a number) of all numbers of a feature.
+  template <class T>
+  std::vector<T> numbers_of(std::string_view name, Kind kind, const auto& read) const {
+    const Feature& feature = expect(name, kind);
+    std::vector<T> result;
+    result.reserve(feature.count);
+    for_each_number(feature, [&](Reader& list) { result.push_back(read(list)); });
+    return result;
   }
 
   const Feature* find(std::string_view name) const {
@@ -235,10 +225,9 @@ class ExampleBuilder final {
   }
   ExampleBuilder& floats(const std::string& name, std::span<const float> values) {
     std::string packed(4 * values.size(), '\0');
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto bits = std::bit_cast<std::uint32_t>(values[i]);
-      for (unsigned byte = 0; byte < 4; ++byte) packed[4 * i + byte] = static_cast<char>(bits >> (8 * byte) & 0xFF);
-    }
+    const std::span<std::byte> bytes = std::as_writable_bytes(std::span(packed));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      detail::put_little(bytes.data() + 4 * i, std::bit_cast<std::uint32_t>(values[i]));
     return numbers(name, 2, packed);
   }
   ExampleBuilder& floats(const std::string& name, std::initializer_list<float> values) {

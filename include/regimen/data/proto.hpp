@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace regimen::data::detail {
 
@@ -25,7 +24,12 @@ class ProtoReader final {
   const std::byte* place() const { return rest_.data(); }
 
   /// The next field's number and the form of its value.
-  std::pair<std::uint64_t, unsigned> tag() {
+  struct Tag final {
+    std::uint64_t field;
+    unsigned wire;
+    std::string words() const { return "field " + std::to_string(field) + " of wire type " + std::to_string(wire); }
+  };
+  Tag tag() {
     const std::uint64_t tag = varint();
     if (tag >> 3 == 0) refuse("a field of 1 or more", "field 0");
     return {tag >> 3, static_cast<unsigned>(tag & 7)};
