@@ -14,8 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <numbers>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -54,7 +52,6 @@ struct RandomCrop final {
     if (height > tall || width > wide) return crop(image, {0, 0, height, width});  // refuses
     Draws draws(key, Philox::mix(0xC0, stage));
     const std::size_t top = draws.below(tall - height + 1), left = draws.below(wide - width + 1);
-    if (padding == 0) return crop(image, {top, left, height, width});
     Image result(height, width, image.channels());
     for (std::size_t y = 0; y < height; ++y) {
       if (top + y < padding || top + y >= padding + image.height()) continue;

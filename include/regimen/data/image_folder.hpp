@@ -58,15 +58,7 @@ enum class Format { Jpeg, Png };
 
 /// Whether these bytes begin as an image that this build has no library for: that is no damage.
 inline bool lacks_library(std::span<const std::uint8_t> bytes) {
-  [[maybe_unused]] const auto begins = [&](std::uint8_t with) { return !bytes.empty() && bytes[0] == with; };
-  bool lacks = false;
-#if !defined(REGIMEN_HAS_JPEG)
-  lacks = lacks || begins(0xFF);
-#endif
-#if !defined(REGIMEN_HAS_PNG)
-  lacks = lacks || begins(0x89);
-#endif
-  return lacks;
+  return !bytes.empty() && ((bytes[0] == 0xFF && !has_jpeg) || (bytes[0] == 0x89 && !has_png));
 }
 
 }  // namespace detail

@@ -109,28 +109,13 @@ inline Image hue(Image image, double turns) {
                                   : 4 * one + (r - g) * one / range;
     at = (at + by + circle) % circle;
     const std::int32_t rest = at % one;
-    const auto top = static_cast<std::uint8_t>(most), bottom = static_cast<std::uint8_t>(least);
-    const auto rising = static_cast<std::uint8_t>(least + (range * rest + one / 2) / one);
-    const auto falling = static_cast<std::uint8_t>(most - (range * rest + one / 2) / one);
-    switch (at / one) {
-      case 0:
-        pixels[i] = top, pixels[i + 1] = rising, pixels[i + 2] = bottom;
-        break;
-      case 1:
-        pixels[i] = falling, pixels[i + 1] = top, pixels[i + 2] = bottom;
-        break;
-      case 2:
-        pixels[i] = bottom, pixels[i + 1] = top, pixels[i + 2] = rising;
-        break;
-      case 3:
-        pixels[i] = bottom, pixels[i + 1] = falling, pixels[i + 2] = top;
-        break;
-      case 4:
-        pixels[i] = rising, pixels[i + 1] = bottom, pixels[i + 2] = top;
-        break;
-      default:
-        pixels[i] = top, pixels[i + 1] = bottom, pixels[i + 2] = falling;
-    }
+    const std::int32_t climb = (range * rest + one / 2) / one;
+    // In each sixth of the circle one colour is at the top, one at the bottom, and one rises or falls between them.
+    enum Level { Top, Bottom, Rising, Falling };
+    static constexpr Level levels[6][3] = {{Top, Rising, Bottom},  {Falling, Top, Bottom}, {Bottom, Top, Rising},
+                                           {Bottom, Falling, Top}, {Rising, Bottom, Top},  {Top, Bottom, Falling}};
+    const std::int32_t byte_of[] = {most, least, least + climb, most - climb};
+    for (std::size_t c = 0; c < 3; ++c) pixels[i + c] = static_cast<std::uint8_t>(byte_of[levels[at / one][c]]);
   }
   return image;
 }

@@ -64,11 +64,20 @@ inline void expect_pixels(const std::string& where, std::size_t height, std::siz
                 "raise Decode::most_pixels if the file is right");
 }
 
-#if defined(REGIMEN_HAS_JPEG)
-
-inline Error no_jpeg(const std::string& where, const char* words) {
-  return Error(where, "a whole JPEG image", words, "the file is damaged or cut off; replace it");
+/// What the library of a format says of a file.
+inline Error no_image(const std::string& where, const char* format, const char* words) {
+  return Error(where, std::string("a whole ") + format + " image", words, "the file is damaged or cut off; replace it");
 }
+
+/// A build without the library that decodes a format.
+inline Error no_library(const std::string& where, const char* library, const char* package, std::size_t bytes) {
+  return Error(where, std::string("a build with ") + library, "one without",
+               std::string("install ") + package + ", and link regimen::images; " + std::to_string(bytes) +
+                   " bytes are not read");
+}
+
+#if defined(REGIMEN_HAS_JPEG)
+inline constexpr bool has_jpeg = true;
 
 /// libjpeg's errors return to the last setjmp: between it and the call that may fail there is no C++ object.
 struct JpegErrors {
@@ -94,9 +103,11 @@ struct JpegErrors {
     strict = false;
     has_stray_bytes = false;
   }
-  [[noreturn]] static void fail(::j_common_ptr of) {
+  /// With these words, or with libjpeg's own.
+  [[noreturn]] static void fail(::j_common_ptr of, const char* words = nullptr) {
     auto* const errors = reinterpret_cast<JpegErrors*>(of->err);
-    errors->base.format_message(of, errors->words);
+    if (words == nullptr) errors->base.format_message(of, errors->words);
+    else std::snprintf(errors->words, sizeof errors->words, "%s", words);
     std::longjmp(errors->back, 1);
   }
 };
@@ -117,11 +128,8 @@ class JpegReader final {
     jpeg_create_decompress(&info_);
     // A progressive file may repeat its scans without end, each of which costs time for the whole image.
     scans_.progress_monitor = [](::j_common_ptr of) {
-      constexpr int most = 200;
-      if (reinterpret_cast<::j_decompress_ptr>(of)->input_scan_number <= most) return;
-      auto* const errors = reinterpret_cast<JpegErrors*>(of->err);
-      std::snprintf(errors->words, sizeof errors->words, "more than %d scans", most);
-      std::longjmp(errors->back, 1);
+      if (reinterpret_cast<::j_decompress_ptr>(of)->input_scan_number > 200)
+        JpegErrors::fail(of, "more than 200 scans");
     };
     info_.progress = &scans_;
     ::jpeg_mem_src(&info_, bytes.data(), static_cast<unsigned long>(bytes.size()));
@@ -198,9 +206,7 @@ class JpegWriter final {
     jpeg_create_compress(&info_);
     target_.init_destination = [](::j_compress_ptr) {};
     target_.empty_output_buffer = [](::j_compress_ptr of) -> ::boolean {
-      auto* const errors = reinterpret_cast<JpegErrors*>(of->err);
-      std::snprintf(errors->words, sizeof errors->words, "more bytes than an image of this size can have");
-      std::longjmp(errors->back, 1);
+      JpegErrors::fail(reinterpret_cast<::j_common_ptr>(of), "more bytes than an image of this size can have");
     };
     target_.term_destination = [](::j_compress_ptr) {};
     target_.next_output_byte = to;
@@ -241,12 +247,7 @@ inline Image from_inks(const Image& inks) {
 }
 
 #else
-
-inline Error no_jpeg(const std::string& where, std::size_t bytes) {
-  return Error(where, "a build with libjpeg-turbo, which decodes JPEG", "one without",
-               "install libjpeg-dev, and link regimen::images; " + std::to_string(bytes) + " bytes are not read");
-}
-
+inline constexpr bool has_jpeg = false;
 #endif
 
 }  // namespace detail
@@ -255,10 +256,10 @@ inline Error no_jpeg(const std::string& where, std::size_t bytes) {
 inline std::array<std::size_t, 2> jpeg_extents(std::span<const std::uint8_t> bytes, const std::string& where) {
 #if defined(REGIMEN_HAS_JPEG)
   detail::JpegReader reader;
-  if (!reader.read_header(bytes)) throw detail::no_jpeg(where, reader.words());
+  if (!reader.read_header(bytes)) throw detail::no_image(where, "JPEG", reader.words());
   return {reader.file_height(), reader.file_width()};
 #else
-  throw detail::no_jpeg(where, bytes.size());
+  throw detail::no_library(where, "libjpeg-turbo, which decodes JPEG", "libjpeg-dev", bytes.size());
 #endif
 }
 
@@ -274,7 +275,7 @@ inline std::array<std::size_t, 2> jpeg_extents(std::span<const std::uint8_t> byt
 #if defined(REGIMEN_HAS_JPEG)
   detail::JpegReader reader(decode.strict);
   const auto expect = [&](bool well) {
-    if (!well) throw detail::no_jpeg(where, reader.words());
+    if (!well) throw detail::no_image(where, "JPEG", reader.words());
   };
   expect(reader.read_header(bytes));
   detail::expect_pixels(where, reader.file_height(), reader.file_width(), decode);
@@ -286,7 +287,7 @@ inline std::array<std::size_t, 2> jpeg_extents(std::span<const std::uint8_t> byt
   image = detail::from_inks(image);
   return decode.channels == 1 ? to_gray(image) : image;
 #else
-  throw detail::no_jpeg(where, bytes.size());
+  throw detail::no_library(where, "libjpeg-turbo, which decodes JPEG", "libjpeg-dev", bytes.size());
 #endif
 }
 

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -76,13 +75,11 @@ inline MixedImage blend(LabelledImage a, const LabelledImage& b, double share, s
   detail::expect_pair(a, b, classes);
   if (!(share >= 0 && share <= 1)) throw Error("blend", "a share from 0 to 1", regimen::detail::digits_of(share));
   const auto of_a = static_cast<std::uint32_t>(std::lround(share * 65536)), of_b = 65536 - of_a;
-  MixedImage result{{}, detail::shares(a, b, share, classes)};
   const std::span<std::uint8_t> to = a.image.pixels();
   const std::span<const std::uint8_t> other = b.image.pixels();
   for (std::size_t i = 0; i < to.size(); ++i)
     to[i] = static_cast<std::uint8_t>((of_a * to[i] + of_b * other[i] + 32768) >> 16);
-  result.image = std::move(a.image);
-  return result;
+  return {std::move(a.image), detail::shares(a, b, share, classes)};
 }
 
 /// a with the part `box` of b in its place. A class has the share of its area.
@@ -92,11 +89,9 @@ inline MixedImage paste(LabelledImage a, const LabelledImage& b, const Box& box,
   if (box.height > height || box.width > width || box.top > height - box.height || box.left > width - box.width)
     crop(a.image, box);  // refuses
   const double share = 1 - double(box.height * box.width) / double(height * width);
-  MixedImage result{{}, detail::shares(a, b, share, classes)};
   for (std::size_t y = box.top; y < box.top + box.height; ++y)
     std::memcpy(a.image.row(y) + box.left * channels, b.image.row(y) + box.left * channels, box.width * channels);
-  result.image = std::move(a.image);
-  return result;
+  return {std::move(a.image), detail::shares(a, b, share, classes)};
 }
 
 /// An image blended with another image of the dataset; the share is drawn from Beta(alpha, alpha).
@@ -134,11 +129,11 @@ struct CutMix final {
 
 /// See mixed().
 template <Dataset D, class How>
-class Mixed final : public detail::Working<D> {
+class Mixed final : public detail::ValueStage<D> {
  public:
   static constexpr bool varies = true;
 
-  Mixed(D dataset, How how) : detail::Working<D>(std::move(dataset), "mixed"), how_(std::move(how)) {}
+  Mixed(D dataset, How how) : detail::ValueStage<D>(std::move(dataset), "mixed"), how_(std::move(how)) {}
   MixedImage at(const Key& key) const {
     Draws draws(this->own(key), 0xC5);
     LabelledImage first = this->below_.at(key);

@@ -25,40 +25,52 @@ namespace regimen::data {
 namespace detail {
 
 #if defined(REGIMEN_HAS_PNG)
+inline constexpr bool has_png = true;
 
-inline Error no_png(const std::string& where, const char* words) {
-  return Error(where, "a whole PNG image", words, "the file is damaged or cut off; replace it");
-}
+/// What reading and writing by libpng have in common. Its errors return to the last setjmp: between it and the call that
+/// may fail there is no C++ object.
+class PngState {
+ public:
+  PngState(const PngState&) = delete;
+  PngState& operator=(const PngState&) = delete;
+  const char* words() const { return words_; }
 
-/// libpng's errors return to the last setjmp: between it and the call that may fail there is no C++ object.
-struct PngErrors {
-  std::jmp_buf back;
-  char words[128];
+ protected:
+  PngState() = default;
+  ~PngState() = default;
 
-  [[noreturn]] static void fail(::png_structp png, ::png_const_charp words) {
-    auto* const errors = static_cast<PngErrors*>(::png_get_error_ptr(png));
-    std::snprintf(errors->words, sizeof errors->words, "%s", words);
-    std::longjmp(errors->back, 1);
+  /// Takes what libpng has made of `this` and fail(); false: it had no memory.
+  bool begin(::png_structp made) {
+    png_ = made;
+    if (png_ != nullptr) info_ = ::png_create_info_struct(png_);
+    if (info_ == nullptr) std::snprintf(words_, sizeof words_, "no memory for libpng");
+    return info_ != nullptr;
   }
+  [[noreturn]] static void fail(::png_structp png, ::png_const_charp words) {
+    auto* const state = static_cast<PngState*>(::png_get_error_ptr(png));
+    std::snprintf(state->words_, sizeof state->words_, "%s", words);
+    std::longjmp(state->back_, 1);
+  }
+  static void ignore(::png_structp, ::png_const_charp) {}
+
+  ::png_structp png_ = nullptr;
+  ::png_infop info_ = nullptr;
+  std::jmp_buf back_{};
+
+ private:
+  char words_[128] = {};
 };
 
 /// Each function returns false after an error.
-class PngReader final {
+class PngReader final : public PngState {
  public:
   explicit PngReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
-  PngReader(const PngReader&) = delete;
-  PngReader& operator=(const PngReader&) = delete;
   ~PngReader() { ::png_destroy_read_struct(&png_, &info_, nullptr); }
 
   bool read_header() {
-    if (setjmp(errors_.back) != 0) return false;
-    png_ = ::png_create_read_struct(PNG_LIBPNG_VER_STRING, &errors_, PngErrors::fail,
-                                    [](::png_structp, ::png_const_charp) {});
-    if (png_ != nullptr) info_ = ::png_create_info_struct(png_);
-    if (info_ == nullptr) {
-      std::snprintf(errors_.words, sizeof errors_.words, "no memory for libpng");
+    if (setjmp(back_) != 0) return false;
+    if (!begin(::png_create_read_struct(PNG_LIBPNG_VER_STRING, static_cast<PngState*>(this), fail, ignore)))
       return false;
-    }
     ::png_set_read_fn(png_, this, [](::png_structp png, ::png_bytep to, std::size_t size) {
       auto* const self = static_cast<PngReader*>(::png_get_io_ptr(png));
       if (size > self->bytes_.size() - self->read_) ::png_error(png, "the end of the file");
@@ -77,7 +89,7 @@ class PngReader final {
   }
   /// Asks for bytes: gray, or red, green and blue, and alpha behind these if it is wanted and there is any.
   bool choose(bool gray_as_rgb, bool alpha) {
-    if (setjmp(errors_.back) != 0) return false;
+    if (setjmp(back_) != 0) return false;
     ::png_set_expand(png_);
     ::png_set_scale_16(png_);
     if (!alpha) ::png_set_strip_alpha(png_);
@@ -87,7 +99,7 @@ class PngReader final {
     return true;
   }
   bool read_pixels(::png_bytepp rows) {
-    if (setjmp(errors_.back) != 0) return false;
+    if (setjmp(back_) != 0) return false;
     ::png_read_image(png_, rows);
     ::png_read_end(png_, nullptr);
     return true;
@@ -97,32 +109,20 @@ class PngReader final {
   std::size_t width() const { return ::png_get_image_width(png_, info_); }
   std::size_t channels() const { return ::png_get_channels(png_, info_); }
   std::size_t row_bytes() const { return ::png_get_rowbytes(png_, info_); }
-  const char* words() const { return errors_.words; }
 
  private:
   std::span<const std::uint8_t> bytes_;
   std::size_t read_ = 0;
-  ::png_structp png_ = nullptr;
-  ::png_infop info_ = nullptr;
-  PngErrors errors_{};
 };
 
-class PngWriter final {
+class PngWriter final : public PngState {
  public:
-  PngWriter() = default;
-  PngWriter(const PngWriter&) = delete;
-  PngWriter& operator=(const PngWriter&) = delete;
   ~PngWriter() { ::png_destroy_write_struct(&png_, &info_); }
 
   bool write(::png_bytepp rows, std::size_t height, std::size_t width, std::size_t channels, int level) {
-    if (setjmp(errors_.back) != 0) return false;
-    png_ = ::png_create_write_struct(PNG_LIBPNG_VER_STRING, &errors_, PngErrors::fail,
-                                     [](::png_structp, ::png_const_charp) {});
-    if (png_ != nullptr) info_ = ::png_create_info_struct(png_);
-    if (info_ == nullptr) {
-      std::snprintf(errors_.words, sizeof errors_.words, "no memory for libpng");
+    if (setjmp(back_) != 0) return false;
+    if (!begin(::png_create_write_struct(PNG_LIBPNG_VER_STRING, static_cast<PngState*>(this), fail, ignore)))
       return false;
-    }
     ::png_set_write_fn(
         png_, &bytes_,
         [](::png_structp png, ::png_bytep from, std::size_t size) {
@@ -141,7 +141,6 @@ class PngWriter final {
     return true;
   }
   std::vector<std::uint8_t>& bytes() { return bytes_; }
-  const char* words() const { return errors_.words; }
 
  private:
   /// No exception passes through libpng.
@@ -153,9 +152,6 @@ class PngWriter final {
   }
 
   std::vector<std::uint8_t> bytes_;
-  ::png_structp png_ = nullptr;
-  ::png_infop info_ = nullptr;
-  PngErrors errors_{};
 };
 
 /// An image without its alpha: blended with the background.
@@ -173,12 +169,7 @@ inline Image blended(const Image& image, const std::array<std::uint8_t, 3>& back
 }
 
 #else
-
-inline Error no_png(const std::string& where, std::size_t bytes) {
-  return Error(where, "a build with libpng, which decodes PNG", "one without",
-               "install libpng-dev, and link regimen::images; " + std::to_string(bytes) + " bytes are not read");
-}
-
+inline constexpr bool has_png = false;
 #endif
 
 }  // namespace detail
@@ -187,10 +178,10 @@ inline Error no_png(const std::string& where, std::size_t bytes) {
 inline std::array<std::size_t, 2> png_extents(std::span<const std::uint8_t> bytes, const std::string& where) {
 #if defined(REGIMEN_HAS_PNG)
   detail::PngReader reader(bytes);
-  if (!reader.read_header()) throw detail::no_png(where, reader.words());
+  if (!reader.read_header()) throw detail::no_image(where, "PNG", reader.words());
   return {reader.height(), reader.width()};
 #else
-  throw detail::no_png(where, bytes.size());
+  throw detail::no_library(where, "libpng, which decodes PNG", "libpng-dev", bytes.size());
 #endif
 }
 
@@ -206,7 +197,7 @@ inline std::array<std::size_t, 2> png_extents(std::span<const std::uint8_t> byte
 #if defined(REGIMEN_HAS_PNG)
   detail::PngReader reader(bytes);
   const auto expect = [&](bool well) {
-    if (!well) throw detail::no_png(where, reader.words());
+    if (!well) throw detail::no_image(where, "PNG", reader.words());
   };
   expect(reader.read_header());
   const std::size_t height = reader.height(), width = reader.width();
@@ -222,7 +213,7 @@ inline std::array<std::size_t, 2> png_extents(std::span<const std::uint8_t> byte
   if (image.channels() % 2 == 0) image = detail::blended(image, decode.background);
   return decode.channels == 1 && image.channels() == 3 ? to_gray(image) : image;
 #else
-  throw detail::no_png(where, bytes.size());
+  throw detail::no_library(where, "libpng, which decodes PNG", "libpng-dev", bytes.size());
 #endif
 }
 

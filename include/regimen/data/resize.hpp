@@ -22,7 +22,6 @@ enum class Filter { Bilinear, Bicubic };
 
 namespace detail {
 
-constexpr double filter_reach(Filter filter) { return filter == Filter::Bilinear ? 1 : 2; }
 inline double filter_weight(Filter filter, double x) {
   x = std::abs(x);
   if (filter == Filter::Bilinear) return x < 1 ? 1 - x : 0;
@@ -43,7 +42,7 @@ struct Taps {
 
   Taps(std::size_t from, std::size_t to, Filter filter) {
     const double scale = double(from) / double(to), stretch = (std::max)(scale, 1.0),
-                 reach = filter_reach(filter) * stretch;
+                 reach = (filter == Filter::Bilinear ? 1 : 2) * stretch;
     std::vector<double> exact;
     runs.reserve(to);
     weight.reserve(to * static_cast<std::size_t>(2 * reach + 2));
@@ -141,16 +140,8 @@ class NarrowRows final {
  private:
   void make(std::size_t y, std::uint8_t* to) {
     std::copy_n(image_.row(box_.top + y) + box_.left * channels_, box_.width * channels_, wide_.data());
-    switch (channels_) {
-      case 1:
-        return resize_row<1>(wide_.data(), columns_, to);
-      case 2:
-        return resize_row<2>(wide_.data(), columns_, to);
-      case 3:
-        return resize_row<3>(wide_.data(), columns_, to);
-      default:
-        return resize_row<4>(wide_.data(), columns_, to);
-    }
+    constexpr decltype(&resize_row<1>) by_channels[] = {resize_row<1>, resize_row<2>, resize_row<3>, resize_row<4>};
+    by_channels[channels_ - 1](wide_.data(), columns_, to);
   }
 
   const Image& image_;
