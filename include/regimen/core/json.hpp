@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/utf8.hpp>
 
 #include <charconv>
 #include <cstddef>
@@ -13,25 +14,11 @@
 
 namespace regimen::detail {
 
-/// Bytes of the character at `text` in UTF-8 (RFC 3629); 0 if there is none: no longer form than needed, no half of a
-/// surrogate pair, nothing above U+10FFFF.
+/// Bytes of the character at `text` in UTF-8; 0 if there is none.
 [[gnu::cold]] inline std::size_t length_of_character(const char* text, const char* end) {
-  const auto byte = [&](std::size_t i) -> unsigned {
-    return i < static_cast<std::size_t>(end - text) ? static_cast<unsigned char>(text[i]) : 0;
-  };
-  const unsigned first = byte(0), second = byte(1);
-  if (first < 0x80) return text == end ? 0 : 1;
-  const std::size_t length = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
-  const unsigned least = first == 0xE0   ? 0xA0
-                         : first == 0xF0 ? 0x90
-                                         : 0x80,
-                 most = first == 0xED   ? 0x9F
-                        : first == 0xF4 ? 0x8F
-                                        : 0xBF;
-  if (second < least || second > most) return 0;
-  for (std::size_t i = 2; i < length; ++i)
-    if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
-  return length;
+  if (text == end) return 0;
+  const Utf8 character = utf8_at({text, static_cast<std::size_t>(end - text)}, 0);
+  return character.is_valid ? character.length : 0;
 }
 
 /// The bytes that a backslash and one of these letters stand for.

@@ -214,12 +214,9 @@ class Tokenizer final {
       runs(text);
     }
     void runs(std::string_view text) {
-      for (std::size_t at = 0; at < text.size();) {
-        const std::size_t until = bpe::utf8_until(text, at);
-        if (until > at) run(text.substr(at, until - at));
-        at = bpe::Cutter::invalid_until(text, until);
-        if (at > until) encoder().word(text.substr(until, at - until), ids_);
-      }
+      bpe::for_each_part(
+          text, [&](std::string_view valid) { run(valid); },
+          [&](std::string_view other) { encoder().word(other, ids_); });
     }
     /// Valid UTF-8.
     void run(std::string_view text) {

@@ -30,8 +30,6 @@ class AddedTokens final {
     }
   }
 
-  bool is_empty() const { return is_empty_; }
-
   /// The first at or behind `from`, and where it begins; null: none.
   const AddedToken* find(std::string_view text, std::size_t from, std::size_t& begin) const {
     if (is_empty_) return nullptr;

@@ -1,6 +1,8 @@
 // regimen/data/tokenizer/bytes.hpp — bytes as characters of a vocabulary's file, and where text is UTF-8.
 #pragma once
 
+#include <regimen/core/utf8.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -63,28 +65,8 @@ inline bool from_characters(std::string_view text, std::string& bytes) {
   return true;
 }
 
-/// What stands at a place of a text: the bytes of one character of UTF-8 or, where there is none, the bytes that a
-/// decoder replaces by one U+FFFD: the longest beginning of a character, or one byte.
-struct Utf8 final {
-  std::size_t length = 1;
-  bool is_valid = false;
-};
-inline Utf8 utf8_at(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned>(static_cast<unsigned char>(text[i])); };
-  const unsigned first = byte(at);
-  if (first < 0x80) return {1, true};
-  if (first < 0xC2 || first > 0xF4) return {};
-  const std::size_t length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  // The second byte excludes long forms of small codes, surrogates, and codes above 10FFFF.
-  const unsigned least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-  const unsigned most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-  for (std::size_t i = 1; i < length; ++i) {
-    const bool fits =
-        at + i < text.size() && byte(at + i) >= (i == 1 ? least : 0x80) && byte(at + i) <= (i == 1 ? most : 0xBF);
-    if (!fits) return {i, false};
-  }
-  return {length, true};
-}
+using regimen::detail::Utf8;
+using regimen::detail::utf8_at;
 
 /// Where the valid UTF-8 that begins at `at` ends: at the first byte that belongs to no character, or the end.
 inline std::size_t utf8_until(std::string_view text, std::size_t at) {
@@ -99,6 +81,22 @@ inline std::size_t utf8_until(std::string_view text, std::size_t at) {
     at += character.length;
   }
   return at;
+}
+
+/// Calls valid(part) for each part of a text that is UTF-8, and other(part) for the bytes between, in their order.
+template <class Valid, class Other>
+void for_each_part(std::string_view text, Valid&& valid, Other&& other) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t until = utf8_until(text, at);
+    if (until > at) valid(text.substr(at, until - at));
+    at = until;
+    while (at < text.size()) {
+      const Utf8 character = utf8_at(text, at);
+      if (character.is_valid) break;
+      at += character.length;
+    }
+    if (at > until) other(text.substr(until, at - until));
+  }
 }
 
 inline bool is_utf8(std::string_view text) { return utf8_until(text, 0) == text.size(); }
@@ -119,13 +117,11 @@ namespace regimen::data {
 inline std::string replace_invalid_utf8(std::string_view text) {
   std::string result;
   result.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t until = bpe::utf8_until(text, at);
-    result.append(text.substr(at, until - at));
-    if (until == text.size()) break;
-    result.append("\xEF\xBF\xBD");
-    at = until + bpe::utf8_at(text, until).length;
-  }
+  bpe::for_each_part(
+      text, [&](std::string_view valid) { result += valid; },
+      [&](std::string_view other) {
+        for (std::size_t at = 0; at < other.size(); at += bpe::utf8_at(other, at).length) result += "\xEF\xBF\xBD";
+      });
   return result;
 }
 

@@ -30,38 +30,31 @@ class PairTable final {
   void put(std::uint32_t first, std::uint32_t second, std::uint32_t rank) {
     if (2 * (used_ + 1) > slots_.size()) grow();
     const std::uint64_t key = key_of(first, second);
-    std::size_t at = begin(key);
-    while (slots_[at] != free && slots_[at] >> 22 != key) at = (at + 1) & (slots_.size() - 1);
-    used_ += slots_[at] == free;
-    slots_[at] = key << 22 | rank;
+    std::uint64_t& slot = slots_[place(key)];
+    used_ += slot == free;
+    slot = key << 22 | rank;
   }
   std::uint32_t find(std::uint32_t first, std::uint32_t second) const {
-    const std::uint64_t key = key_of(first, second);
-    for (std::size_t at = begin(key);; at = (at + 1) & (slots_.size() - 1)) {
-      if (slots_[at] >> 22 == key) return static_cast<std::uint32_t>(slots_[at] & most_ranks);
-      if (slots_[at] == free) return none;
-    }
+    return static_cast<std::uint32_t>(slots_[place(key_of(first, second))] & most_ranks);  // of a free slot: none
   }
-  std::size_t bytes() const { return slots_.size() * sizeof(std::uint64_t); }
 
  private:
   static constexpr std::uint64_t free = ~std::uint64_t{0};  // no pair: ids are below 2^21 - 1
   static std::uint64_t key_of(std::uint32_t first, std::uint32_t second) { return std::uint64_t{first} << 21 | second; }
-  std::size_t begin(std::uint64_t key) const {
-    key *= 0x9E3779B97F4A7C15u;
-    key ^= key >> 32;
-    return static_cast<std::size_t>((key * 0xD6E8FEB86659FD93u) >> shift_);
+  /// The slot of a key, or the free one that it would get.
+  std::size_t place(std::uint64_t key) const {
+    std::uint64_t hash = key * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 32;
+    auto at = static_cast<std::size_t>((hash * 0xD6E8FEB86659FD93u) >> shift_);
+    while (slots_[at] >> 22 != key && slots_[at] != free) at = (at + 1) & (slots_.size() - 1);
+    return at;
   }
   void grow() {
     std::vector<std::uint64_t> old(2 * slots_.size(), free);
     old.swap(slots_);
     --shift_;
-    for (const std::uint64_t slot : old) {
-      if (slot == free) continue;
-      std::size_t at = begin(slot >> 22);
-      while (slots_[at] != free) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = slot;
-    }
+    for (const std::uint64_t slot : old)
+      if (slot != free) slots_[place(slot >> 22)] = slot;
   }
   std::vector<std::uint64_t> slots_{};
   std::size_t used_ = 0;

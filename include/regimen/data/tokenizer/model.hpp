@@ -13,7 +13,6 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -107,67 +106,45 @@ class Cutter final {
 
   /// Calls word(bytes) for the words whose search begins in [from, until) of `text`, valid UTF-8; returns where the next
   /// search begins. Whoever goes on from there gets the same words, wherever the text was cut.
+  ///
+  ///   stage   the first pattern that cuts; those after it cut its pieces
   template <class Word>
-  std::size_t cut(std::string_view text, std::size_t from, std::size_t until, Word&& word) {
-    return cut(0, text, from, until, word);
-  }
-  /// The same for text that need not be UTF-8: bytes between valid parts are words.
-  template <class Word>
-  void cut_bytes(std::string_view text, Word&& word) {
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t until = utf8_until(text, at);
-      if (until > at) cut(0, text.substr(at, until - at), 0, until - at, word);
-      const std::size_t end = invalid_until(text, until);
-      if (end > until) word(text.substr(until, end - until));
-      at = end;
-    }
-  }
-  /// The end of the bytes from `at` on that are no UTF-8.
-  static std::size_t invalid_until(std::string_view text, std::size_t at) {
-    while (at < text.size()) {
-      const Utf8 character = utf8_at(text, at);
-      if (character.is_valid) break;
-      at += character.length;
-    }
-    return at;
-  }
-
-  bool cuts() const { return !matchers_.empty(); }
-  /// The next match of the first pattern.
-  Match find(std::string_view text, std::size_t from) { return find(0, text, from); }
-  /// Calls word(bytes) for the words of a match, and of what lies before it.
-  template <class Word>
-  void words(std::string_view text, const Match& found, Word&& word) {
-    emit(0, text, found, word);
-  }
-
- private:
-  Match find(std::size_t stage, std::string_view text, std::size_t from) {
-    Match found{from, 0, 0};
-    if (!matchers_[stage].find(text, from, found.begin, found.end)) found.begin = found.end = text.size();
-    return found;
-  }
-  template <class Word>
-  std::size_t cut(std::size_t stage, std::string_view text, std::size_t from, std::size_t until, Word& word) {
+  std::size_t cut(std::string_view text, std::size_t from, std::size_t until, Word&& word, std::size_t stage = 0) {
     if (stage == matchers_.size()) {
       word(text);
       return text.size();
     }
     while (from < until) {
-      const Match found = find(stage, text, from);
-      emit(stage, text, found, word);
+      const Match found = find(text, from, stage);
+      words(text, found, word, stage);
       from = found.end;
     }
     return from;
   }
+  /// The same for all of a text that need not be UTF-8: bytes between valid parts are words.
   template <class Word>
-  void emit(std::size_t stage, std::string_view text, const Match& found, Word& word) {
-    if (found.begin > found.from && !(*cuts_)[stage].drops_rest)
-      cut(stage + 1, text.substr(found.from, found.begin - found.from), 0, found.begin - found.from, word);
-    if (found.end > found.begin)
-      cut(stage + 1, text.substr(found.begin, found.end - found.begin), 0, found.end - found.begin, word);
+  void cut_bytes(std::string_view text, Word&& word) {
+    for_each_part(text, [&](std::string_view valid) { cut(valid, 0, valid.size(), word); }, word);
   }
 
+  bool cuts() const { return !matchers_.empty(); }
+  /// The next match of a pattern.
+  Match find(std::string_view text, std::size_t from, std::size_t stage = 0) {
+    Match found{from, 0, 0};
+    if (!matchers_[stage].find(text, from, found.begin, found.end)) found.begin = found.end = text.size();
+    return found;
+  }
+  /// Calls word(bytes) for the words of a match, and of what lies before it.
+  template <class Word>
+  void words(std::string_view text, const Match& found, Word&& word, std::size_t stage = 0) {
+    const auto further = [&](std::size_t begin, std::size_t end) {
+      if (end > begin) cut(text.substr(begin, end - begin), 0, end - begin, word, stage + 1);
+    };
+    if (!(*cuts_)[stage].drops_rest) further(found.from, found.begin);
+    further(found.begin, found.end);
+  }
+
+ private:
   const std::vector<Cut>* cuts_;
   std::vector<Matcher> matchers_{};
 };
@@ -206,22 +183,22 @@ class Encoders final {
  public:
   explicit Encoders(const Model& model) : model_(&model) {}
 
-  struct GiveBack {
+  struct Deleter {
     Encoders* to;
     void operator()(Encoder* encoder) const noexcept { to->give_back(std::unique_ptr<Encoder>(encoder)); }
   };
-  using Lease = std::unique_ptr<Encoder, GiveBack>;
+  using Lease = std::unique_ptr<Encoder, Deleter>;
 
   Lease lease() {
     {
       const std::lock_guard lock(mutex_);
       if (!idle_.empty()) {
-        Lease encoder(idle_.back().release(), GiveBack{this});
+        Lease encoder(idle_.back().release(), Deleter{this});
         idle_.pop_back();
         return encoder;
       }
     }
-    return Lease(new Encoder(*model_), GiveBack{this});
+    return Lease(new Encoder(*model_), Deleter{this});
   }
 
  private:

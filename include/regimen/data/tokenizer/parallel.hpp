@@ -4,7 +4,6 @@
 #include <regimen/data/on_threads.hpp>
 #include <regimen/data/tokenizer/model.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -31,9 +30,8 @@ class ParallelCut final {
       at = text_.size() - at <= block_ ? text_.size() : character_begin(text_, at + block_);
       parts_[used].end = at;
     }
-    data::detail::on_threads(used, threads, [&](std::size_t thread, std::size_t i) {
-      search(encoders_[thread]->cutter(), parts_[i]);
-    });
+    data::detail::on_threads(
+        used, threads, [&](std::size_t thread, std::size_t i) { search(encoders_[thread]->cutter(), parts_[i]); });
     std::size_t done = from;
     for (std::size_t i = 0; i < used; ++i) done = join(encoders_[0]->cutter(), parts_[i], done);
     data::detail::on_threads(used, threads, [&](std::size_t thread, std::size_t i) {

@@ -31,6 +31,10 @@ namespace bpe {
 /// The two peers' regular expressions: Oniguruma in Ruby's syntax, and Rust's with look-around.
 enum class Dialect { Tokenizers, Tiktoken };
 
+/// Of ASCII, in every locale.
+constexpr bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+constexpr bool is_letter(char letter) { return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z'); }
+
 /// A pattern of a peer as PCRE2 understands it. What has another meaning there is written otherwise (`\s` is Unicode's
 /// White_Space in both dialects, `\p{Greek}` a script), what PCRE2 cannot express is refused by name.
 class Translation final {
@@ -78,34 +82,22 @@ class Translation final {
   }
 
   void escape() {
+    struct Meaning {
+      char letter;
+      const char* words;
+    };
+    constexpr Meaning meanings[] = {
+        {'s', "\\p{White_Space}"}, {'S', "\\P{White_Space}"}, {'d', "\\p{Nd}"}, {'D', "\\P{Nd}"}, {'v', "\\x0b"}};
     const char letter = peek(1);
-    const auto write = [&](const char* words) { result_ += words, at_ += 2; };
-    switch (letter) {
-      case 's':
-        return write("\\p{White_Space}");
-      case 'S':
-        return write("\\P{White_Space}");
-      case 'd':
-        return write("\\p{Nd}");
-      case 'D':
-        return write("\\P{Nd}");
-      case 'v':
-        return write("\\x0b");
-      case 'r':
-      case 'n':
-      case 't':
-      case 'f':
-        return copy(2);
-      case 'p':
-      case 'P':
-        return property();
-      default:
-        break;
-    }
-    const bool is_word =
-        (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
-    if (is_word || letter <= ' ' || letter == '\x7f' || static_cast<unsigned char>(letter) >= 128)
-      refuse(text_.substr(at_, 2));
+    for (const Meaning& other : meanings)
+      if (letter == other.letter) {
+        result_ += other.words, at_ += 2;
+        return;
+      }
+    if (letter == 'p' || letter == 'P') return property();
+    const bool means_itself = letter == 'r' || letter == 'n' || letter == 't' || letter == 'f';
+    const bool is_sign = letter > ' ' && letter < '\x7f' && !is_letter(letter) && !is_digit(letter);
+    if (!means_itself && !is_sign) refuse(text_.substr(at_, 2));
     copy(2);
   }
 
@@ -116,8 +108,7 @@ class Translation final {
     const bool is_category =
         !name.empty() && name.size() <= 2 && std::string_view("CLMNPSZ").find(name[0]) != std::string_view::npos;
     for (const char letter : name)
-      if (!((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || letter == '_'))
-        refuse(text_.substr(at_, end + 1 - at_));
+      if (!is_letter(letter) && letter != '_') refuse(text_.substr(at_, end + 1 - at_));
     result_ += text_.substr(at_, 3);
     if (!is_category) result_ += "sc:";  // a script: PCRE2 would take characters that several scripts use, too
     result_ += std::string(name) + "}";
@@ -149,7 +140,7 @@ class Translation final {
     std::size_t length = 1;
     const auto digits = [&] {
       const std::size_t begin = length;
-      while (peek(length) >= '0' && peek(length) <= '9') ++length;
+      while (is_digit(peek(length))) ++length;
       return length - begin;
     };
     bool is_interval = digits() > 0;
@@ -171,9 +162,7 @@ class Translation final {
 inline std::string literal_pattern(std::string_view text) {
   std::string result;
   for (const char letter : text) {
-    const bool is_sign = letter > ' ' && letter < '\x7f' && !(letter >= '0' && letter <= '9') &&
-                         !(letter >= 'a' && letter <= 'z') && !(letter >= 'A' && letter <= 'Z');
-    if (is_sign) result += '\\';
+    if (letter > ' ' && letter < '\x7f' && !is_letter(letter) && !is_digit(letter)) result += '\\';
     result += letter;
   }
   return result;

@@ -18,23 +18,17 @@ namespace regimen::data::bpe {
 
 /// False: it is no base64 (RFC 4648, with its padding).
 inline bool from_base64(std::string_view text, std::string& bytes) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   bytes.clear();
   if (text.size() % 4 != 0) return false;
   for (std::size_t i = 0; i < text.size(); i += 4) {
     std::uint32_t word = 0;
     std::size_t padding = 0;
     for (std::size_t j = 0; j < 4; ++j) {
-      const char letter = text[i + j];
-      int value = letter >= 'A' && letter <= 'Z'   ? letter - 'A'
-                  : letter >= 'a' && letter <= 'z' ? letter - 'a' + 26
-                  : letter >= '0' && letter <= '9' ? letter - '0' + 52
-                  : letter == '+'                  ? 62
-                  : letter == '/'                  ? 63
-                                                   : -1;
-      if (letter == '=' && i + 4 == text.size() && j >= 2) value = 0, ++padding;
-      else if (padding > 0) return false;
-      if (value < 0) return false;
-      word = word << 6 | static_cast<std::uint32_t>(value);
+      const std::size_t value = digits.find(text[i + j]);
+      if (text[i + j] == '=' && i + 4 == text.size() && j >= 2) ++padding;
+      else if (padding > 0 || value == std::string_view::npos) return false;
+      word = word << 6 | static_cast<std::uint32_t>(value & 63);  // '=' gives bits that no byte has
     }
     for (std::size_t j = 0; j < 3 - padding; ++j) bytes.push_back(static_cast<char>(word >> (16 - 8 * j) & 0xFF));
   }
