@@ -74,8 +74,7 @@ struct CsvContent final : IndexedFiles {
           ++fields;
           if (row == nullptr || wrong.at != nullptr) return;
           [&]<std::size_t... i>(std::index_sequence<i...>) {
-            ((layout.columns[i] == number ? convert(text, names[i], std::get<i>(*row), begin + offset, wrong)
-                                          : void()),
+            ((layout.columns[i] == number ? convert(text, names[i], std::get<i>(*row), begin + offset, wrong) : void()),
              ...);
           }(std::index_sequence_for<Types...>());
         });
@@ -195,7 +194,7 @@ class CsvWriter final {
   template <class T>
   void field(const T& value) {
     if (fields_++ != 0) line_ += options_.separator;
-    if constexpr (detail::is_optional<T>) {
+    if constexpr (detail::is_of<T, std::optional>) {
       if (value) put(*value);
     } else {
       put(value);
@@ -210,9 +209,8 @@ class CsvWriter final {
       line_.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
     } else {
       const std::string_view text = value;
-      const bool special = text.find_first_of(std::string("\"\r\n") + options_.separator) != std::string_view::npos;
-      if (!special || (!options_.quotes &&
-                       text.find_first_of(std::string("\r\n") + options_.separator) == std::string_view::npos)) {
+      const std::string special = (options_.quotes ? "\"\r\n" : "\r\n") + std::string(1, options_.separator);
+      if (text.find_first_of(special) == std::string_view::npos) {
         line_ += text;
         return;
       }

@@ -7,9 +7,7 @@
 #include <charconv>
 #include <concepts>
 #include <cstddef>
-#include <limits>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -29,15 +27,10 @@ inline CsvOptions tabs(Corrupt corrupt = Corrupt::Refuse) { return {'\t', false,
 
 namespace detail {
 
-template <class T>
-inline constexpr bool is_optional = false;
-template <class T>
-inline constexpr bool is_optional<std::optional<T>> = true;
-
 /// The whole of `text` as a T; false if it is none.
 template <class T>
 bool parse_field(std::string_view text, T& to) {
-  if constexpr (is_optional<T>) {
+  if constexpr (is_of<T, std::optional>) {
     to.reset();
     return text.empty() || parse_field(text, to.emplace());
   } else if constexpr (std::same_as<T, std::string>) {
@@ -64,13 +57,10 @@ bool parse_field(std::string_view text, T& to) {
 
 template <class T>
 std::string field_type() {
-  if constexpr (is_optional<T>) return field_type<typename T::value_type>() + ", or nothing";
+  if constexpr (is_of<T, std::optional>) return field_type<typename T::value_type>() + ", or nothing";
   else if constexpr (std::same_as<T, std::string>) return "text";
   else if constexpr (std::same_as<T, bool>) return "true, false, 1 or 0";
-  else if constexpr (std::floating_point<T>) return "a number";
-  else if constexpr (std::is_arithmetic_v<T>)
-    return "a whole number from " + std::to_string((std::numeric_limits<T>::min)()) + " to " +
-           std::to_string((std::numeric_limits<T>::max)());
+  else if constexpr (std::is_arithmetic_v<T>) return type_of_number<T>();
   else return {};  // Csv refuses the type
 }
 

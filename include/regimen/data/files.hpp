@@ -12,13 +12,13 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
 namespace regimen::data {
@@ -116,6 +116,21 @@ std::array<std::string, Types> names_of(const std::string (&names)[Count]) {
   return result;
 }
 
+/// "a whole number from 0 to 255", for errors.
+template <class T>
+std::string type_of_number() {
+  if constexpr (std::is_floating_point_v<T>) return "a number";
+  else
+    return "a whole number from " + std::to_string((std::numeric_limits<T>::min)()) + " to " +
+           std::to_string((std::numeric_limits<T>::max)());
+}
+
+/// Whether T is an Of<...>, such as a std::optional.
+template <class T, template <class...> class Of>
+inline constexpr bool is_of = false;
+template <template <class...> class Of, class... Arguments>
+inline constexpr bool is_of<Of<Arguments...>, Of> = true;
+
 /// Refuses files that are no text in UTF-8, whose bytes an error would show instead.
 [[gnu::noinline]] inline void expect_text(const std::string& path, std::span<const std::byte> bytes) {
   const auto begins = [&](unsigned first, unsigned second) {
@@ -144,8 +159,7 @@ class FileWriter final {
  public:
   explicit FileWriter(const std::string& path) : path_(path), file_(path) {}
 
-  const std::string& path() const& { return path_; }
-  std::string path() const&& { return path(); }
+  const std::string& path() const { return path_; }
   std::size_t written() const { return written_; }
 
   void put(std::span<const std::byte> bytes) {

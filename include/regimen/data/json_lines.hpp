@@ -19,7 +19,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -55,84 +54,59 @@ namespace regimen::data {
 
 namespace detail {
 
-/// The types of a field: expected(), and take(value, to), false if the value is not of this type. JsonLines refuses all
-/// other types.
+/// What a field of type T must be; JsonLines refuses other types.
 template <class T>
-struct JsonField {
-  static std::string expected() { return {}; }
-  static bool take(nlohmann::json&, T&) { return false; }
-};
+std::string json_type() {
+  if constexpr (is_of<T, std::optional>) return json_type<typename T::value_type>() + ", null, or no such field";
+  else if constexpr (is_of<T, std::vector>) return "a list, of each " + json_type<typename T::value_type>();
+  else if constexpr (std::same_as<T, nlohmann::json>) return "a value";
+  else if constexpr (std::same_as<T, std::string>) return "a string";
+  else if constexpr (std::same_as<T, bool>) return "true or false";
+  else if constexpr (rule::field_takes_type<T>::holds) return type_of_number<T>();
+  else return {};
+}
 
-template <>
-struct JsonField<std::string> {
-  static std::string expected() { return "a string"; }
-  static bool take(nlohmann::json& value, std::string& to) {
+/// Moves a value to a field; false if it is not of type T.
+template <class T>
+bool take_field(nlohmann::json& value, T& to) {
+  if constexpr (is_of<T, std::optional>) {
+    to.reset();
+    return value.is_null() || take_field(value, to.emplace());
+  } else if constexpr (is_of<T, std::vector>) {
+    if (!value.is_array()) return false;
+    to.clear();
+    for (nlohmann::json& element : value) {
+      typename T::value_type one{};
+      if (!take_field(element, one)) return false;
+      to.push_back(std::move(one));
+    }
+    return true;
+  } else if constexpr (std::same_as<T, nlohmann::json>) {
+    to = std::move(value);
+    return true;
+  } else if constexpr (std::same_as<T, std::string>) {
     if (!value.is_string()) return false;
     to = std::move(value.get_ref<std::string&>());
     return true;
-  }
-};
-template <>
-struct JsonField<bool> {
-  static std::string expected() { return "true or false"; }
-  static bool take(nlohmann::json& value, bool& to) { return value.is_boolean() && (to = value.get<bool>(), true); }
-};
-template <std::floating_point T>
-struct JsonField<T> {
-  static std::string expected() { return "a number"; }
-  static bool take(nlohmann::json& value, T& to) {
+  } else if constexpr (std::same_as<T, bool>) {
+    if (value.is_boolean()) to = value.get<bool>();
+    return value.is_boolean();
+  } else if constexpr (std::floating_point<T>) {
     if (!value.is_number()) return false;
     const auto wide = value.get<double>();
     if (wide > double{(std::numeric_limits<T>::max)()} || wide < double{std::numeric_limits<T>::lowest()}) return false;
     to = static_cast<T>(wide);
     return true;
-  }
-};
-template <std::integral T>
-  requires rule::field_takes_type<T>::holds
-struct JsonField<T> {
-  static std::string expected() {
-    return "a whole number from " + std::to_string((std::numeric_limits<T>::min)()) + " to " +
-           std::to_string((std::numeric_limits<T>::max)());
-  }
-  static bool take(nlohmann::json& value, T& to) {
+  } else if constexpr (rule::field_takes_type<T>::holds) {
     const bool fits = value.is_number_unsigned()
                           ? std::in_range<T>(value.get<std::uint64_t>())
                           : value.is_number_integer() && std::in_range<T>(value.get<std::int64_t>());
     if (fits) to = value.get<T>();
     return fits;
+  } else {
+    return false;
   }
-};
-template <class T>
-struct JsonField<std::vector<T>> {
-  static std::string expected() { return "a list, of each " + JsonField<T>::expected(); }
-  static bool take(nlohmann::json& value, std::vector<T>& to) {
-    if (!value.is_array()) return false;
-    to.clear();
-    for (nlohmann::json& element : value) {
-      T one{};
-      if (!JsonField<T>::take(element, one)) return false;
-      to.push_back(std::move(one));
-    }
-    return true;
-  }
-};
-template <class T>
-struct JsonField<std::optional<T>> {
-  static std::string expected() { return JsonField<T>::expected() + ", null, or no such field"; }
-  static bool take(nlohmann::json& value, std::optional<T>& to) {
-    to.reset();
-    return value.is_null() || JsonField<T>::take(value, to.emplace());
-  }
-};
-template <>
-struct JsonField<nlohmann::json> {
-  static std::string expected() { return "a value"; }
-  static bool take(nlohmann::json& value, nlohmann::json& to) {
-    to = std::move(value);
-    return true;
-  }
-};
+}
 
 /// What is wrong with a line; nothing if `found` is empty.
 struct LineProblem final {
@@ -151,9 +125,7 @@ struct JsonContent final : IndexedFiles {
     try {
       const regimen::detail::LocaleC locale;  // the parser takes the first byte alone of a decimal point
       object = nlohmann::json::parse(line.begin(), line.end());
-    } catch (const nlohmann::json::exception& exception) {
-      return {"", "an object of JSON", parser_words(exception)};
-    }
+    } catch (const nlohmann::json::exception& exception) { return {"", "an object of JSON", parser_words(exception)}; }
     if (!object.is_object()) return {"", "an object of JSON", object.type_name()};
     LineProblem problem;
     [&]<std::size_t... i>(std::index_sequence<i...>) {
@@ -164,12 +136,10 @@ struct JsonContent final : IndexedFiles {
   template <class T>
   static void take(nlohmann::json& object, const std::string& name, T& to, LineProblem& problem) {
     if (!problem.found.empty()) return;
-    using Field = JsonField<T>;
     const auto place = object.find(name);
     nlohmann::json none;
-    if (!Field::take(place == object.end() ? none : *place, to))
-      problem = {", field \"" + name + "\"", Field::expected(),
-                 place == object.end() ? "no such field" : shown(*place)};
+    if (!take_field(place == object.end() ? none : *place, to))
+      problem = {", field \"" + name + "\"", json_type<T>(), place == object.end() ? "no such field" : shown(*place)};
   }
   /// "column 7: syntax error ...", without the parser's own line, which is always the first.
   static std::string parser_words(const nlohmann::json::exception& exception) {
