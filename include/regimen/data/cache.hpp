@@ -19,18 +19,15 @@ namespace regimen::data {
 
 namespace detail {
 
+/// A pair, a tuple or an array.
 template <class T>
-inline constexpr bool is_tuple = false;
-template <class A, class B>
-inline constexpr bool is_tuple<std::pair<A, B>> = true;
-template <class... T>
-inline constexpr bool is_tuple<std::tuple<T...>> = true;
+concept IsTuple = requires { std::tuple_size<T>::value; };
 
 template <class T>
 constexpr bool knows_bytes() {
   if constexpr (requires(const T& value) { std::size_t{value.bytes()}; } || std::is_trivially_destructible_v<T>) {
     return true;
-  } else if constexpr (is_tuple<T>) {
+  } else if constexpr (IsTuple<T>) {
     return []<std::size_t... I>(std::index_sequence<I...>) {
       return (knows_bytes<std::tuple_element_t<I, T>>() && ...);
     }(std::make_index_sequence<std::tuple_size_v<T>>{});
@@ -47,13 +44,12 @@ std::size_t owned_bytes(const T& value) {
     return value.bytes();
   } else if constexpr (std::is_trivially_destructible_v<T>) {
     return 0;
-  } else if constexpr (is_tuple<T>) {
+  } else if constexpr (IsTuple<T>) {
     return std::apply([](const auto&... parts) { return (std::size_t{0} + ... + owned_bytes(parts)); }, value);
   } else {
     using Element = typename T::value_type;
-    const auto *const first = reinterpret_cast<const std::byte*>(&value), *const at =
-                                                                              reinterpret_cast<const std::byte*>(
-                                                                                  value.data());
+    const auto* const first = reinterpret_cast<const std::byte*>(&value);
+    const auto* const at = reinterpret_cast<const std::byte*>(value.data());
     const bool is_inside = at >= first && at < first + sizeof value;  // a short string
     std::size_t sum = is_inside ? 0 : value.capacity() * sizeof(Element);
     if constexpr (!std::is_trivially_destructible_v<Element>)

@@ -1,14 +1,13 @@
 // regimen/data/choose.hpp — stages that choose or order values: take, skip, shuffle, filter, by_length, split.
 #pragma once
 
-#include <regimen/core/printed.hpp>
 #include <regimen/core/threads.hpp>
 #include <regimen/data/batching.hpp>  // automatic
 #include <regimen/data/on_threads.hpp>
 #include <regimen/data/order.hpp>
 #include <regimen/data/report.hpp>
 #include <regimen/data/rules.hpp>
-#include <regimen/data/split.hpp>
+#include <regimen/data/source.hpp>
 #include <regimen/data/stage.hpp>
 
 #include <algorithm>
@@ -66,11 +65,6 @@ template <class T>
   requires std::is_integral_v<T>
 std::uint64_t hash_of(T number) {
   return Philox::mix(static_cast<std::uint64_t>(number));
-}
-
-inline void expect_fraction(const std::string& name, double fraction) {
-  if (!(fraction > 0 && fraction < 1))
-    throw Error(name + ", split", "a fraction between 0 and 1", regimen::detail::digits_of(fraction), "0.9 is usual");
 }
 
 }  // namespace detail
@@ -147,16 +141,9 @@ std::vector<T> all_of(const Underlying<D>& below, const F& f, const Opening& ope
 }
 
 /// What F makes of a value of D; an int, which suits every stage, if F does not take one.
-template <class F, class D, bool takes = rule::predicate_takes_value<F, D>::holds>
-struct ResultOf {
-  using Type = int;
-};
-template <class F, class D>
-struct ResultOf<F, D, true> {
-  using Type = std::invoke_result_t<const F&, typename rule::predicate_takes_value<F, D>::Value>;
-};
-template <class F, class D>
-using result_of = typename ResultOf<F, D>::Type;
+template <class F, class D, class Takes = rule::predicate_takes_value<F, D>>
+using result_of = typename std::conditional_t<Takes::holds, std::invoke_result<const F&, typename Takes::Value>,
+                                              std::type_identity<int>>::type;
 
 template <class T>
 concept Hashed = requires(T value) { detail::hash_of(static_cast<T&&>(value)); };
@@ -167,8 +154,14 @@ using GivesNumber = rule::predicate_gives_result<result_of<F, D>, std::is_constr
 template <class F, class D>
 using GivesHashed = rule::predicate_gives_result<result_of<F, D>, Hashed<result_of<F, D>>>;
 
+/// Refuses what may not choose values: a dataset that varies, a function of something else, an unsuitable result.
 template <template <class, class> class Gives, class F, class D>
-inline constexpr bool may_choose = !varies<D> && rule::predicate_takes_value<F, D>::holds && Gives<F, D>::holds;
+struct Choice {
+  static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
+  static_assert(sizeof(typename rule::predicate_takes_value<F, D>::must_hold));
+  static_assert(sizeof(typename Gives<F, D>::must_hold));
+  static constexpr bool holds = !varies<D> && rule::predicate_takes_value<F, D>::holds && Gives<F, D>::holds;
+};
 
 }  // namespace detail
 
@@ -222,10 +215,7 @@ template <class P>
   requires(!Dataset<P>)
 auto filter(P p, Opening opening = {}) {
   return detail::Pipe{[p = std::move(p), opening = std::move(opening)]<class D>(D dataset) {
-    static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
-    static_assert(sizeof(typename rule::predicate_takes_value<P, D>::must_hold));
-    static_assert(sizeof(typename detail::GivesBool<P, D>::must_hold));
-    if constexpr (detail::may_choose<detail::GivesBool, P, D>) {
+    if constexpr (detail::Choice<detail::GivesBool, P, D>::holds) {
       const detail::Underlying<D> below(std::move(dataset));
       const auto is_true = [&](auto&& value) { return static_cast<bool>(p(static_cast<decltype(value)&&>(value))); };
       const auto stays = detail::all_of<std::uint8_t>(below, is_true, opening, " | filter");
@@ -255,10 +245,7 @@ template <class Length>
   requires(!Dataset<Length>)
 auto by_length(Length length, Opening opening = {}) {
   return detail::Pipe{[length = std::move(length), opening = std::move(opening)]<class D>(D dataset) {
-    static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
-    static_assert(sizeof(typename rule::predicate_takes_value<Length, D>::must_hold));
-    static_assert(sizeof(typename detail::GivesNumber<Length, D>::must_hold));
-    if constexpr (detail::may_choose<detail::GivesNumber, Length, D>) {
+    if constexpr (detail::Choice<detail::GivesNumber, Length, D>::holds) {
       const detail::Underlying<D> below(std::move(dataset));
       const auto lengths = detail::all_of<double>(below, length, opening, " | by_length");
       for (std::size_t i = 0; i < lengths.size(); ++i)
@@ -287,7 +274,7 @@ auto by_length(D dataset, Length length, Opening opening = {}) {
 inline auto split(double fraction) {
   return detail::Pipe{[fraction]<class D>(D dataset) {
     static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
-    detail::expect_fraction(dataset.name(), fraction);
+    regimen::detail::expect_fraction(dataset.name(), fraction);
     const std::size_t size = dataset.size(), first = static_cast<std::size_t>(std::floor(double(size) * fraction));
     const detail::Underlying<D> below(std::move(dataset));
     return Split<Chosen<D, detail::From>>{detail::slice(below, 0, first, " | train"),
@@ -302,12 +289,9 @@ template <class By>
   requires(!Dataset<By>)
 auto split(double fraction, By by, Opening opening = {}) {
   return detail::Pipe{[fraction, by = std::move(by), opening = std::move(opening)]<class D>(D dataset) {
-    static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
-    static_assert(sizeof(typename rule::predicate_takes_value<By, D>::must_hold));
-    static_assert(sizeof(typename detail::GivesHashed<By, D>::must_hold));
-    if constexpr (detail::may_choose<detail::GivesHashed, By, D>) {
+    if constexpr (detail::Choice<detail::GivesHashed, By, D>::holds) {
       const detail::Underlying<D> below(std::move(dataset));
-      detail::expect_fraction(below.name(), fraction);
+      regimen::detail::expect_fraction(below.name(), fraction);
       const auto hash = [&](auto&& value) { return detail::hash_of(by(static_cast<decltype(value)&&>(value))); };
       const auto hashes = detail::all_of<std::uint64_t>(below, hash, opening, " | split");
       std::vector<std::size_t> index[2];

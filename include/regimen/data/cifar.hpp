@@ -4,7 +4,6 @@
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/indexed_files.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -61,5 +61,12 @@ template <Dataset D>
 template <Dataset D>
 using value_of = std::remove_cvref_t<decltype(std::declval<const D&>().at(std::declval<const Key&>()))>;
 
+/// The two parts of a dataset: `auto [train, validation] = values | data::split(0.9);`
+template <class Train, class Validation = Train>
+struct Split final {
+  Train train;
+  Validation validation;
+};
+
 }  // namespace regimen::data
 // SPDX-License-Identifier: Apache-2.0

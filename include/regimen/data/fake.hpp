@@ -5,7 +5,6 @@
 #include <regimen/core/philox.hpp>
 #include <regimen/data/source.hpp>
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

@@ -77,8 +77,7 @@ class Idx final {
   /// Extents of one image.
   std::span<const std::size_t> extents() const& { return std::span(content_->images.extents).subspan(1); }
   std::vector<std::size_t> extents() const&& {
-    const auto own = extents();
-    return {own.begin(), own.end()};
+    return {content_->images.extents.begin() + 1, content_->images.extents.end()};
   }
   /// Largest label of the whole file, plus one.
   std::size_t classes() const { return content_->classes; }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -27,19 +28,13 @@ struct IdxType {
   const char* name = nullptr;
 };
 template <class T>
-inline constexpr IdxType idx_type{};
-template <>
-inline constexpr IdxType idx_type<std::uint8_t>{8, "unsigned bytes"};
-template <>
-inline constexpr IdxType idx_type<std::int8_t>{9, "signed bytes"};
-template <>
-inline constexpr IdxType idx_type<std::int16_t>{11, "integers of 16 bits"};
-template <>
-inline constexpr IdxType idx_type<std::int32_t>{12, "integers of 32 bits"};
-template <>
-inline constexpr IdxType idx_type<float>{13, "floats"};
-template <>
-inline constexpr IdxType idx_type<double>{14, "doubles"};
+inline constexpr IdxType idx_type = std::same_as<T, std::uint8_t>   ? IdxType{8, "unsigned bytes"}
+                                    : std::same_as<T, std::int8_t>  ? IdxType{9, "signed bytes"}
+                                    : std::same_as<T, std::int16_t> ? IdxType{11, "integers of 16 bits"}
+                                    : std::same_as<T, std::int32_t> ? IdxType{12, "integers of 32 bits"}
+                                    : std::same_as<T, float>        ? IdxType{13, "floats"}
+                                    : std::same_as<T, double>       ? IdxType{14, "doubles"}
+                                                                    : IdxType{};
 
 template <class T>
 concept IdxElement = idx_type<T>.code != 0;

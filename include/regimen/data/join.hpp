@@ -21,21 +21,13 @@ namespace regimen::data {
 
 namespace detail {
 
-template <class... D>
-inline constexpr bool any_varies = (varies<D> || ...);
-template <class... D>
-inline constexpr std::size_t greatest_height = (std::max)({height<D>...});
-template <class... D>
-inline constexpr bool one_value =
-    (std::is_same_v<value_of<std::tuple_element_t<0, std::tuple<D...>>>, value_of<D>> && ...);
-
 /// Datasets of several types, or a number of one type that the run knows.
 template <class... D>
 class Parts final {
  public:
   using Value = value_of<std::tuple_element_t<0, std::tuple<D...>>>;
-  static constexpr bool agree = one_value<D...>, varies = any_varies<D...>;
-  static constexpr std::size_t height = greatest_height<D...>;
+  static constexpr bool agree = (std::is_same_v<Value, value_of<D>> && ...), varies = (data::varies<D> || ...);
+  static constexpr std::size_t height = (std::max)({detail::height<D>...});
 
   explicit Parts(D... datasets) : parts_(Underlying<D>(std::move(datasets))...) {}
   Value at(std::size_t part, const Key& key) const { return at_part<0>(part, key); }

@@ -197,11 +197,8 @@ class Loader final : public detail::BatchRing {
 
  private:
   static std::size_t size_of(const S& source, const SampleShape& shape) {
-    if constexpr (Source<S, In, Label>) {
-      return source.size(shape);
-    } else {
-      return 0;  // refused above
-    }
+    if constexpr (Source<S, In, Label>) return source.size(shape);
+    else return 0;  // refused above
   }
   template <class T>
   static T* at(std::byte* bytes) {

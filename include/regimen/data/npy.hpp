@@ -25,19 +25,13 @@ namespace detail {
 
 /// NumPy's name of a type.
 template <class T>
-inline constexpr const char* npy_type = nullptr;
-template <>
-inline constexpr const char* npy_type<float> = "<f4";
-template <>
-inline constexpr const char* npy_type<double> = "<f8";
-template <>
-inline constexpr const char* npy_type<std::int32_t> = "<i4";
-template <>
-inline constexpr const char* npy_type<std::int64_t> = "<i8";
-template <>
-inline constexpr const char* npy_type<std::uint8_t> = "|u1";
-template <>
-inline constexpr const char* npy_type<std::uint16_t> = "<u2";
+inline constexpr const char* npy_type = std::same_as<T, float>           ? "<f4"
+                                        : std::same_as<T, double>        ? "<f8"
+                                        : std::same_as<T, std::int32_t>  ? "<i4"
+                                        : std::same_as<T, std::int64_t>  ? "<i8"
+                                        : std::same_as<T, std::uint8_t>  ? "|u1"
+                                        : std::same_as<T, std::uint16_t> ? "<u2"
+                                                                         : nullptr;
 
 template <class T>
 concept NpyElement = npy_type<T> != nullptr;

@@ -23,9 +23,9 @@ namespace regimen::data {
 
 /// See samples().
 template <class D, class Write>
-class Samples final : public detail::Working<D> {
+class Samples final : public detail::ValueStage<D> {
  public:
-  Samples(D dataset, Write write) : detail::Working<D>(std::move(dataset), "samples"), write_(std::move(write)) {}
+  Samples(D dataset, Write write) : detail::ValueStage<D>(std::move(dataset), "samples"), write_(std::move(write)) {}
 
   std::string name() const { return this->below_.name(); }
   std::size_t size(const SampleShape& shape) const {

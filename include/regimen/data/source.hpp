@@ -87,11 +87,8 @@ void read_sample(const S& source, const data::Key& key, const Sample<In, Label>&
 /// The name of a source in errors.
 template <class S>
 std::string name_of_source(const S& source) {
-  if constexpr (requires { std::string(source.name()); }) {
-    return source.name();
-  } else {
-    return "the data source";
-  }
+  if constexpr (requires { std::string(source.name()); }) return source.name();
+  else return "the data source";
 }
 
 void expect_extents(const std::string& name, const SampleShape& shape, std::size_t input, std::size_t target);
@@ -101,6 +98,9 @@ void expect_classes(const std::string& name, std::size_t bound, std::size_t clas
                     const char* other = "other data");
 
 void expect_index(const std::string& name, std::size_t index, std::size_t size);
+
+/// Of a split.
+void expect_fraction(const std::string& name, double fraction);
 
 }  // namespace detail
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/compiled.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/data/source.hpp>
 
 #include <cstddef>
@@ -29,6 +30,11 @@ REGIMEN_INLINE void expect_classes(const std::string& name, std::size_t bound, s
 
 REGIMEN_INLINE void expect_index(const std::string& name, std::size_t index, std::size_t size) {
   if (index >= size) throw Error(name, "a sample below " + std::to_string(size), "sample " + std::to_string(index));
+}
+
+REGIMEN_INLINE void expect_fraction(const std::string& name, double fraction) {
+  if (!(fraction > 0 && fraction < 1))
+    throw Error(name + ", split", "a fraction between 0 and 1", digits_of(fraction), "0.9 is usual");
 }
 
 }  // namespace regimen::detail

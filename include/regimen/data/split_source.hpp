@@ -65,7 +65,7 @@ class PartOfSource final {
 template <class Source>
   requires requires(const Source& source, const SampleShape& shape) { source.size(shape); }
 Split<PartOfSource<Source>> split(Source source, double fraction, const SampleShape& shape) {
-  detail::expect_fraction(regimen::detail::name_of_source(source), fraction);
+  regimen::detail::expect_fraction(regimen::detail::name_of_source(source), fraction);
   const std::size_t all = source.size(shape), first = static_cast<std::size_t>(std::floor(double(all) * fraction));
   return {PartOfSource<Source>(source, 0, first, all, " | train"),
           PartOfSource<Source>(source, first, all - first, all, " | validation")};

@@ -124,7 +124,7 @@ template <Dataset D>
 
 /// What stages that work on each value have in common: the dataset that they stand on, a name, and how long they work.
 template <Dataset D>
-class Working {
+class ValueStage {
  public:
   static constexpr std::size_t height = detail::height<D> + 1;
 
@@ -138,7 +138,7 @@ class Working {
   std::size_t bytes() const { return below_.bytes(); }
 
  protected:
-  Working(D dataset, std::string label)
+  ValueStage(D dataset, std::string label)
       : below_(std::move(dataset)), label_(std::move(label)), meter_(std::make_shared<Meter>()) {}
 
   /// Two stages draw different numbers.
@@ -179,13 +179,13 @@ auto operator|(D dataset, const Pipe<Apply>& stage) {
 
 /// See map().
 template <class D, class F>
-class Map final : public detail::Working<D> {
+class Map final : public detail::ValueStage<D> {
  public:
   static constexpr bool draws = !rule::map_takes_value<F, D>::alone;
   static constexpr bool varies = draws || data::varies<D>;
 
   Map(D dataset, F f, std::string label)
-      : detail::Working<D>(std::move(dataset), std::move(label)), f_(std::move(f)) {}
+      : detail::ValueStage<D>(std::move(dataset), std::move(label)), f_(std::move(f)) {}
   auto at(const Key& key) const {
     decltype(auto) value = this->below_.at(key);
     return this->work(key, [&] {

@@ -150,7 +150,6 @@ class Tar final : public detail::IndexedReader<detail::TarContent> {
     return {};
   }
   std::string place(const Key& key) const { return at(key).where(); }
-
 };
 
 /// Writes a tar archive that Tar, WebDataset and tar read; it appears, whole, with commit(). The bytes depend only on

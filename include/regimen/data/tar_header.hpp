@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/data/files.hpp>
 
 #include <algorithm>
@@ -160,10 +161,8 @@ inline void put_tar_header(FileWriter& file, std::string_view name, std::uint64_
   }
   std::string block(tar_block, '\0');
   const auto put = [&](std::size_t at, std::string_view text) { block.replace(at, text.size(), text); };
-  const auto octal = [](std::uint64_t value, std::size_t width) {
-    std::string digits(width, '0');
-    for (std::size_t i = width; i-- > 0; value >>= 3) digits[i] = static_cast<char>('0' + (value & 7));
-    return digits;
+  const auto octal = [](std::uint64_t value, int width) {
+    return regimen::detail::printed("%0*llo", width, static_cast<unsigned long long>(value));
   };
   put(0, name.substr(0, 100));
   put(100, "0000644"), put(108, "0000000"), put(116, "0000000");

@@ -32,7 +32,7 @@ namespace regimen {
 ///          T + 1 tokens; from encode() for a character that is not in the text, from
 ///          decode() for an id beyond vocabulary()
 /// cost     one byte of memory per token, shared by all copies, splits and blocks
-class Text final : public detail::Windowed<Text> {
+class Text final : public detail::WindowSource<Text> {
  public:
   enum Units { Bytes, Characters };
 

@@ -32,7 +32,7 @@ namespace regimen {
 ///          when it reads the window; largest() finds it beforehand by reading the whole file.
 /// source   karpathy/nanoGPT data/openwebtext/prepare.py; karpathy/llm.c dev/data/data_common.py
 /// cost     no memory beyond the page cache
-class TokenFile final : public detail::Windowed<TokenFile> {
+class TokenFile final : public detail::WindowSource<TokenFile> {
  public:
   enum Layout { Detect, Raw, Raw32 };
 

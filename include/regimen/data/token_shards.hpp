@@ -3,21 +3,19 @@
 
 #include <regimen/core/atomic_file.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/data/token_writer.hpp>
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace regimen::data {
@@ -74,11 +72,8 @@ class TokenShards final {
     check(prefix_, options_);  // others may have come meanwhile
     for (const std::string& path : found(prefix_))
       if (::unlink(path.c_str()) != 0) throw Error(path, "to remove it", regimen::detail::system_words(errno));
-    for (std::size_t i = 0; i < shards_.size(); ++i) {
-      std::array<char, 64> name{};
-      std::snprintf(name.data(), name.size(), "-%05zu-of-%05zu.bin", i, shards_.size());
-      shards_[i]->commit_as(prefix_ + name.data());
-    }
+    for (std::size_t i = 0; i < shards_.size(); ++i)
+      shards_[i]->commit_as(prefix_ + regimen::detail::printed("-%05zu-of-%05zu.bin", i, shards_.size()));
   }
 
   /// Throws the Error that the constructor would throw for any vocabulary.
@@ -138,9 +133,8 @@ class TokenShards final {
   void begin() {
     if (shards_.size() == most_shards)
       throw Error(prefix_, "at most " + std::to_string(most_shards) + " files", "more", "put more tokens into each");
-    std::array<char, 64> name{};
-    std::snprintf(name.data(), name.size(), "-%05zu.bin", shards_.size());
-    shards_.push_back(std::make_unique<TokenWriter>(prefix_ + name.data(), vocabulary_, options_.layout));
+    const std::string name = prefix_ + regimen::detail::printed("-%05zu.bin", shards_.size());
+    shards_.push_back(std::make_unique<TokenWriter>(name, vocabulary_, options_.layout));
   }
 
   std::string prefix_;

@@ -4,7 +4,6 @@
 #include <regimen/core/atomic_file.hpp>
 #include <regimen/core/error.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>

@@ -24,7 +24,7 @@ namespace regimen::data {
 ///
 /// failure  as TokenFile, with the name of the file
 /// cost     no memory beyond the page cache. Opening reads only headers, so it reports no progress
-class TokenFiles final : public regimen::detail::Windowed<TokenFiles> {
+class TokenFiles final : public regimen::detail::WindowSource<TokenFiles> {
  public:
   explicit TokenFiles(const Paths& paths, TokenFile::Layout layout = TokenFile::Detect) {
     auto content = std::make_shared<Content>();

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <regimen/core/operation.hpp>  // ignore_index
-#include <regimen/core/printed.hpp>
 #include <regimen/data/source.hpp>
-#include <regimen/data/split.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +51,7 @@ struct Windows {
 ///
 ///   Stream   derives from it; its copies share the tokens
 template <class Stream>
-class Windowed {
+class WindowSource {
  public:
   using Split = data::Split<Stream>;
 

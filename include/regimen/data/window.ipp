@@ -28,8 +28,7 @@ REGIMEN_INLINE std::size_t Windows::count(std::size_t extent) const {
 }
 
 REGIMEN_INLINE void Windows::split(const std::string& name, double fraction, Windows& front, Windows& back) const {
-  if (!(fraction > 0 && fraction < 1))
-    throw Error(name + ", split", "a fraction between 0 and 1", regimen::detail::digits_of(fraction), "0.9 is usual");
+  expect_fraction(name, fraction);
   const std::size_t border = begin + static_cast<std::size_t>(static_cast<double>(length()) * fraction);
   front = {begin, border, blocks};
   back = {border, end, blocks};
