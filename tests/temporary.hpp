@@ -1,7 +1,7 @@
 // tests/temporary.hpp — files for a test, gone after it, and what the refusal of one must say.
 #pragma once
 
-#include <regimen/comm/detail/reap.hpp>
+#include <regimen/comm/detail/child.hpp>
 #include <regimen/core/error.hpp>
 
 #include <unistd.h>

@@ -12,7 +12,7 @@
 #include <new>
 
 #include <unistd.h>
-#include <regimen/comm/detail/reap.hpp>
+#include <regimen/comm/detail/child.hpp>
 
 namespace {
 std::atomic<std::size_t> allocations{0};

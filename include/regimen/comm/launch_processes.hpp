@@ -1,7 +1,7 @@
 // regimen/comm/launch_processes.hpp — runs a function in n processes of this machine, each of them a rank.
 #pragma once
 
-#include <regimen/comm/detail/new_thread.hpp>
+#include <regimen/comm/detail/child.hpp>
 #include <regimen/comm/peer_error.hpp>
 #include <regimen/comm/tcp.hpp>
 #include <regimen/core/compiled.hpp>
@@ -13,9 +13,8 @@
 namespace regimen {
 
 namespace comm::detail {
-/// What launch_processes does.   run   runs a body on a new thread, as NewThread does
-void run_processes(std::size_t ranks, const std::function<void(Tcp&)>& f,
-                   const std::function<void(const std::function<void()>&)>& run, Deadline deadline,
+/// What launch_processes does.   run   on_new_thread(ranks)
+void run_processes(std::size_t ranks, const std::function<void(Tcp&)>& f, const Run& run, Deadline deadline,
                    std::uint64_t fingerprint);
 }  // namespace comm::detail
 
@@ -32,10 +31,9 @@ void run_processes(std::size_t ranks, const std::function<void(Tcp&)>& f,
 template <class F>
 void launch_processes(std::size_t ranks, const F& f, comm::Deadline deadline = comm::default_deadline,
                       std::uint64_t fingerprint = 0) {
-  const comm::detail::NewThread thread;
   comm::detail::run_processes(
-      ranks, [&f](comm::Tcp& communicator) { f(communicator); },
-      [&thread, ranks](const std::function<void()>& body) { thread.run(ranks, body); }, deadline, fingerprint);
+      ranks, [&f](comm::Tcp& communicator) { f(communicator); }, comm::detail::on_new_thread(ranks), deadline,
+      fingerprint);
 }
 
 }  // namespace regimen

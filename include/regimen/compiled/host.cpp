@@ -1,9 +1,8 @@
 // regimen/compiled/host.cpp — of regimen::compiled: whatever runs on the host and depends on no type of the program's.
 #include <regimen/comm/agreement.ipp>
+#include <regimen/comm/detail/child.ipp>
 #include <regimen/comm/detail/handshake.ipp>
 #include <regimen/comm/detail/mesh.ipp>
-#include <regimen/comm/detail/new_thread.ipp>
-#include <regimen/comm/detail/reap.ipp>
 #include <regimen/comm/detail/sha256.ipp>
 #include <regimen/comm/detail/socket.ipp>
 #include <regimen/comm/detail/threads_world.ipp>
