@@ -52,12 +52,12 @@ Deadline checked(Deadline deadline);
 /// "2.5 s"
 std::string words(Deadline time);
 
-/// "rank 3", "ranks 1, 2 and 5": the ranks below `ranks` for which `is` holds.
+/// "rank 3", "ranks 1, 2 and 5": the ranks below `ranks` for which `is` holds; empty if there are none.
 template <class Is>
 std::string ranks_where(std::size_t ranks, const Is& is) {
   std::size_t left = 0;
   for (std::size_t r = 0; r < ranks; ++r) left += is(r) ? 1 : 0;
-  std::string text = left == 1 ? "rank " : "ranks ";
+  std::string text = left == 0 ? "" : left == 1 ? "rank " : "ranks ";
   for (std::size_t r = 0; r < ranks; ++r) {
     if (!is(r)) continue;
     text += std::to_string(r);

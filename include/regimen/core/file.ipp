@@ -19,7 +19,9 @@
 namespace regimen::detail {
 
 REGIMEN_INLINE Descriptor::~Descriptor() {
+  const int code = errno;  // says why a call failed, also behind the scope
   if (number_ >= 0) ::close(number_);
+  errno = code;
 }
 
 REGIMEN_INLINE void expect_path(const std::string& path) {

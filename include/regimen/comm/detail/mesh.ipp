@@ -14,16 +14,15 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/types.h>
-#include <sys/uio.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -202,7 +201,7 @@ class Bootstrap final {
         wrong = "two processes that say they are " + name + ", at " + words(told[hello.rank].from) + " and at " +
                 words(arrival->from);
       }
-      Newcomer one{std::move(arrival->socket), arrival->from, arrival->transcript, {}, 0};
+      Newcomer one{std::move(arrival->socket), arrival->from, arrival->transcript};
       if (!wrong.empty()) {
         if (problem.empty())
           until = (std::min)(
@@ -234,9 +233,9 @@ class Bootstrap final {
       problem = ranks_where(options_.size, other) +
                 " with another fingerprint than rank 0: another program, other weights or other data";
     for (Newcomer& one : refused) told.push_back(std::move(one));
-    if (problem.empty()) tell(told, false, addresses.data(), addresses.size() * sizeof(Address));
-    else tell(told, true, problem.data(), problem.size());
-    if (!problem.empty()) throw refusal(problem);
+    const bool is_refused = !problem.empty();
+    tell(told, is_refused, is_refused ? std::as_bytes(std::span(problem)) : std::as_bytes(std::span(addresses)));
+    if (is_refused) throw refusal(problem);
     for (std::size_t r = 1; r < options_.size; ++r) put(r, 0, std::move(told[r].socket));
   }
 
@@ -245,22 +244,21 @@ class Bootstrap final {
     Socket socket;
     Address from;
     Transcript transcript;
-    std::string answer;
+    Answer answer{};
     std::size_t sent = 0;
   };
   static constexpr std::size_t most_refused = 64;
 
   /// Sends the same to all ranks at once: a rank that does not read delays nobody.
-  void tell(std::vector<Newcomer>& all, bool refused, const void* body, std::size_t bytes) const {
-    const Digest digest = Sha256().add(body, bytes).finish();
+  void tell(std::vector<Newcomer>& all, bool refused, std::span<const std::byte> body) const {
+    const Digest digest = Sha256().add(body.data(), body.size()).finish();
+    const std::size_t whole = sizeof(Answer) + body.size();
     std::size_t left = 0;
     for (Newcomer& one : all) {
       if (*one.socket < 0) continue;
-      Answer answer;
-      answer.refused = refused ? Answer::always : 0;
-      answer.bytes = static_cast<std::uint32_t>(bytes);
-      answer.proof = one.transcript.proof_of_answer(options_.secret, answer, digest);
-      one.answer.assign(reinterpret_cast<const char*>(&answer), sizeof answer);
+      one.answer.refused = refused ? Answer::always : 0;
+      one.answer.bytes = static_cast<std::uint32_t>(body.size());
+      one.answer.proof = one.transcript.proof_of_answer(options_.secret, one.answer, digest);
       ++left;
     }
     std::vector<::pollfd> polls(all.size());
@@ -269,18 +267,12 @@ class Bootstrap final {
       for (std::size_t i = 0; i < all.size(); ++i) {
         Newcomer& one = all[i];
         polls[i] = {-1, POLLOUT, 0};
-        if (*one.socket < 0 || one.sent == sizeof(Answer) + bytes) continue;
-        const std::size_t head = (std::min)(one.sent, one.answer.size()), tail = one.sent - head;
-        std::array<::iovec, 2> parts{{{one.answer.data() + head, one.answer.size() - head},
-                                      {const_cast<char*>(static_cast<const char*>(body)) + tail, bytes - tail}}};
-        ::msghdr message{};
-        message.msg_iov = parts.data();
-        message.msg_iovlen = parts.size();
-        const ::ssize_t sent = ::sendmsg(*one.socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (*one.socket < 0 || one.sent == whole) continue;
+        const ::ssize_t sent = send_parts(*one.socket, {bytes_of(one.answer), body}, one.sent);
         const bool waits = sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
         if (sent > 0) one.sent += static_cast<std::size_t>(sent);
-        else if (!waits) one.sent = sizeof(Answer) + bytes;  // disconnected; reported as missing later
-        if (one.sent == sizeof(Answer) + bytes) --left;
+        else if (!waits) one.sent = whole;  // disconnected; reported as missing later
+        if (one.sent == whole) --left;
         else polls[i].fd = *one.socket;
       }
       if (left > 0 && ::poll(polls.data(), polls.size(), poll_time(until)) == 0 && Clock::now() >= until) return;

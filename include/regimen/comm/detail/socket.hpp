@@ -5,10 +5,15 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/mapped_file.hpp>  // Descriptor, system_words
 
+#include <sys/types.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string>
+#include <type_traits>
 
 namespace regimen::comm::detail {
 
@@ -70,6 +75,16 @@ Socket connect_to(Address to, Clock::time_point until);
 /// Transfers all bytes, or returns false: the other side closed (errno 0), an error (errno), or a time-out (ETIMEDOUT).
 bool send_all(int socket, const void* bytes, std::size_t count, Clock::time_point until);
 bool receive_all(int socket, void* bytes, std::size_t count, Clock::time_point until);
+
+/// Sends as much as the system takes now of up to three parts, one behind the other, without the first `done` bytes; as
+/// ::send otherwise.
+::ssize_t send_parts(int socket, std::initializer_list<std::span<const std::byte>> parts, std::size_t done = 0);
+/// The bytes of an object.
+template <class Record>
+  requires std::has_unique_object_representations_v<Record>
+std::span<const std::byte> bytes_of(const Record& record) {
+  return std::as_bytes(std::span(&record, 1));
+}
 
 }  // namespace regimen::comm::detail
 

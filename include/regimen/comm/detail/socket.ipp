@@ -12,12 +12,17 @@
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -106,9 +111,6 @@ REGIMEN_INLINE Socket listen_at(Address at) {
   if (*socket >= 0 && ::bind(*socket, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) == 0 &&
       ::listen(*socket, SOMAXCONN) == 0)
     return socket;
-  const int code = errno;
-  { const Socket closed = std::move(socket); }
-  errno = code;
   return Socket();
 }
 
@@ -152,7 +154,6 @@ REGIMEN_INLINE Socket connect_to(Address to, Clock::time_point until) {
       return socket;
     }
     if (Clock::now() >= until) {
-      { const Socket closed = std::move(socket); }
       errno = code;
       return Socket();
     }
@@ -188,6 +189,19 @@ REGIMEN_INLINE bool send_all(int socket, const void* bytes, std::size_t count, C
 REGIMEN_INLINE bool receive_all(int socket, void* bytes, std::size_t count, Clock::time_point until) {
   return move_all(socket, static_cast<std::byte*>(bytes), count, POLLIN, until,
                   [](int s, std::byte* at, std::size_t n) { return ::recv(s, at, n, 0); });
+}
+
+REGIMEN_INLINE ::ssize_t send_parts(int socket, std::initializer_list<std::span<const std::byte>> parts,
+                                    std::size_t done) {
+  std::array<::iovec, 3> left{};
+  ::msghdr message{};
+  message.msg_iov = left.data();
+  for (const std::span<const std::byte> part : parts) {
+    const std::size_t sent = (std::min)(done, part.size());
+    left[message.msg_iovlen++] = {const_cast<std::byte*>(part.data() + sent), part.size() - sent};
+    done -= sent;
+  }
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 }  // namespace regimen::comm::detail

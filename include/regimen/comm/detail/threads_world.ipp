@@ -89,9 +89,7 @@ REGIMEN_INLINE PeerError ThreadsWorld::error(std::size_t rank) const {
 }
 
 REGIMEN_INLINE std::string ThreadsWorld::who(bool (*is)(const Seat&)) const {
-  bool any = false;
-  for (const Seat& seat : seats_) any = any || is(seat);
-  return any ? ranks_where(size(), [&](std::size_t r) { return is(seats_[r]); }) : std::string();
+  return ranks_where(size(), [&](std::size_t r) { return is(seats_[r]); });
 }
 
 }  // namespace regimen::comm::detail

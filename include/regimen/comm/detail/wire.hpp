@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +33,10 @@ class Wire final {
 
   /// Begins a collective; nothing to send or to receive yet.
   void begin(CollectiveKind kind, std::size_t bytes, std::size_t about);
-  void send(std::size_t r, const std::byte* bytes, std::size_t count);
+  void send(std::size_t r, const std::byte* bytes, std::size_t count) {
+    peers_[r].payload = {bytes, count};
+    peers_[r].sent = 0;
+  }
   /// Expects a message from r; windows say where its payload goes.
   void expect(std::size_t r) { peers_[r].header_to_receive = sizeof(Header); }
   void window(std::size_t r, std::byte* bytes, std::size_t count) {
@@ -56,13 +60,14 @@ class Wire final {
   };
   struct Peer final {
     Mesh::Peer sockets;
-    const std::byte* from = nullptr;
+    std::span<const std::byte> payload;
+    std::size_t sent = sizeof(Header);  // of the header and the payload
     std::byte* to = nullptr;
-    std::size_t to_send = 0, to_receive = 0, header_to_send = 0, header_to_receive = 0;
+    std::size_t to_receive = 0, header_to_receive = 0;
     Header header{};
     bool gone = false;  // its control connection is closed
 
-    bool sends() const { return header_to_send + to_send > 0; }
+    bool sends() const { return sent < sizeof(Header) + payload.size(); }
     bool receives() const { return header_to_receive + to_receive > 0; }
   };
   static constexpr std::uint32_t most_words = 16384;

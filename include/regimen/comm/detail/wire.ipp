@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,13 +44,6 @@ REGIMEN_INLINE void Wire::begin(CollectiveKind kind, std::size_t bytes, std::siz
   call_ = {number_++, bytes, static_cast<std::uint32_t>(about), kind};
   header_ = {call_.number, call_.bytes, call_.detail, static_cast<std::uint32_t>(kind)};
   if (left_.load(std::memory_order_acquire)) throw error();
-}
-
-REGIMEN_INLINE void Wire::send(std::size_t r, const std::byte* bytes, std::size_t count) {
-  Peer& peer = peers_[r];
-  peer.from = bytes;
-  peer.to_send = count;
-  peer.header_to_send = sizeof(Header);
 }
 
 REGIMEN_INLINE void Wire::run(bool until_sent) {
@@ -74,12 +68,10 @@ REGIMEN_INLINE std::string Wire::gone() {
   polls_.back() = {-1, 0, 0};
   const int ready = ::poll(polls_.data(), polls_.size(), 0);
   if (left_.load(std::memory_order_acquire)) throw error();
-  bool any = false;
   for (std::size_t r = 0; r < size(); ++r) {
     if (ready > 0 && polls_[2 * r + 1].revents != 0) listen(r);
-    any = any || peers_[r].gone;
   }
-  return any ? ranks_where(size(), [this](std::size_t r) { return peers_[r].gone; }) : std::string();
+  return ranks_where(size(), [this](std::size_t r) { return peers_[r].gone; });
 }
 
 REGIMEN_INLINE void Wire::leave(std::string_view reason) { fail(rank_failed(rank_, reason)); }
@@ -94,22 +86,13 @@ REGIMEN_INLINE bool Wire::outstanding(bool until_sent) const {
 REGIMEN_INLINE bool Wire::push(std::size_t r) {
   Peer& peer = peers_[r];
   if (!peer.sends()) return false;
-  std::array<::iovec, 2> parts{
-      {{reinterpret_cast<std::byte*>(&header_) + (sizeof(Header) - peer.header_to_send), peer.header_to_send},
-       {const_cast<std::byte*>(peer.from), peer.to_send}}};
-  ::msghdr message{};
-  message.msg_iov = parts.data();
-  message.msg_iovlen = parts.size();
-  const ::ssize_t sent = ::sendmsg(*peer.sockets.data, &message, MSG_NOSIGNAL);
+  const ::ssize_t sent = send_parts(*peer.sockets.data, {bytes_of(header_), peer.payload}, peer.sent);
   if (sent < 0) {
     if (errno != EAGAIN && errno != EINTR) lost(r);
     return false;
   }
-  const std::size_t count = static_cast<std::size_t>(sent), head = (std::min)(count, peer.header_to_send);
-  peer.header_to_send -= head;
-  peer.from += count - head;
-  peer.to_send -= count - head;
-  return count > 0;
+  peer.sent += static_cast<std::size_t>(sent);
+  return sent > 0;
 }
 
 REGIMEN_INLINE bool Wire::pull(std::size_t r) {
@@ -195,13 +178,9 @@ REGIMEN_INLINE void Wire::fail(const std::string& cause) {
   const std::uint32_t bytes = static_cast<std::uint32_t>(cause_.size());
   for (const Peer& peer : peers_) {
     if (*peer.sockets.control < 0) continue;
-    std::array<::iovec, 2> parts{{{const_cast<std::uint32_t*>(&bytes), sizeof bytes}, {cause_.data(), cause_.size()}}};
-    ::msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = parts.size();
     // Nothing was sent on this connection before, so the socket's buffer has room; a dead
     // peer does not need the reason.
-    [[maybe_unused]] const ::ssize_t sent = ::sendmsg(*peer.sockets.control, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    send_parts(*peer.sockets.control, {bytes_of(bytes), std::as_bytes(std::span(cause_))});
   }
   [[maybe_unused]] const ::ssize_t woken = ::write(*waker_, "", 1);
 }

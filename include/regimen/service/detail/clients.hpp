@@ -6,11 +6,9 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -246,20 +244,8 @@ class Clients final {
   bool push(Client& client, Clock::time_point now) {
     while (!client.replies.empty()) {
       Reply& reply = client.replies.front();
-      std::array<::iovec, 3> parts{{{&reply.frame, sizeof(Frame)},
-                                    {reply.first.data(), reply.first.size()},
-                                    {reply.second.data(), reply.second.size()}}};
-      std::size_t skip = client.sent;
-      for (::iovec& part : parts) {
-        const std::size_t now_skipped = (std::min)(skip, part.iov_len);
-        part.iov_base = static_cast<std::byte*>(part.iov_base) + now_skipped;
-        part.iov_len -= now_skipped;
-        skip -= now_skipped;
-      }
-      ::msghdr message{};
-      message.msg_iov = parts.data();
-      message.msg_iovlen = parts.size();
-      const ::ssize_t sent = ::sendmsg(*client.socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+      const ::ssize_t sent = comm::detail::send_parts(
+          *client.socket, {comm::detail::bytes_of(reply.frame), reply.first, reply.second}, client.sent);
       if (sent < 0 && errno == EINTR) continue;
       if (sent < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
       client.sent += static_cast<std::size_t>(sent);
