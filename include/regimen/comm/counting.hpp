@@ -17,35 +17,6 @@ struct Count final {
   friend bool operator==(const Count&, const Count&) = default;
 };
 
-namespace detail {
-class Counter final {
- public:
-  template <class Body>
-  void operator()(CollectiveKind kind, std::size_t sent, const Body& body) {
-    body();  // failed collectives are not counted
-    Cell& cell = cells_[static_cast<std::size_t>(kind)];
-    cell.calls.fetch_add(1, std::memory_order_relaxed);
-    cell.bytes.fetch_add(sent, std::memory_order_relaxed);
-  }
-  Count of(CollectiveKind kind) const {
-    const Cell& cell = cells_[static_cast<std::size_t>(kind)];
-    return {cell.calls.load(std::memory_order_relaxed), cell.bytes.load(std::memory_order_relaxed)};
-  }
-  void reset() {
-    for (Cell& cell : cells_) {
-      cell.calls.store(0, std::memory_order_relaxed);
-      cell.bytes.store(0, std::memory_order_relaxed);
-    }
-  }
-
- private:
-  struct Cell {
-    std::atomic<std::uint64_t> calls{0}, bytes{0};
-  };
-  std::array<Cell, collective_kinds> cells_;
-};
-}  // namespace detail
-
 /// Wraps C and counts. Bytes are the payload that this rank sends, by the formulas of detail::Around. Another thread
 /// than the communicating one may read the counts of collectives for which it has waited.
 ///
@@ -53,11 +24,14 @@ class Counter final {
 ///   ...
 ///   counted.count(CollectiveKind::AllGather).bytes
 template <Collectives C>
-class Counting final : public detail::Around<C, detail::Counter> {
+class Counting final : public detail::Around<Counting<C>, C> {
  public:
-  explicit Counting(C& inner) : detail::Around<C, detail::Counter>(inner) {}
+  explicit Counting(C& inner) : detail::Around<Counting, C>(inner) {}
 
-  Count count(CollectiveKind kind) const { return this->watch().of(kind); }
+  Count count(CollectiveKind kind) const {
+    const Cell& cell = cells_[static_cast<std::size_t>(kind)];
+    return {cell.calls.load(std::memory_order_relaxed), cell.bytes.load(std::memory_order_relaxed)};
+  }
   Count total() const {
     Count sum;
     for (std::size_t kind = 0; kind < collective_kinds; ++kind) {
@@ -67,7 +41,26 @@ class Counting final : public detail::Around<C, detail::Counter> {
     }
     return sum;
   }
-  void reset() { this->watch().reset(); }
+  void reset() {
+    for (Cell& cell : cells_) {
+      cell.calls.store(0, std::memory_order_relaxed);
+      cell.bytes.store(0, std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  friend detail::Around<Counting, C>;
+  struct Cell {
+    std::atomic<std::uint64_t> calls{0}, bytes{0};
+  };
+  void observe(CollectiveKind kind, std::size_t sent, const auto& body) {
+    body();  // failed collectives are not counted
+    Cell& cell = cells_[static_cast<std::size_t>(kind)];
+    cell.calls.fetch_add(1, std::memory_order_relaxed);
+    cell.bytes.fetch_add(sent, std::memory_order_relaxed);
+  }
+
+  std::array<Cell, collective_kinds> cells_;
 };
 
 }  // namespace regimen::comm

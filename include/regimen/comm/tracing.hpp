@@ -20,21 +20,13 @@ struct Span final {
   Time begin, end;
 };
 
-namespace detail {
-class Tracer final {
+/// Wraps C and records its first `most` collectives, without allocation; seen() counts all of them.
+/// Background<Tracing<C>> shows what ran while this thread computed.
+template <Collectives C>
+class Tracing final : public detail::Around<Tracing<C>, C> {
  public:
-  explicit Tracer(std::size_t most) { spans_.reserve(most); }
+  explicit Tracing(C& inner, std::size_t most = 65536) : detail::Around<Tracing, C>(inner) { spans_.reserve(most); }
 
-  template <class Body>
-  void operator()(CollectiveKind kind, std::size_t sent, const Body& body) {
-    const Span::Time begin = std::chrono::steady_clock::now();
-    body();
-    const Span::Time end = std::chrono::steady_clock::now();
-    const std::lock_guard lock(mutex_);
-    const std::uint64_t number = seen_++;
-    if (spans_.size() < spans_.capacity())
-      spans_.push_back({.kind = kind, .number = number, .bytes = sent, .begin = begin, .end = end});
-  }
   std::vector<Span> spans() const {
     const std::lock_guard lock(mutex_);
     return spans_;
@@ -50,22 +42,20 @@ class Tracer final {
   }
 
  private:
+  friend detail::Around<Tracing, C>;
+  void observe(CollectiveKind kind, std::size_t sent, const auto& body) {
+    const Span::Time begin = std::chrono::steady_clock::now();
+    body();
+    const Span::Time end = std::chrono::steady_clock::now();
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t number = seen_++;
+    if (spans_.size() < spans_.capacity())
+      spans_.push_back({.kind = kind, .number = number, .bytes = sent, .begin = begin, .end = end});
+  }
+
   mutable std::mutex mutex_;
   std::vector<Span> spans_;
   std::uint64_t seen_ = 0;
-};
-}  // namespace detail
-
-/// Wraps C and records its first `most` collectives, without allocation; seen() counts all of them.
-/// Background<Tracing<C>> shows what ran while this thread computed.
-template <Collectives C>
-class Tracing final : public detail::Around<C, detail::Tracer> {
- public:
-  explicit Tracing(C& inner, std::size_t most = 65536) : detail::Around<C, detail::Tracer>(inner, most) {}
-
-  std::vector<Span> spans() const { return this->watch().spans(); }
-  std::uint64_t seen() const { return this->watch().seen(); }
-  void reset() { this->watch().reset(); }
 };
 
 }  // namespace regimen::comm

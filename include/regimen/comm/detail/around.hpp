@@ -5,11 +5,11 @@
 
 #include <cstddef>
 #include <string_view>
-#include <utility>
 
 namespace regimen::comm::detail {
 
-/// Calls watch(kind, bytes this rank sends, body) for each collective of `inner`; watch must run the body.
+/// Calls observe(kind, bytes this rank sends, body) of Observer, which derives from this, for each collective of `inner`;
+/// observe must run the body.
 ///
 ///   all_gather, all_gather_small   bytes · (ranks of a team − 1)
 ///   reduce_scatter                 count · element · (ranks of a team − 1)
@@ -17,13 +17,12 @@ namespace regimen::comm::detail {
 ///
 /// These bytes are payload, without what a transport adds (headers, acknowledgements). Threads read memory instead of
 /// sending, and count the same.
-template <Collectives C, class Watch>
+template <class Observer, Collectives C>
 class Around {
  public:
   using Transport = transport_t<C>;
 
-  template <class... Arguments>
-  explicit Around(C& inner, Arguments&&... arguments) : inner_(inner), watch_(std::forward<Arguments>(arguments)...) {}
+  explicit Around(C& inner) : inner_(inner) {}
 
   std::size_t rank() const { return inner_.rank(); }
   std::size_t size() const { return inner_.size(); }
@@ -32,19 +31,19 @@ class Around {
   }
 
   void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
-    watch_(CollectiveKind::AllGather, slice_bytes * (teams.members(size()) - 1),
-           [&] { inner_.all_gather(own, all, slice_bytes, teams); });
+    watched(CollectiveKind::AllGather, slice_bytes, teams,
+            [&] { inner_.all_gather(own, all, slice_bytes, teams); });
   }
   void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) {
-    watch_(CollectiveKind::AllGatherSmall, bytes * others(), [&] { inner_.all_gather_small(own, all, bytes); });
+    watched(CollectiveKind::AllGatherSmall, bytes, {}, [&] { inner_.all_gather_small(own, all, bytes); });
   }
   template <Number T>
   void reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {
-    watch_(CollectiveKind::ReduceScatter, count * sizeof(T) * (teams.members(size()) - 1),
-           [&] { inner_.reduce_scatter(all, own, count, staging, teams); });
+    watched(CollectiveKind::ReduceScatter, count * sizeof(T), teams,
+            [&] { inner_.reduce_scatter(all, own, count, staging, teams); });
   }
   void barrier() {
-    watch_(CollectiveKind::Barrier, 0, [&] { inner_.barrier(); });
+    watched(CollectiveKind::Barrier, 0, {}, [&] { inner_.barrier(); });
   }
   void leave(std::string_view reason) { inner_.leave(reason); }
   auto gone()
@@ -58,15 +57,12 @@ class Around {
     return inner_.deadline();
   }
 
- protected:
-  const Watch& watch() const { return watch_; }
-  Watch& watch() { return watch_; }
-
  private:
-  std::size_t others() const { return size() - 1; }
+  void watched(CollectiveKind kind, std::size_t slice_bytes, Teams teams, const auto& body) {
+    static_cast<Observer*>(this)->observe(kind, slice_bytes * (teams.members(size()) - 1), body);
+  }
 
   C& inner_;
-  Watch watch_;
 };
 
 }  // namespace regimen::comm::detail
