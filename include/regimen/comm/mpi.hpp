@@ -118,9 +118,10 @@ class Mpi final {
     const auto lane_of = [&](std::size_t p) { return staging + (p < here ? p : p - 1) * lane; };
     for (std::size_t at = 0; at < count; at += most) {
       const std::size_t now = most < count - at ? most : count - at;
-      for_each_other(teams, [&](std::size_t p) { receive(teams.member(rank_, p), lane_of(p), now * sizeof(T)); });
-      for_each_other(teams, [&](std::size_t p) {
-        send(teams.member(rank_, p), reinterpret_cast<const std::byte*>(all + p * count + at), now * sizeof(T));
+      teams.for_each_other(rank_, size(),
+                           [&](std::size_t p, std::size_t r) { receive(r, lane_of(p), now * sizeof(T)); });
+      teams.for_each_other(rank_, size(), [&](std::size_t p, std::size_t r) {
+        send(r, reinterpret_cast<const std::byte*>(all + p * count + at), now * sizeof(T));
       });
       finish();
       tree_sum(
@@ -132,7 +133,7 @@ class Mpi final {
   /// Empty messages instead of MPI_Ibarrier, which cannot name the rank that is missing.
   void barrier() {
     begin(CollectiveKind::Barrier, 0, 0);
-    for_each_other({}, [&](std::size_t r) {
+    Teams{}.for_each_other(rank_, size(), [&](std::size_t, std::size_t r) {
       receive(r, nullptr, 0);
       send(r, nullptr, 0);
     });
@@ -182,12 +183,6 @@ class Mpi final {
            static_cast<int>(kind);  // every MPI allows tags up to 32767
   }
 
-  /// Calls body(place) for the other ranks of the team.
-  template <class Body>
-  void for_each_other(Teams teams, const Body& body) const {
-    const std::size_t members = teams.members(size());
-    for (std::size_t step = 1; step < members; ++step) body((teams.place(rank_) + step) % members);
-  }
   void receive(std::size_t r, std::byte* bytes, std::size_t count) {
     MPI_Irecv(bytes, static_cast<int>(count), MPI_BYTE, static_cast<int>(r), tag_, world_, &requests_[2 * r]);
   }
@@ -232,8 +227,9 @@ class Mpi final {
     if (own != here && bytes != 0) std::memcpy(here, own, bytes);
     for (std::size_t at = 0; at < bytes; at += piece) {
       const std::size_t now = piece < bytes - at ? piece : bytes - at;
-      for_each_other(teams, [&](std::size_t p) { receive(teams.member(rank_, p), all + p * bytes + at, now); });
-      for_each_other(teams, [&](std::size_t p) { send(teams.member(rank_, p), here + at, now); });
+      teams.for_each_other(rank_, size(),
+                           [&](std::size_t p, std::size_t r) { receive(r, all + p * bytes + at, now); });
+      teams.for_each_other(rank_, size(), [&](std::size_t, std::size_t r) { send(r, here + at, now); });
       finish();
     }
   }

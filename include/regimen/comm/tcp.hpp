@@ -54,8 +54,12 @@ class Tcp final {
     return chunked_staging_bytes(ranks, slice_bytes);
   }
 
-  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {});
-  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes);
+  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
+    gather(CollectiveKind::AllGather, own, all, slice_bytes, teams);
+  }
+  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) {
+    gather(CollectiveKind::AllGatherSmall, own, all, bytes, {});
+  }
 
   /// The bodies for all Numbers are compiled in regimen::compiled.
   template <Number T>
@@ -63,15 +67,11 @@ class Tcp final {
 
   void barrier();
 
-  void leave(std::string_view reason);
-  std::string gone();
+  void leave(std::string_view reason) { wire_.leave(reason); }
+  std::string gone() { return wire_.gone(); }
   Deadline deadline() const { return wire_.deadline(); }
 
  private:
-  /// Calls body(place) for the other ranks of the team.
-  template <class Body>
-  void for_each_other(Teams teams, const Body& body) const;
-
   void gather(CollectiveKind kind, const std::byte* own, std::byte* all, std::size_t bytes, Teams teams);
 
   detail::Wire wire_;

@@ -22,6 +22,15 @@ struct Teams final {
   constexpr std::size_t member(std::size_t rank, std::size_t place) const {
     return size == 0 ? place : rank / (size * stride) * (size * stride) + place * stride + rank % stride;
   }
+  /// Calls body(place, rank) for the other ranks of the team of `own`. Each rank begins with its neighbour, so that not all
+  /// turn to the same one at once.
+  template <class Body>
+  constexpr void for_each_other(std::size_t own, std::size_t ranks, const Body& body) const {
+    for (std::size_t step = 1; step < members(ranks); ++step) {
+      const std::size_t other = (place(own) + step) % members(ranks);
+      body(other, member(own, other));
+    }
+  }
 };
 
 }  // namespace regimen::comm

@@ -39,8 +39,12 @@ class Threads final {
   std::size_t size() const { return world_->size(); }
   static constexpr std::size_t staging_bytes(std::size_t /*ranks*/, std::size_t /*slice_bytes*/) { return 0; }
 
-  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {});
-  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes);
+  void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
+    gather(CollectiveKind::AllGather, own, all, slice_bytes, teams);
+  }
+  void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) {
+    gather(CollectiveKind::AllGatherSmall, own, all, bytes, {});
+  }
 
   /// The bodies for all Numbers are compiled in regimen::compiled.
   template <Number T>
@@ -48,17 +52,13 @@ class Threads final {
 
   void barrier();
 
-  void leave(std::string_view reason);
-  std::string gone();
+  void leave(std::string_view reason) { world_->leave(rank_, reason); }
+  std::string gone() { return world_->gone(rank_); }
   Deadline deadline() const { return world_->deadline(); }
 
  private:
   /// All ranks wait for each other, whatever their teams: all are in the same collective.
   void gather(CollectiveKind kind, const std::byte* own, std::byte* all, std::size_t bytes, Teams teams);
-
-  /// Each rank begins with its neighbour, so that ranks do not all read the same memory at once.
-  template <class Body>
-  void for_each_other(Teams teams, const Body& body) const;
 
   const std::shared_ptr<ThreadsWorld> world_;
   const std::size_t rank_;

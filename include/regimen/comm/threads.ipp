@@ -27,20 +27,6 @@ REGIMEN_INLINE Threads::~Threads() {
   world_->end(rank_);
 }
 
-template <class Body>
-void Threads::for_each_other(Teams teams, const Body& body) const {
-  const std::size_t members = teams.members(size());
-  for (std::size_t step = 1; step < members; ++step) body((teams.place(rank_) + step) % members);
-}
-
-REGIMEN_INLINE void Threads::all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams) {
-  gather(CollectiveKind::AllGather, own, all, slice_bytes, teams);
-}
-
-REGIMEN_INLINE void Threads::all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) {
-  gather(CollectiveKind::AllGatherSmall, own, all, bytes, {});
-}
-
 template <Number T>
 void Threads::reduce_scatter(const T* all, T* own, std::size_t count, std::byte* /*staging*/, Teams teams) {
   world_->arrive(rank_, CollectiveKind::ReduceScatter, count * sizeof(T), sizeof(T),
@@ -64,10 +50,6 @@ REGIMEN_INLINE void Threads::barrier() {
   world_->barrier();
 }
 
-REGIMEN_INLINE void Threads::leave(std::string_view reason) { world_->leave(rank_, reason); }
-
-REGIMEN_INLINE std::string Threads::gone() { return world_->gone(rank_); }
-
 REGIMEN_INLINE void Threads::gather(CollectiveKind kind, const std::byte* own, std::byte* all, std::size_t bytes,
                                     Teams teams) {
   world_->arrive(rank_, kind, bytes, 0, own);
@@ -76,7 +58,8 @@ REGIMEN_INLINE void Threads::gather(CollectiveKind kind, const std::byte* own, s
     if (bytes != 0) std::memcpy(to, from, bytes);
   };
   if (own != place) copy(own, place);
-  for_each_other(teams, [&](std::size_t p) { copy(world_->shown(teams.member(rank_, p)), all + p * bytes); });
+  teams.for_each_other(rank_, size(),
+                       [&](std::size_t p, std::size_t r) { copy(world_->shown(r), all + p * bytes); });
   world_->barrier();
 }
 
