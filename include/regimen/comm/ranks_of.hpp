@@ -58,17 +58,11 @@ class RanksOf final : public Ranks {
   }
   std::size_t start_reduce_scatter(ElementType element, std::byte* all, std::size_t count, std::byte* staging,
                                    Teams teams) override {
-    switch (element) {
-      case ElementType::float64:
-        return reduce_scatter<fp64>(all, count, staging, teams);
-      case ElementType::float32:
-        return reduce_scatter<fp32>(all, count, staging, teams);
-      case ElementType::bfloat16:
-        return reduce_scatter<bf16>(all, count, staging, teams);
-      case ElementType::float16:
-        return reduce_scatter<fp16>(all, count, staging, teams);
-    }
-    return 0;
+    return with_element(element, [&]<class T>(T) {
+      T* const whole = reinterpret_cast<T*>(all);
+      return ticket_of(behind_.reduce_scatter(static_cast<const T*>(whole),
+                                              whole + teams.place(behind_.rank()) * count, count, staging, teams));
+    });
   }
   void await(std::size_t ticket) override { behind_.wait(ticket); }
 
@@ -76,12 +70,6 @@ class RanksOf final : public Ranks {
   std::size_t ticket_of(const PendingCollective& pending) const {
     if (waits_at_start()) pending.wait();
     return static_cast<std::size_t>(pending.ticket);
-  }
-  template <class T>
-  std::size_t reduce_scatter(std::byte* all, std::size_t count, std::byte* staging, Teams teams) {
-    T* const whole = reinterpret_cast<T*>(all);
-    return ticket_of(behind_.reduce_scatter(static_cast<const T*>(whole), whole + teams.place(behind_.rank()) * count,
-                                            count, staging, teams));
   }
 
   C& communicator_;

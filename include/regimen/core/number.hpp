@@ -179,6 +179,22 @@ constexpr std::size_t bytes_of(ElementType type) {
   return type == ElementType::float64 ? 8 : type == ElementType::float32 ? 4 : 2;
 }
 
+/// f(a number of the type that `element` stands for).
+template <class F>
+decltype(auto) with_element(ElementType element, F&& f) {
+  switch (element) {
+    case ElementType::float64:
+      return f(fp64{});
+    case ElementType::float32:
+      return f(fp32{});
+    case ElementType::bfloat16:
+      return f(bf16{});
+    case ElementType::float16:
+      break;
+  }
+  return f(fp16{});
+}
+
 /// Distance from 1 to the next larger number.
 template <class T>
 inline constexpr double epsilon_of = std::is_same_v<T, fp64>   ? 0x1p-52

@@ -104,21 +104,6 @@ template <class Bound>
   return records;
 }
 
-/// Calls f with a value of the type that `element` stands for.
-template <class F>
-void with_element(ElementType element, F&& f) {
-  switch (element) {
-    case ElementType::float64:
-      return f(fp64{});
-    case ElementType::float32:
-      return f(fp32{});
-    case ElementType::bfloat16:
-      return f(bf16{});
-    case ElementType::float16:
-      return f(fp16{});
-  }
-}
-
 }  // namespace programs
 }  // namespace regimen
 

@@ -66,7 +66,7 @@ struct Weights final {
   static void update_copies(Session& session) {
     for (const programs::TensorRecord& tensor : session.tensors)
       if (!tensor.shares_master && tensor.count > 0)
-        programs::with_element(tensor.place.element, [&]<class T>(T) {
+        with_element(tensor.place.element, [&]<class T>(T) {
           const std::size_t values =
               session.resident.parameters + tensor.unit.parameters +
               (tensor.value_slice > 0 ? (tensor.place.master - tensor.value_slice) * sizeof(T) : tensor.place.values) +

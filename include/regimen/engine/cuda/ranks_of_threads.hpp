@@ -239,16 +239,7 @@ class RanksOfThreads {
   }
 
   void sum(const engines::Transfer& transfer, std::byte* out, std::size_t members, Stream stream, const auto& summand) {
-    switch (transfer.element) {
-      case ElementType::float64:
-        return sum_of<fp64>(transfer, out, members, stream, summand);
-      case ElementType::float32:
-        return sum_of<fp32>(transfer, out, members, stream, summand);
-      case ElementType::bfloat16:
-        return sum_of<bf16>(transfer, out, members, stream, summand);
-      case ElementType::float16:
-        return sum_of<fp16>(transfer, out, members, stream, summand);
-    }
+    with_element(transfer.element, [&]<class T>(T) { sum_of<T>(transfer, out, members, stream, summand); });
   }
   template <class T>
   void sum_of(const engines::Transfer& transfer, std::byte* out, std::size_t members, Stream stream,

@@ -79,22 +79,12 @@ class Connection final {
    private:
     std::size_t collectives_ = 0;
 
-    template <class T>
-    void reduce_scatter_of(std::byte* all, std::size_t count) {
-      T* const whole = reinterpret_cast<T*>(all);
-      ranks.reduce_scatter(static_cast<const T*>(whole), whole + ranks.rank() * count, count, nullptr);
-    }
     void reduce_scatter(const cuda::Collective& collective, std::byte* all) {
-      switch (collective.element) {
-        case ElementType::float64:
-          return reduce_scatter_of<fp64>(all, collective.count());
-        case ElementType::float32:
-          return reduce_scatter_of<fp32>(all, collective.count());
-        case ElementType::bfloat16:
-          return reduce_scatter_of<bf16>(all, collective.count());
-        case ElementType::float16:
-          return reduce_scatter_of<fp16>(all, collective.count());
-      }
+      const std::size_t count = collective.count();
+      with_element(collective.element, [&]<class T>(T) {
+        T* const whole = reinterpret_cast<T*>(all);
+        ranks.reduce_scatter(static_cast<const T*>(whole), whole + ranks.rank() * count, count, nullptr);
+      });
     }
     void spoil(const cuda::Collective& collective, std::byte* all) {
       std::memset(all, 0xFF, collective.bytes * ranks.size());

@@ -90,16 +90,7 @@ void convolve(const cuda::ConvolutionDescriptor& o, const cuda::ConvolutionTenso
 }  // namespace detail
 
 inline void convolve(const cuda::ConvolutionDescriptor& o, const cuda::ConvolutionTensors& at) {
-  switch (o.type) {
-    case ElementType::float64:
-      return detail::convolve<double>(o, at);
-    case ElementType::bfloat16:
-      return detail::convolve<bf16>(o, at);
-    case ElementType::float16:
-      return detail::convolve<fp16>(o, at);
-    default:
-      return detail::convolve<float>(o, at);
-  }
+  with_element(o.type, [&]<class T>(T) { detail::convolve<T>(o, at); });
 }
 
 }  // namespace regimen::emulated

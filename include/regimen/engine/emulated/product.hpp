@@ -200,20 +200,11 @@ inline void multiply(const cuda::ProductDescriptor& p, const cuda::ProductTensor
       }
     }
   };
-  const auto of = [&]<class T>(std::type_identity<T> type) {
+  with_element(p.a.type, [&]<class T>(T) {
+    constexpr std::type_identity<T> type{};
     if (p.d.type == p.a.type) loops(type, type);
     else if constexpr (!std::is_same_v<T, fp64>) loops(type, std::type_identity<fp32>{});
-  };
-  switch (p.a.type) {
-    case ElementType::float64:
-      return of(std::type_identity<fp64>{});
-    case ElementType::float32:
-      return of(std::type_identity<fp32>{});
-    case ElementType::bfloat16:
-      return of(std::type_identity<bf16>{});
-    case ElementType::float16:
-      return of(std::type_identity<fp16>{});
-  }
+  });
 }
 
 }  // namespace regimen::emulated
