@@ -7,7 +7,6 @@
 #include <regimen/core/number.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 

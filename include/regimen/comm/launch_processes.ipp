@@ -87,11 +87,11 @@ REGIMEN_INLINE void run_processes(std::size_t ranks, const std::function<void(Tc
   refuse_other_ranks(world_of_environment(), cure_of_own_ranks);
   Socket listener = listen_at({htonl(INADDR_LOOPBACK), 0});
   if (*listener < 0) throw Error("launch_processes", "a free port of the loopback interface", system_words(errno));
-  TcpOptions options;
-  options.size = ranks;
-  options.port = ntohs(address_of(*listener).port);
-  options.fingerprint = fingerprint;
-  options.deadline = checked(deadline);
+  TcpOptions options{.size = ranks,
+                     .port = ntohs(address_of(*listener).port),
+                     .fingerprint = fingerprint,
+                     .deadline = checked(deadline),
+                     .secret = {}};
   for (const std::uint8_t byte : random_bytes<32>()) options.secret += static_cast<char>(byte);
   Children children;
   for (std::size_t rank = 0; rank < ranks; ++rank) {

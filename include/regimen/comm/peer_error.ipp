@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstring>
 #include <string>
 #include <string_view>
 

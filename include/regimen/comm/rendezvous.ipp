@@ -4,8 +4,8 @@
 #include <regimen/comm/rendezvous.hpp>
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/core/printed.hpp>
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -13,7 +13,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 namespace regimen::comm::detail {
 
@@ -31,10 +30,8 @@ class Variables final {
                                     std::size_t most = (std::numeric_limits<std::uint32_t>::max)()) const {
     const std::optional<std::string> value = text(name);
     if (!value) return std::nullopt;
-    std::size_t result = 0;
-    const char* const end = value->data() + value->size();
-    const auto [stop, code] = std::from_chars(value->data(), end, result);
-    if (code != std::errc() || stop != end || result > most) {
+    const std::optional<std::size_t> result = regimen::detail::number_of<std::size_t>(*value);
+    if (!result || *result > most) {
       throw Error(said(name), "a whole number from 0 to " + std::to_string(most), "\"" + *value + "\"",
                   "correct it, or unset it");
     }
@@ -66,13 +63,7 @@ class Variables final {
                   "ranks count from 0");
     if (l && *l >= *n)
       throw Error(said(size, local), std::string(local) + " below " + size, std::to_string(*l), "ranks count from 0");
-    Membership world;
-    world.launcher = launcher;
-    world.rank = *r;
-    world.size = *n;
-    world.local_rank = l;
-    world.said = both;
-    return world;
+    return Membership{.launcher = launcher, .rank = *r, .size = *n, .local_rank = l, .address = {}, .said = both};
   }
 
  private:

@@ -10,8 +10,6 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
-#include <string>
-#include <string_view>
 
 namespace regimen::comm {
 

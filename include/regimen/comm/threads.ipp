@@ -11,7 +11,6 @@
 #include <exception>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace regimen::comm {

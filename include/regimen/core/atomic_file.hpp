@@ -90,6 +90,9 @@ class AtomicFile final {
   bool owned_ = false, replaces_ = false;  // replaces_: a file was there before
 };
 
+/// Replaces a file by a text.
+[[gnu::cold]] void write_text(const std::string& path, std::string_view text);
+
 }  // namespace regimen::detail
 
 #if !REGIMEN_COMPILED

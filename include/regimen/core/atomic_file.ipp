@@ -173,5 +173,11 @@ REGIMEN_INLINE void AtomicFile::remove_stale() const {
       remove_if_stale(directory + found);
 }
 
+REGIMEN_INLINE void write_text(const std::string& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
 }  // namespace regimen::detail
 // SPDX-License-Identifier: Apache-2.0

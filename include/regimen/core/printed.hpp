@@ -1,7 +1,11 @@
-// regimen/core/printed.hpp — numbers as text, the same in every locale.
+// regimen/core/printed.hpp — numbers as text and back, the same in every locale.
 #pragma once
 
+#include <charconv>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 #include <locale.h>
 
@@ -25,6 +29,15 @@ class LocaleC final {
 
 /// "0.001", "1e+39"
 [[gnu::cold]] inline std::string digits_of(double number) { return printed("%g", number); }
+
+/// The number that a whole text is, without space or a plus sign; none if it is no number, or T cannot hold it.
+template <class T>
+[[gnu::cold]] std::optional<T> number_of(std::string_view text) {
+  T number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, number);
+  return code == std::errc{} && stop == end ? std::optional(number) : std::nullopt;
+}
 
 }  // namespace regimen::detail
 

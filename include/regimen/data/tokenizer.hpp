@@ -155,10 +155,7 @@ class Tokenizer final {
 
   /// Writes tokenizer.json; a vocabulary that came from tiktoken has no merges to write, and is refused.
   void save(const std::string& path) const {
-    const std::string text = bpe::write_json(parts());
-    regimen::detail::AtomicFile file(path);
-    file.write(std::as_bytes(std::span(text.data(), text.size())));
-    file.commit();
+    regimen::detail::write_text(path, bpe::write_json(parts()));
   }
 
  private:

@@ -146,10 +146,7 @@ REGIMEN_INLINE std::string OperationTimes::trace() const {
   return text;
 }
 REGIMEN_INLINE void OperationTimes::write_trace(const std::string& path) const {
-  const std::string text = trace();
-  detail::AtomicFile file(path);
-  file.write(std::as_bytes(std::span(text)));
-  file.commit();
+  detail::write_text(path, trace());
 }
 REGIMEN_INLINE std::size_t OperationTimes::row_of(const char* name, op::Phase phase, const OperationShape& shape) {
   for (std::size_t i = 0; i < rows_.size(); ++i)

@@ -5,7 +5,6 @@
 #include <regimen/saves/safetensors.hpp>
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>

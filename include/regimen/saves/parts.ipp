@@ -6,13 +6,13 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/mapped_file.hpp>
 #include <regimen/core/number.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/saves/convert.hpp>
 #include <regimen/saves/detail/safetensors_header.ipp>
 #include <regimen/saves/parts.hpp>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -23,7 +23,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace regimen::saves {
@@ -33,13 +32,11 @@ REGIMEN_INLINE std::uint64_t whole_number(const std::string& path, const std::ma
   const auto found = metadata.find(key);
   if (found == metadata.end())
     throw Error(path + ", metadata", "the key " + key, "none", "the file was not written by save");
-  const char *const begin = found->second.data(), *const end = begin + found->second.size();
-  std::uint64_t value = 0;  // no signs, no spaces, no more than 64 bits
-  const auto [stopped, failure] = std::from_chars(begin, end, value);
-  if (failure != std::errc{} || stopped != end)
+  const auto value = regimen::detail::number_of<std::uint64_t>(found->second);
+  if (!value)
     throw Error(path + ", metadata, " + key, "a whole number below 2^64",
                 std::string("\"").append(found->second).append("\""));
-  return value;
+  return *value;
 }
 
 REGIMEN_INLINE std::string PartNames::part(std::size_t rank) { return "regimen.part." + std::to_string(rank); }
@@ -49,10 +46,8 @@ REGIMEN_INLINE std::string PartNames::file(const std::string& path, const std::s
   return path + "." + save + ".part-" + std::to_string(rank) + "-of-" + std::to_string(ranks);
 }
 REGIMEN_INLINE std::uint64_t PartNames::time_of(std::string_view save) {
-  const std::string_view text = save.substr(save.find('-') + 1);
-  std::uint64_t time = 0;
-  const auto [stopped, failure] = std::from_chars(text.data(), text.data() + text.size(), time);
-  return failure == std::errc{} ? time : (std::numeric_limits<std::uint64_t>::max)();
+  const auto time = regimen::detail::number_of<std::uint64_t>(save.substr(save.find('-') + 1));
+  return time.value_or((std::numeric_limits<std::uint64_t>::max)());
 }
 REGIMEN_INLINE PartNames::PartName PartNames::find(std::string_view file, std::string_view index) {
   const auto skip = [&](std::string_view text) {

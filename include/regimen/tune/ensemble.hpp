@@ -13,18 +13,14 @@
 #include <regimen/trainers/result.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
-#include <tuple>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace regimen {

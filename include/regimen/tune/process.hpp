@@ -5,7 +5,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/mapped_file.hpp>  // Descriptor, system_words
-#include <regimen/trainers/result.hpp>   // no_value
+#include <regimen/trainers/result.hpp>   // Evaluation
 #include <regimen/tune/space.hpp>
 
 #include <fcntl.h>
@@ -14,7 +14,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -26,10 +25,7 @@ namespace regimen::tune {
 
 /// The result of a trial: smaller losses are better. accuracy is only shown, and is NaN if there is none. targets: the
 /// number of targets that both are means of.
-struct Score final {
-  double loss = no_value, accuracy = no_value;
-  std::uint64_t targets = 0;
-};
+using Score = Evaluation;
 
 namespace detail {
 

@@ -10,13 +10,10 @@
 #include <regimen/tune/space.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <utility>
 #include <vector>
 
 namespace regimen::tune {
@@ -175,11 +172,9 @@ namespace detail {
   const auto number = [&](const JsonReader::Value& value) {
     if (value.kind == Kind::null) return no_value;
     if (value.kind != Kind::number && value.kind != Kind::whole) throw Error(where, "a number", value.words(), cure);
-    double result = 0;
-    const char* const end = value.text.data() + value.text.size();
-    const auto [stop, code] = std::from_chars(value.text.data(), end, result);
-    if (code != std::errc{} || stop != end) throw Error(where, "a number that a double holds", value.words(), cure);
-    return result;
+    const auto result = regimen::detail::number_of<double>(value.text);
+    if (!result) throw Error(where, "a number that a double holds", value.words(), cure);
+    return *result;
   };
   const auto whole = [&](const JsonReader::Value& value) {
     if (value.kind != Kind::whole) throw Error(where, "a whole number", value.words(), cure);
@@ -220,15 +215,17 @@ namespace detail {
   return trial;
 }
 
-/// The lines of a text file; none if there is no such file.
-[[gnu::cold]] inline std::vector<std::string> lines_of(const std::string& path) {
-  const std::string text = regimen::detail::read_if_there(path).value_or("");
+[[gnu::cold]] inline std::vector<std::string> lines_in(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
     end = (std::min)(text.find('\n', begin), text.size());
     lines.push_back(text.substr(begin, end - begin));
   }
   return lines;
+}
+/// The lines of a text file; none if there is no such file.
+[[gnu::cold]] inline std::vector<std::string> lines_of(const std::string& path) {
+  return lines_in(regimen::detail::read_if_there(path).value_or(""));
 }
 
 }  // namespace detail

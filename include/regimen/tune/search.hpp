@@ -13,7 +13,6 @@
 #include <regimen/tune/trials.hpp>
 #include <regimen/watch/run_text.hpp>  // for_options, type_name
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -134,8 +133,7 @@ class Recipe final {
  private:
   template <class Source>
   static Score evaluated(Train& trainer, const Settings& settings, const Source& source) {
-    const Evaluation found = regimen::trainers::evaluate_in_fit(trainer, source, settings.run);
-    return {found.loss, found.accuracy, found.targets};
+    return regimen::trainers::evaluate_in_fit(trainer, source, settings.run);
   }
   Setting set_;
 };
@@ -229,11 +227,10 @@ class Search<Recipes<Trainers...>> final {
     if (tested.look > 1)
       regimen::detail::say("regimen: look " + std::to_string(tested.look) + " at the test data of " + trials_.folder() +
                            ": if an earlier one has changed a choice, these are validation data\n");
-    const Score score = trials_.run_alone(
+    tested.found = trials_.run_alone(
         "test",
         [&] { return with(trial.recipe, [&](const auto& recipe) { return recipe.test(trial, settings_, source); }); },
         *lock);
-    tested.found = {score.loss, score.accuracy, score.targets};
     note(tested, own);
     return tested;
   }

@@ -207,7 +207,7 @@ class Trials final {
                            std::size_t share, int lock) {
     const Candidate& candidate = candidates_[number];
     const Trial trial{number, candidate.recipe, Values(axes_, candidate.values), rungs_[rung].steps, folder_of(number)};
-    make_folder(trial.folder);
+    regimen::detail::make_folder(trial.folder);
     return {number, std::make_unique<detail::Process>([&] { return body(trial); }, share, running_.limit,
                                                       trial.folder + ".txt", lock)};
   }
@@ -266,14 +266,9 @@ class Trials final {
     std::error_code ignored;  // it takes room, and nothing else
     std::filesystem::remove_all(folder_of(trial), ignored);
   }
-  static void make_folder(const std::string& path) {
-    std::error_code failed;
-    std::filesystem::create_directories(path, failed);
-    if (failed) throw Error(path, "a folder, or a name where one can be made", failed.message());
-  }
 
   [[gnu::cold]] detail::Descriptor begin(const std::string& about) {
-    make_folder(folder_);
+    regimen::detail::make_folder(folder_);
     detail::Descriptor own = lock();
     const std::string what = folder_ + "/search.txt", text = text_ + about;
     const std::vector<std::string> before = detail::lines_of(what);
@@ -289,9 +284,7 @@ class Trials final {
   }
   [[gnu::cold]] static void expect_same(const std::string& path, const std::vector<std::string>& before,
                                         const std::string& text) {
-    std::vector<std::string> now;
-    for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
-      now.push_back(text.substr(at, end - at));
+    const std::vector<std::string> now = detail::lines_in(text);
     for (std::size_t i = 0; i < (std::max)(before.size(), now.size()); ++i) {
       const std::string expected = i < now.size() ? now[i] : "nothing more",
                         found = i < before.size() ? before[i] : "the end";

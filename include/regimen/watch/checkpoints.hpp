@@ -53,8 +53,7 @@ class Checkpoints final {
 
   template <class Trainer>
   void operator()(Trainer& trainer, const StepResult& step) {
-    begin(trainer, step.step - 1);
-    if (is_due(step)) save(trainer, trainer.steps_done());
+    (*this)(trainer, std::span<const StepResult>(&step, 1));
   }
   template <class Trainer>
   void operator()(Trainer& trainer, std::span<const StepResult> launch) {

@@ -5,6 +5,7 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/file.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/saves/parts.hpp>
 #include <regimen/watch/checkpoints.hpp>
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -32,9 +32,7 @@ REGIMEN_INLINE Checkpoints::Checkpoints(std::string folder, const CheckpointsOpt
   if (options.every == 0 && !options.best)
     throw Error("Checkpoints", "every of at least 1, or best", "neither", "write {.every = 500}");
   if (options.keep == 0) throw Error("Checkpoints, keep", "at least 1 state", "0");
-  std::error_code failed;
-  std::filesystem::create_directories(folder_, failed);
-  if (failed) throw Error(folder_, "a folder, or a name where one can be made", failed.message());
+  detail::make_folder(folder_);
 }
 REGIMEN_INLINE std::string Checkpoints::newest(const std::string& folder) {
   const std::vector<std::uint64_t> found = steps_in(folder);
@@ -47,10 +45,8 @@ REGIMEN_INLINE std::vector<std::uint64_t> Checkpoints::steps_in(const std::strin
   std::vector<std::uint64_t> found;
   for (const std::string& name : detail::names_in(folder)) {
     if (!name.starts_with(prefix) || !name.ends_with(suffix)) continue;
-    std::uint64_t step = 0;
-    const char *const first = name.data() + prefix.size(), *const last = name.data() + name.size() - suffix.size();
-    const auto [stopped, wrong] = std::from_chars(first, last, step);
-    if (wrong == std::errc{} && stopped == last && first != last) found.push_back(step);
+    const std::string_view digits(name.data() + prefix.size(), name.size() - prefix.size() - suffix.size());
+    if (const auto step = detail::number_of<std::uint64_t>(digits)) found.push_back(*step);
   }
   std::sort(found.begin(), found.end());
   return found;

@@ -16,7 +16,6 @@
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -28,6 +27,13 @@
 namespace regimen {
 
 namespace detail {
+
+/// Of a number in `count` bytes, the lowest comes first.
+inline std::string little_bytes(std::uint64_t value, unsigned count) {
+  std::string bytes;
+  for (unsigned i = 0; i < count; ++i) bytes += static_cast<char>(value >> 8 * i);
+  return bytes;
+}
 
 /// A message of protocol buffers, version 3: fields in the order of the calls; a number that is 0 is left out.
 ///
@@ -43,20 +49,20 @@ class Message final {
   Message& real(unsigned field, double value) {
     if (std::bit_cast<std::uint64_t>(value) == 0) return *this;
     varint(field << 3 | 1);
-    little(std::bit_cast<std::uint64_t>(value), 8);
+    bytes_ += little_bytes(std::bit_cast<std::uint64_t>(value), 8);
     return *this;
   }
   /// Also if it is 0: a member of a oneof.
   Message& real_of_one(unsigned field, float value) {
     varint(field << 3 | 5);
-    little(std::bit_cast<std::uint32_t>(value), 4);
+    bytes_ += little_bytes(std::bit_cast<std::uint32_t>(value), 4);
     return *this;
   }
   Message& reals(unsigned field, std::span<const double> values) {
     if (values.empty()) return *this;
     varint(field << 3 | 2);
     varint(values.size() * 8);
-    for (const double value : values) little(std::bit_cast<std::uint64_t>(value), 8);
+    for (const double value : values) bytes_ += little_bytes(std::bit_cast<std::uint64_t>(value), 8);
     return *this;
   }
   /// Text, bytes or a message.
@@ -73,17 +79,10 @@ class Message final {
     for (; value >= 128; value >>= 7) bytes_ += static_cast<char>(value | 128);
     bytes_ += static_cast<char>(value);
   }
-  void little(std::uint64_t value, unsigned count) {
-    for (unsigned i = 0; i < count; ++i) bytes_ += static_cast<char>(value >> 8 * i);
-  }
   std::string bytes_;
 };
 
-inline std::string little_bytes(std::uint64_t value, unsigned count) {
-  std::string bytes;
-  for (unsigned i = 0; i < count; ++i) bytes += static_cast<char>(value >> 8 * i);
-  return bytes;
-}
+/// Of a number in four bytes, the highest comes first.
 inline std::string big_bytes(std::uint64_t value) {
   std::string bytes;
   for (unsigned i = 4; i-- > 0;) bytes += static_cast<char>(value >> 8 * i);
@@ -104,14 +103,11 @@ inline std::string png(std::size_t width, std::size_t height, std::size_t channe
     for (const std::uint8_t value : pixels.subspan(row * width * channels, width * channels))
       raw += static_cast<char>(value);
   }
-  std::string stored = "\x78\x01";
-  for (std::size_t at = 0; at < raw.size();) {
-    const std::size_t count = (std::min)(raw.size() - at, std::size_t{65535});
-    stored += at + count == raw.size() ? '\1' : '\0';
-    stored += little_bytes(count, 2) + little_bytes(~count, 2) + raw.substr(at, count);
-    at += count;
-  }
-  stored += big_bytes(::adler32(1, reinterpret_cast<const Bytef*>(raw.data()), static_cast<uInt>(raw.size())));
+  ::uLongf size = ::compressBound(raw.size());
+  std::string stored(size, '\0');
+  ::compress2(reinterpret_cast<Bytef*>(stored.data()), &size, reinterpret_cast<const Bytef*>(raw.data()), raw.size(),
+              Z_NO_COMPRESSION);
+  stored.resize(size);
   constexpr std::array<char, 5> colours{0, 0, 4, 2, 6};  // by channels: gray, gray and alpha, colour, colour and alpha
   const std::string header = big_bytes(width) + big_bytes(height) + '\x08' + colours[channels] + std::string(3, '\0');
   return "\x89PNG\r\n\x1a\n" + chunk("IHDR" + header) + chunk("IDAT" + stored) + chunk("IEND");

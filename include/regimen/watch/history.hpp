@@ -3,7 +3,6 @@
 
 #include <regimen/trainers/result.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -25,7 +24,7 @@ namespace regimen {
 ///   metrics       the results of fit's metrics, in training and in evaluations
 ///
 /// memory   88 bytes a step, up to twice as much while it grows
-struct History final {
+struct History {
   struct Evaluated {
     std::uint64_t step = 0;
     Evaluation evaluation{};

@@ -1,6 +1,7 @@
 // regimen/watch/history.ipp — what happened in a run, as CSV.
 #pragma once
 
+#include <regimen/core/atomic_file.hpp>
 #include <regimen/core/compiled.hpp>
 #include <regimen/watch/history.hpp>
 #include <regimen/watch/text.hpp>

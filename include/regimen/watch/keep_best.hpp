@@ -4,10 +4,8 @@
 #include <regimen/core/finite.hpp>
 #include <regimen/trainers/result.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <utility>
 #include <vector>
 
 namespace regimen {

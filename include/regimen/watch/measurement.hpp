@@ -45,11 +45,11 @@ void add_ranks(comm::Control& ranks, std::vector<double>& sums);
 void add_weighted(double& sum, double weight, double value);
 
 /// Whether a metric can add the batches of a Session.
-template <class Session, class M, class Output = typename Session::Step::Output,
-          class Label = typename MetricTargets<typename Session::Recipe::Loss, Output>::Label>
-using MetricAdds = rule::metric_adds_batches<M, typename Output::Element, Label>;
 template <class Session, class M>
-struct MetricRule final : MetricAdds<Session, M> {};
+struct MetricRule final
+    : rule::metric_adds_batches<
+          M, typename Session::Step::Output::Element,
+          typename MetricTargets<typename Session::Recipe::Loss, typename Session::Step::Output>::Label> {};
 
 /// Metrics see each batch between the model and its loss. fit and evaluate have checked the rules of each metric.
 template <class Session, class... Metrics>

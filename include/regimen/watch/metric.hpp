@@ -6,7 +6,6 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace regimen {

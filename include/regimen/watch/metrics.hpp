@@ -13,7 +13,6 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>

@@ -2,14 +2,13 @@
 #pragma once
 
 #include <regimen/core/arena.hpp>
+#include <regimen/core/atomic_file.hpp>
 #include <regimen/core/refused.hpp>
 #include <regimen/trainers/result.hpp>
 #include <regimen/watch/history.hpp>
 #include <regimen/watch/run_text.hpp>
-#include <regimen/watch/text.hpp>
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -68,40 +67,20 @@ std::string report_html(Trainer&, const History&, const std::string& = "A run") 
 ///
 /// memory   the memory of its History
 /// failure  Error if the file cannot be written
-class HtmlReport final {
+class HtmlReport final : History {
  public:
   explicit HtmlReport(std::string path, std::string title = "A run");
 
-  template <class Trainer>
-  void operator()(Trainer& trainer, const StepResult& step) {
-    history_(trainer, step);
-  }
-  template <class Trainer>
-  void operator()(Trainer& trainer, std::span<const StepResult> launch) {
-    history_(trainer, launch);
-  }
-  template <class Trainer>
-  void operator()(Trainer& trainer, const EpochEvent& epoch) {
-    history_(trainer, epoch);
-  }
-  template <class Trainer>
-  void operator()(Trainer& trainer, const Evaluation& found) {
-    history_(trainer, found);
-  }
+  using History::operator();
   template <class Trainer>
   void operator()(Trainer& trainer, const Fitted&) {
-    if (trainer.rank() == 0) detail::write_text(path_, report_html(trainer, history_, title_));
+    if (trainer.rank() == 0) detail::write_text(path_, report_html(trainer, *this, title_));
   }
-  template <class Trainer>
-  void operator()(Trainer& trainer, const Measured& found) {
-    history_(trainer, found);
-  }
-  const History& history() const& { return history_; }
-  History history() const&& { return history(); }
+  const History& history() const& { return *this; }
+  History history() const&& { return *this; }
 
  private:
   std::string path_, title_;
-  History history_;
 };
 
 }  // namespace regimen

@@ -109,10 +109,9 @@ REGIMEN_INLINE HtmlReport::HtmlReport(std::string path, std::string title)
     : path_(std::move(path)), title_(std::move(title)) {
   detail::AtomicFile::expect_name(path_);
   const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
-  std::error_code failed;
-  if (!folder.empty()) std::filesystem::create_directories(folder, failed);
-  if (failed) throw Error(folder.string(), "a folder, or a name where one can be made", failed.message());
-  if (std::filesystem::is_directory(path_, failed))
+  if (!folder.empty()) detail::make_folder(folder.string());
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path_, ignored))
     throw Error(path_, "the name of a file", "a folder", "write \"" + path_ + "/run.html\"");
 }
 

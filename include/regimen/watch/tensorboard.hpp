@@ -6,13 +6,11 @@
 #include <regimen/watch/events.hpp>
 #include <regimen/watch/run_text.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 
 namespace regimen {
 

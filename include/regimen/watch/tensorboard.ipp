@@ -4,6 +4,7 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/watch/tensorboard.hpp>
+#include <regimen/watch/text.hpp>
 
 #include <unistd.h>
 
@@ -11,10 +12,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <utility>
 
 namespace regimen {
@@ -29,9 +28,7 @@ REGIMEN_INLINE double TensorBoard::time() const {
 }
 REGIMEN_INLINE void TensorBoard::open(std::uint64_t steps, const std::string& run) {
   static std::atomic<unsigned> files{0};  // of this process
-  std::error_code failed;
-  std::filesystem::create_directories(folder_, failed);
-  if (failed) throw Error(folder_, "a folder, or a name where one can be made", failed.message());
+  detail::make_folder(folder_);
   const double now = time();
   if (options_.file.empty()) {
     std::array<char, 256> host{};

@@ -1,4 +1,4 @@
-// regimen/watch/text.hpp — numbers and files of what watches a run.
+// regimen/watch/text.hpp — numbers and folders of what watches a run.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ std::string text_of(double number);
 /// A field of CSV, as RFC 4180 has it: in quotation marks where it must be.
 std::string csv_field(std::string_view text);
 
-/// Replaces a file as a whole.
-void write_text(const std::string& path, const std::string& text);
+/// Makes a folder, and those around it, if they are not there.
+void make_folder(const std::string& path);
 
 }  // namespace regimen::detail
 

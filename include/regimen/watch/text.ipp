@@ -1,13 +1,13 @@
-// regimen/watch/text.ipp — numbers and files of what watches a run.
+// regimen/watch/text.ipp — numbers and folders of what watches a run.
 #pragma once
 
-#include <regimen/core/atomic_file.hpp>
 #include <regimen/core/compiled.hpp>
+#include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/watch/text.hpp>
 
 #include <charconv>
-#include <span>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -27,10 +27,10 @@ REGIMEN_INLINE std::string csv_field(std::string_view text) {
   for (const char letter : text) field.append(letter == '"' ? 2 : 1, letter);
   return field + "\"";
 }
-REGIMEN_INLINE void write_text(const std::string& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(text)));
-  file.commit();
+REGIMEN_INLINE void make_folder(const std::string& path) {
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  if (failed) throw Error(path, "a folder, or a name where one can be made", failed.message());
 }
 
 }  // namespace regimen::detail

@@ -25,7 +25,6 @@
 #include <span>
 #include <string>
 #include <thread>
-#include <utility>
 
 namespace regimen::comm::detail {
 

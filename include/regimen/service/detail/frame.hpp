@@ -5,13 +5,13 @@
 #include <regimen/core/bundled.hpp>
 #include <regimen/core/crc32c.hpp>
 #include <regimen/core/number.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/source.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <span>
@@ -147,10 +147,9 @@ inline std::span<const std::byte> bytes_of(std::string_view text) {
 
 /// A pipeline as errors name it: "flowers | decode" (1000 samples, the first of which have the sum 1a2b3c4d).
 inline std::string words_of_pipeline(const std::string& name, const PipelineFacts& opened) {
-  std::array<char, 16> print{};
-  std::snprintf(print.data(), print.size(), "%08x", opened.print);
   return "\"" + name + "\" of " + regimen::detail::counted(static_cast<std::size_t>(opened.size), "sample") +
-         " (a sum of three of them: " + print.data() + ")";
+         " (a sum of three of them: " +
+         regimen::detail::printed("%08x", opened.print) + ")";
 }
 
 /// "fp32", "uint8", "(int32[64], fp32[8])".

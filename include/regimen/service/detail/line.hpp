@@ -2,13 +2,13 @@
 #pragma once
 
 #include <regimen/comm/detail/handshake.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/service/detail/frame.hpp>
 
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace regimen::data::service {
@@ -53,10 +52,9 @@ class Line final {
   explicit Line(const std::string& address) : address_(address) {
     const std::size_t colon = address.rfind(':');
     host_ = address.substr(0, colon);
-    const char* const end = address.data() + address.size();
-    const char* const begin = colon == std::string::npos ? end : address.data() + colon + 1;
-    const auto [stop, code] = std::from_chars(begin, end, port_);
-    if (code != std::errc() || stop != end || port_ == 0 || host_.empty())
+    if (colon != std::string::npos)
+      port_ = regimen::detail::number_of<std::uint16_t>(std::string_view(address).substr(colon + 1)).value_or(0);
+    if (port_ == 0 || host_.empty())
       throw Error("Remote", "addresses of workers as host:port, such as 10.0.0.7:7000, with a port from 1 to 65535",
                   "\"" + address + "\"");
   }
