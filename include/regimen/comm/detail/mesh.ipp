@@ -176,12 +176,6 @@ class Bootstrap final {
     std::string problem;
     Clock::time_point until = until_;
     const auto missing = [&](std::size_t r) { return r != 0 && *told[r].socket < 0; };
-    const auto any = [&](const auto& is) {
-      for (std::size_t r = 0; r < options_.size; ++r) {
-        if (is(r)) return true;
-      }
-      return false;
-    };
     for (std::size_t left = options_.size - 1; left > 0;) {
       std::optional<PendingConnections::Arrival> arrival = pending.next(until);
       if (!arrival) break;
@@ -219,19 +213,17 @@ class Bootstrap final {
         ++left;
       }
     }
-    const auto other = [&](std::size_t r) {
+    const std::string absent = ranks_where(options_.size, missing), others = ranks_where(options_.size, [&](std::size_t r) {
       return r != 0 && told[r].transcript.hello.fingerprint != options_.fingerprint;
-    };
+    });
     if (problem.empty() && pending.is_out_of_files())
-      problem = "rank 0 without a file descriptor for " + ranks_where(options_.size, missing) +
-                ": raise its limit of open files (ulimit -n)";
-    if (problem.empty() && any(missing)) {
-      problem = "no sign of " + ranks_where(options_.size, missing) + " within " + words(options_.deadline);
+      problem = "rank 0 without a file descriptor for " + absent + ": raise its limit of open files (ulimit -n)";
+    if (problem.empty() && !absent.empty()) {
+      problem = "no sign of " + absent + " within " + words(options_.deadline);
       if (!pending.refused().empty()) problem += ", but " + pending.refused();
     }
-    if (problem.empty() && any(other))
-      problem = ranks_where(options_.size, other) +
-                " with another fingerprint than rank 0: another program, other weights or other data";
+    if (problem.empty() && !others.empty())
+      problem = others + " with another fingerprint than rank 0: another program, other weights or other data";
     for (Newcomer& one : refused) told.push_back(std::move(one));
     const bool is_refused = !problem.empty();
     tell(told, is_refused, is_refused ? std::as_bytes(std::span(problem)) : std::as_bytes(std::span(addresses)));

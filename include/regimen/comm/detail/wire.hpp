@@ -81,7 +81,10 @@ class Wire final {
 
   void compare(std::size_t r);
 
-  /// Nothing moves: waits until bytes can move, a rank leaves, or the time is over.
+  /// Waits until bytes can move, a rank leaves, or the time is over; then it returns false.
+  bool look(Clock::time_point until);
+
+  /// Nothing moves: looks, and fails when the time is over.
   void rest(Clock::time_point until);
 
   /// Reads the control connection of r: the reason why all ranks must end, or r's normal end.

@@ -61,16 +61,7 @@ REGIMEN_INLINE void Wire::run(bool until_sent) {
 }
 
 REGIMEN_INLINE std::string Wire::gone() {
-  for (std::size_t r = 0; r < size(); ++r) {
-    polls_[2 * r] = {-1, 0, 0};
-    polls_[2 * r + 1] = {peers_[r].gone ? -1 : *peers_[r].sockets.control, POLLIN, 0};
-  }
-  polls_.back() = {-1, 0, 0};
-  const int ready = ::poll(polls_.data(), polls_.size(), 0);
-  if (left_.load(std::memory_order_acquire)) throw error();
-  for (std::size_t r = 0; r < size(); ++r) {
-    if (ready > 0 && polls_[2 * r + 1].revents != 0) listen(r);
-  }
+  look({});
   return ranks_where(size(), [this](std::size_t r) { return peers_[r].gone; });
 }
 
@@ -128,7 +119,7 @@ REGIMEN_INLINE void Wire::compare(std::size_t r) {
   throw error();
 }
 
-REGIMEN_INLINE void Wire::rest(Clock::time_point until) {
+REGIMEN_INLINE bool Wire::look(Clock::time_point until) {
   for (std::size_t r = 0; r < size(); ++r) {
     const Peer& peer = peers_[r];
     const short events = static_cast<short>((peer.sends() ? POLLOUT : 0) | (peer.receives() ? POLLIN : 0));
@@ -142,12 +133,14 @@ REGIMEN_INLINE void Wire::rest(Clock::time_point until) {
   for (std::size_t r = 0; r < size(); ++r) {
     if (ready > 0 && polls_[2 * r + 1].revents != 0) listen(r);
   }
-  if (ready == 0 && Clock::now() >= until) {
-    fail("no sign of " +
-         ranks_where(size(), [this](std::size_t r) { return peers_[r].sends() || peers_[r].receives(); }) + " within " +
-         words(deadline_));
-    throw error();
-  }
+  return ready != 0 || Clock::now() < until;
+}
+
+REGIMEN_INLINE void Wire::rest(Clock::time_point until) {
+  if (look(until)) return;
+  fail("no sign of " + ranks_where(size(), [this](std::size_t r) { return peers_[r].sends() || peers_[r].receives(); }) +
+       " within " + words(deadline_));
+  throw error();
 }
 
 REGIMEN_INLINE void Wire::listen(std::size_t r) {
