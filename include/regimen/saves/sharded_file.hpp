@@ -4,6 +4,7 @@
 #include <regimen/saves/safetensors.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -56,13 +57,6 @@ class ShardedFile final {
 /// Which tensors go to the same file: in their order, as many as fit `largest` bytes; 0: all.
 std::vector<std::size_t> last_of_parts(const std::vector<std::size_t>& bytes, std::size_t largest);
 
-namespace detail {
-[[gnu::cold]] void write_in_parts(const std::string& path, const std::vector<std::string>& names,
-                                  const std::vector<std::size_t>& bytes, std::size_t largest,
-                                  void (*part)(const void*, const std::string&, std::size_t, std::size_t),
-                                  const void* of);
-}
-
 /// Writes a file, or several and their index.
 ///
 ///   names, bytes   of the tensors, in the order of the files
@@ -72,14 +66,10 @@ namespace detail {
 ///           write to a new folder. The index comes last; then an older single file, which would be read in its place,
 ///           is removed, and beside a single file an older index
 /// older     parts that the index named before and does not name now are removed in the end, nothing else
-template <class Part>
-void write_in_parts(const std::string& path, const std::vector<std::string>& names,
-                    const std::vector<std::size_t>& bytes, std::size_t largest, const Part& part) {
-  const auto call = [](const void* of, const std::string& file, std::size_t first, std::size_t last) {
-    (*static_cast<const Part*>(of))(file, first, last);
-  };
-  detail::write_in_parts(path, names, bytes, largest, call, &part);
-}
+[[gnu::cold]] void write_in_parts(
+    const std::string& path, const std::vector<std::string>& names, const std::vector<std::size_t>& bytes,
+    std::size_t largest,
+    const std::function<void(const std::string& file, std::size_t first, std::size_t last)>& part);
 
 }  // namespace regimen::safetensors
 

@@ -5,16 +5,16 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/mapped_file.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/saves/detail/safetensors_header.ipp>
 #include <regimen/saves/sharded_file.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -93,20 +93,13 @@ namespace detail {
 /// Whether a file beside `path` has the name of one of its parts.
 inline bool is_part_of(const std::string& path, const std::string& file) {
   if (!path.ends_with(extension)) return false;
-  const std::string name = regimen::detail::name_of_file(path),
-                    stem = name.substr(0, name.size() - extension.size()) + "-";
-  if (!file.starts_with(stem) || !file.ends_with(extension) || file.size() < stem.size() + extension.size())
-    return false;
-  std::string_view rest(file);
-  rest = rest.substr(stem.size(), file.size() - stem.size() - extension.size());
-  const auto takes_number = [&] {
-    const std::size_t digits = (std::min)(rest.find_first_not_of("0123456789"), rest.size());
-    rest.remove_prefix(digits);
-    return digits >= 5;
+  const std::size_t stem = regimen::detail::name_of_file(path).size() - extension.size() + 1, of = file.rfind("-of-");
+  if (of == std::string::npos || of < stem || file.size() < of + 4 + extension.size()) return false;
+  const auto number = [&](std::size_t from, std::size_t to) {
+    return regimen::detail::number_of<std::size_t>(std::string_view(file).substr(from, to - from));
   };
-  if (!takes_number() || !rest.starts_with("-of-")) return false;
-  rest.remove_prefix(4);
-  return takes_number() && rest.empty();
+  const auto part = number(stem, of), parts = number(of + 4, file.size() - extension.size());
+  return part && parts && file == regimen::detail::name_of_file(part_of(path, *part - 1, *parts));
 }
 
 /// The parts that the index of a path names. Of an index that cannot be read: none.
@@ -123,17 +116,17 @@ inline std::set<std::string> parts_in_index(const std::string& path) {
 
 }  // namespace detail
 
-REGIMEN_INLINE void detail::write_in_parts(const std::string& path, const std::vector<std::string>& names,
-                                           const std::vector<std::size_t>& bytes, std::size_t largest,
-                                           void (*part)(const void*, const std::string&, std::size_t, std::size_t),
-                                           const void* of) {
+REGIMEN_INLINE void write_in_parts(
+    const std::string& path, const std::vector<std::string>& names, const std::vector<std::size_t>& bytes,
+    std::size_t largest,
+    const std::function<void(const std::string& file, std::size_t first, std::size_t last)>& part) {
   const std::vector<std::size_t> ends = last_of_parts(bytes, largest);
-  std::set<std::string> older = parts_in_index(path);
+  std::set<std::string> older = detail::parts_in_index(path);
   const auto remove_older = [&] {
     for (const std::string& file : older) std::remove((regimen::detail::directory_of(path) + file).c_str());
   };
   if (ends.size() == 1) {
-    part(of, path, 0, names.size());
+    part(path, 0, names.size());
     std::remove(index_of(path).c_str());
     remove_older();
     return;
@@ -144,17 +137,14 @@ REGIMEN_INLINE void detail::write_in_parts(const std::string& path, const std::v
   std::size_t first = 0, sum = 0;
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const std::string file = part_of(path, i, ends.size());
-    part(of, file, first, ends[i]);
+    part(file, first, ends[i]);
     older.erase(regimen::detail::name_of_file(file));
     for (; first < ends[i]; ++first) {
       places.emplace(names[first], regimen::detail::name_of_file(file));
       sum += bytes[first];
     }
   }
-  regimen::detail::AtomicFile index(index_of(path));
-  const std::string text = write_index(index_of(path), places, sum);
-  index.write(std::as_bytes(std::span(text)));
-  index.commit();
+  regimen::detail::write_text(index_of(path), detail::write_index(index_of(path), places, sum));
   std::remove(path.c_str());
   remove_older();
 }

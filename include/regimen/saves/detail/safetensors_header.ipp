@@ -281,6 +281,18 @@ using regimen::detail::JsonReader;
                                         const char* expected) {
   if (!regimen::detail::append_json(to, plain)) throw Error(where, expected, "other bytes in \"" + plain + "\"");
 }
+/// Appends a JSON object of strings.
+[[gnu::cold]] inline void append_object(std::string& to, const std::map<std::string, std::string>& members,
+                                        const std::string& where, const char* expected) {
+  to += '{';
+  for (const auto& [key, value] : members) {
+    if (to.back() != '{') to += ',';
+    append_quoted(to, key, where, expected);
+    to += ':';
+    append_quoted(to, value, where, expected);
+  }
+  to += '}';
+}
 
 /// The header's text for tensors in the order of the file, padded with spaces so that data
 /// begin at a multiple of 64 bytes.
@@ -293,23 +305,16 @@ using regimen::detail::JsonReader;
   }
   for (const Tensor* const tensor : tensors) metadata[checksum_key_of(*tensor)] = checksum(*tensor);
   metadata[checksum_key] = header_checksum(tensors, metadata);
-  std::string text = "{\"__metadata__\":{";
-  const auto add = [&](const std::string& plain) {
-    append_quoted(text, plain, path + ", header to write", "names and metadata in UTF-8");
-  };
-  for (const auto& [key, value] : metadata) {
-    if (text.back() != '{') text += ',';
-    add(key);
-    text += ':';
-    add(value);
-  }
-  text += '}';
+  const std::string where = path + ", header to write";
+  const char* const expected = "names and metadata in UTF-8";
+  std::string text = "{\"__metadata__\":";
+  append_object(text, metadata, where, expected);
   std::size_t offset = 0;
   for (const Tensor* const tensor : tensors) {
     const std::size_t begin = offset;
     offset += tensor->byte_count();
     text += ',';
-    add(tensor->name);
+    append_quoted(text, tensor->name, where, expected);
     text.append(":{\"dtype\":\"").append(name_of_dtype(tensor->dtype)).append("\",\"shape\":[");
     for (const std::size_t extent : tensor->shape) {
       if (text.back() != '[') text += ',';
@@ -360,17 +365,9 @@ using regimen::detail::JsonReader;
 
 [[gnu::cold]] inline std::string write_index(const std::string& path, const std::map<std::string, std::string>& files,
                                              std::size_t bytes) {
-  std::string text = "{\"metadata\":{\"total_size\":" + std::to_string(bytes) + "},\"weight_map\":{";
-  const auto add = [&](const std::string& plain) {
-    append_quoted(text, plain, path + ", index to write", "names in UTF-8");
-  };
-  for (const auto& [name, file] : files) {
-    if (text.back() != '{') text += ',';
-    add(name);
-    text += ':';
-    add(file);
-  }
-  return text + "}}\n";
+  std::string text = "{\"metadata\":{\"total_size\":" + std::to_string(bytes) + "},\"weight_map\":";
+  append_object(text, files, path + ", index to write", "names in UTF-8");
+  return text + "}\n";
 }
 
 }  // namespace detail
