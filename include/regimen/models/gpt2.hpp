@@ -14,28 +14,20 @@
 
 #include <cstddef>
 #include <string>
+#include <type_traits>
 
 namespace regimen {
 
 namespace detail {
 
-template <std::size_t Words, std::size_t Channels, std::size_t HeadCount, std::size_t Depth, class Rate>
+template <std::size_t Words, std::size_t Channels, std::size_t HeadCount, std::size_t Depth, class... Drop>
 struct gpt2_layers {
   using Table = Embedding<Vocabulary<Words>, Channels>;
-  using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<HeadCount>, Causal, Dropout<Rate>>, Dropout<Rate>>,
-                           Residual<LayerNorm, Linear<4 * Channels>, GeluTanh, Linear<Channels>, Dropout<Rate>>>;
+  using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<HeadCount>, Causal, Drop...>, Drop...>,
+                           Residual<LayerNorm, Linear<4 * Channels>, GeluTanh, Linear<Channels>, Drop...>>;
   template <std::size_t Length>
-  using model = Model<Input<Tokens<Length>>, Table, PositionEmbedding, Dropout<Rate>, Repeat<Depth, Block>, LayerNorm,
+  using model = Model<Input<Tokens<Length>>, Table, PositionEmbedding, Drop..., Repeat<Depth, Block>, LayerNorm,
                       TiedLinear<Table>>;
-};
-template <std::size_t Words, std::size_t Channels, std::size_t HeadCount, std::size_t Depth>
-struct gpt2_layers<Words, Channels, HeadCount, Depth, Ratio<0>> {
-  using Table = Embedding<Vocabulary<Words>, Channels>;
-  using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<HeadCount>, Causal>>,
-                           Residual<LayerNorm, Linear<4 * Channels>, GeluTanh, Linear<Channels>>>;
-  template <std::size_t Length>
-  using model =
-      Model<Input<Tokens<Length>>, Table, PositionEmbedding, Repeat<Depth, Block>, LayerNorm, TiedLinear<Table>>;
 };
 
 }  // namespace detail
@@ -52,7 +44,9 @@ struct gpt2_layers<Words, Channels, HeadCount, Depth, Ratio<0>> {
 /// source   Radford et al. 2019
 template <std::size_t Words, std::size_t Length, std::size_t Channels, std::size_t HeadCount, std::size_t Depth,
           class Rate = Ratio<0>>
-struct Gpt2Model : detail::gpt2_layers<Words, Channels, HeadCount, Depth, Rate>::template model<Length> {
+struct Gpt2Model
+    : std::conditional_t<Rate::value == 0, detail::gpt2_layers<Words, Channels, HeadCount, Depth>,
+                         detail::gpt2_layers<Words, Channels, HeadCount, Depth, Dropout<Rate>>>::template model<Length> {
   static constexpr std::size_t gpt2_depth = Depth;
   static constexpr std::size_t parameter_count =
       (Words + Length) * Channels + Depth * (12 * Channels + 13) * Channels + 2 * Channels;

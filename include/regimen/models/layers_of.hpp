@@ -26,14 +26,9 @@ struct model_sequence<Network, false> {
   using type = Sequential<>;
 };
 
+/// None of no layers.
 template <class Layers, std::size_t count = boost::mp11::mp_size<Layers>::value>
-struct without_last {
-  using type = boost::mp11::mp_take_c<Layers, count - 1>;
-};
-template <class Layers>
-struct without_last<Layers, 0> {
-  using type = Layers;
-};
+using without_last = boost::mp11::mp_take_c<Layers, (count > 0 ? count - 1 : 0)>;
 
 }  // namespace detail
 
@@ -51,7 +46,7 @@ using LayersOf = typename detail::model_sequence<Network>::type;
 ///   struct Mine : Model<Input<Image<32, 32, 3>>, EncoderOf<ResNet18<Image<32, 32, 3>, 10, resnet::CifarStem>>, Linear<5>> {};
 ///   Tower<Image<224, 224, 3>, EncoderOf<VitBase16>>
 template <class Network>
-using EncoderOf = typename detail::without_last<typename detail::model_sequence<Network>::type>::type;
+using EncoderOf = detail::without_last<LayersOf<Network>>;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -13,7 +13,6 @@
 #include <array>
 #include <cstddef>
 #include <string>
-#include <utility>
 
 namespace regimen::names {
 
@@ -76,18 +75,9 @@ constexpr auto together(const Names<N>&... parts) {
   (add(parts), ...);
   return all;
 }
-constexpr Names<1> one(Entry::Kind kind, const char* text) {
+constexpr Names<1> one(const Entry& entry) {
   Names<1> result;
-  result.entries[0].kind = kind;
-  result.entries[0].text = text;
-  return result;
-}
-constexpr Names<1> open(const char* text, std::size_t first, std::size_t count, std::size_t length, bool is_optional) {
-  Names<1> result = one(Entry::Kind::open, text);
-  result.entries[0].first = first;
-  result.entries[0].count = count;
-  result.entries[0].length = length;
-  result.entries[0].is_optional = is_optional;
+  result.entries[0] = entry;
   return result;
 }
 
@@ -95,14 +85,14 @@ constexpr Names<1> open(const char* text, std::size_t first, std::size_t count, 
 
 template <std::size_t N>
 constexpr Names<N + 1> Names<N>::also(const char* name) const {
-  return detail::together(*this, detail::one(detail::Entry::Kind::also, name));
+  return detail::together(*this, detail::one({.kind = detail::Entry::Kind::also, .text = name}));
 }
 
 /// The next tensor of the model.
-constexpr Names<1> tensor(const char* name) { return detail::one(detail::Entry::Kind::tensor, name); }
+constexpr Names<1> tensor(const char* name) { return detail::one({.text = name}); }
 /// All tensors of the next layer: "name.weight", "name.bias", "name.running_mean", ..., as they are called in the
 /// model.
-constexpr Names<1> layer(const char* name) { return detail::one(detail::Entry::Kind::layer, name); }
+constexpr Names<1> layer(const char* name) { return detail::one({.kind = detail::Entry::Kind::layer, .text = name}); }
 /// All tensors of the next layer, a Conv2d: its weight is (out,h,w,in) in the model, and (out,in,h,w) in the file.
 constexpr Names<1> conv2d(const char* name) { return layer(name).axes(0, 3, 1, 2); }
 /// Several tensors, or layers, of the file are rows of the model's next tensor, or layer, one after the other, in
@@ -123,19 +113,24 @@ constexpr auto joined(const Parts&... parts) {
 /// These names, with a prefix. Of nested prefixes the outer one comes first.
 template <std::size_t... N>
 constexpr auto inside(const char* prefix, const Names<N>&... parts) {
-  return detail::together(detail::open(prefix, 0, 1, (N + ... + 0), false), parts...);
+  return detail::together(
+      detail::one({.kind = detail::Entry::Kind::open, .text = prefix, .length = (N + ... + 0)}), parts...);
 }
 /// These names, with a prefix that a file may leave out.
 template <std::size_t... N>
 constexpr auto inside_optional(const char* prefix, const Names<N>&... parts) {
-  return detail::together(detail::open(prefix, 0, 1, (N + ... + 0), true), parts...);
+  auto all = inside(prefix, parts...);
+  all.entries[0].is_optional = true;
+  return all;
 }
 /// These names `count` times, with a prefix whose {} is the index: of a Repeat, or of equal layers in a row. A {} in one of
 /// these names is the index, too. Indices begin with `first`.
 template <std::size_t... N>
 constexpr auto repeat_from(std::size_t first, std::size_t count, const char* prefix, const Names<N>&... parts) {
-  auto all = detail::together(detail::open(prefix, first, count, (N + ... + 0), false), parts...);
+  auto all = inside(prefix, parts...);
   all.entries[0].repeats = true;
+  all.entries[0].first = first;
+  all.entries[0].count = count;
   return all;
 }
 /// These names `count` times, with indices from 0 on.
@@ -145,7 +140,9 @@ constexpr auto repeat(std::size_t count, const char* prefix, const Names<N>&... 
 }
 /// Tensors of files that the model does not have: masks, counters, the head of another task. A * stands for any text.
 /// They are not written.
-constexpr Names<1> ignore(const char* pattern) { return detail::one(detail::Entry::Kind::ignore, pattern); }
+constexpr Names<1> ignore(const char* pattern) {
+  return detail::one({.kind = detail::Entry::Kind::ignore, .text = pattern});
+}
 /// Tensors of the model that files do not have, such as the tensors of a new head: reading leaves them unchanged,
 /// writing writes them. A file that has such a tensor is refused, unless an ignore(...) names it (the head for other
 /// classes).

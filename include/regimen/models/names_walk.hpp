@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace regimen::names::detail {
@@ -111,11 +112,6 @@ struct Scope {
   std::size_t index = 0;
 };
 
-constexpr bool are_equal(const char* a, const char* b) {
-  for (; *a != '\0' && *a == *b; ++a, ++b) {}
-  return *a == *b;
-}
-
 /// Goes through a mapping and a model side by side.
 ///   sink   place(entry, tensor, correspondence, scope), also(entry, scope), ignore(entry, scope)
 template <class Sink>
@@ -146,7 +142,7 @@ struct Walk {
     std::size_t sum = 0;
     for (std::size_t i = begin; i < end; ++i)
       if (entries[i].kind == Entry::Kind::open) i += entries[i].length;
-      else if (entries[i].parts > 1 && are_equal(entries[i].text, entries[which].text)) {
+      else if (entries[i].parts > 1 && std::string_view(entries[i].text) == entries[which].text) {
         if (entries[i].part != sum || entries[i].parts != entries[which].parts) return false;
         sum += entries[i].part_count;
       }

@@ -151,23 +151,13 @@ struct resnet_form {
 
   /// The stages after the first begin with a block that halves the image; the first, of bottlenecks, with one that only
   /// projects.
+  template <std::size_t Depth, std::size_t channels, class First>
+  using from_first = std::conditional_t<Depth == 1, First, Sequential<First, Repeat<Depth - 1, plain<channels>>>>;
   template <std::size_t stage, std::size_t Depth, std::size_t channels = (Chosen::width << stage)>
-  struct stage_of {
-    using type = Sequential<first<channels, 2>, Repeat<Depth - 1, plain<channels>>>;
-  };
-  template <std::size_t stage, std::size_t channels>
-  struct stage_of<stage, 1, channels> {
-    using type = first<channels, 2>;
-  };
-  template <std::size_t Depth, std::size_t channels>
-  struct stage_of<0, Depth, channels> {
-    using type = std::conditional_t<Block::expansion == 1, Repeat<Depth, plain<channels>>,
-                                    Sequential<first<channels, 1>, Repeat<Depth - 1, plain<channels>>>>;
-  };
-  template <std::size_t channels>
-  struct stage_of<0, 1, channels> {
-    using type = std::conditional_t<Block::expansion == 1, plain<channels>, first<channels, 1>>;
-  };
+  using stage_of = std::conditional_t<
+      stage == 0 && Block::expansion == 1,
+      std::conditional_t<Depth == 1, plain<channels>, Repeat<Depth, plain<channels>>>,
+      from_first<Depth, channels, first<channels, stage == 0 ? 1 : 2>>>;
 
   using stem = std::conditional_t<Chosen::cifar_stem, Sequential<conv<Chosen::width, 3>, Relu>,
                                   Sequential<conv<Chosen::width, 7, 2>, Relu, MaxPool<3, Stride<2>, Padding<1>>>>;
@@ -177,7 +167,7 @@ struct resnet_form {
   struct of;
   template <class Kind, std::size_t Classes, std::size_t... stage, std::size_t... Depth>
   struct of<Kind, Classes, std::index_sequence<stage...>, resnet::Depths<Depth...>> {
-    using type = Model<Input<Kind>, stem, typename stage_of<stage, Depth>::type..., head, Linear<Classes>>;
+    using type = Model<Input<Kind>, stem, stage_of<stage, Depth>..., head, Linear<Classes>>;
   };
 };
 

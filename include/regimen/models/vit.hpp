@@ -13,6 +13,7 @@
 #include <regimen/models/names.hpp>
 
 #include <cstddef>
+#include <type_traits>
 
 namespace regimen {
 
@@ -50,19 +51,15 @@ using VitBlock =
 
 namespace detail {
 
-template <class Of, class Block, bool token = Of::class_token>
+template <class Of, class Block>
 struct vit_layers {
   using Input = regimen::Input<Image<Of::image, Of::image, Of::channels>>;
   using Norm = LayerNormWith<Epsilon<typename Of::Epsilon>>;
-  using type = Model<Input, Patches<Of::patch>, Linear<Of::width>, ClassToken, PositionEmbedding,
-                     Repeat<Of::depth, Block>, TakeFirst, Norm, Linear<Of::classes>>;
-};
-template <class Of, class Block>
-struct vit_layers<Of, Block, false> {
-  using Input = typename vit_layers<Of, Block, true>::Input;
-  using Norm = typename vit_layers<Of, Block, true>::Norm;
-  using type = Model<Input, Patches<Of::patch>, Linear<Of::width>, PositionEmbedding, Repeat<Of::depth, Block>, Norm,
-                     MeanPool, Linear<Of::classes>>;
+  using type = std::conditional_t<Of::class_token,
+                                  Model<Input, Patches<Of::patch>, Linear<Of::width>, ClassToken, PositionEmbedding,
+                                        Repeat<Of::depth, Block>, TakeFirst, Norm, Linear<Of::classes>>,
+                                  Model<Input, Patches<Of::patch>, Linear<Of::width>, PositionEmbedding,
+                                        Repeat<Of::depth, Block>, Norm, MeanPool, Linear<Of::classes>>>;
 };
 
 }  // namespace detail
