@@ -6,14 +6,12 @@
 #include <regimen/trainers/callback_rules.hpp>
 #include <regimen/trainers/result.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <string>
 #include <tuple>
 #include <type_traits>
-#include <vector>
 
 namespace regimen::trainers {
 

@@ -5,7 +5,6 @@
 #include <regimen/programs/parameters.hpp>
 #include <regimen/programs/step.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>

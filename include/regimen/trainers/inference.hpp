@@ -16,8 +16,6 @@
 #include <regimen/trainers/inference_session.hpp>
 #include <regimen/trainers/refused_data.hpp>
 
-#include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -31,7 +31,7 @@ struct HeldParameter {
   /// Calls f with the values as a span of their type.
   template <class F>
   void visit(F&& f) const {
-    programs::with_element(
+    with_element(
         element, [&]<class T>(T) { f(std::span<T>(reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T))); });
   }
   /// The values; throws Error if their type is not T.
@@ -92,15 +92,15 @@ struct InferenceSession final {
   /// See Inference::load.
   void load(const std::string& path) {
     const saves::SavedState file(path);
-    for (const programs::TensorRecord& tensor : tensors)
+    std::vector<std::string> names;
+    for (const programs::TensorRecord& tensor : tensors) {
       file.expect_numbers(tensor.name, saves::shape_of(tensor.parameter));
-    for (const std::string& found : file.names())
-      if (!is_known(found))
-        throw Error(path, "tensors of this model only", "the tensor " + found,
-                    "load it into the model that it was saved from");
+      names.push_back(tensor.name);
+    }
+    file.expect_only(names, nullptr);
     host_weights = {};
     for (const programs::TensorRecord& tensor : tensors)
-      programs::with_element(tensor.place.element, [&]<class T>(T) {
+      with_element(tensor.place.element, [&]<class T>(T) {
         std::vector<T> values(tensor.place.count);
         file.copy_converted(tensor.name, 0, std::span(values));
         programs::upload(walk, View<T>{offset_of(tensor)}, std::span<const T>(values)).wait();
@@ -206,16 +206,6 @@ struct InferenceSession final {
   }
   static std::size_t bytes_of_tensor(const programs::TensorRecord& tensor) {
     return tensor.place.count * bytes_of(tensor.place.element);
-  }
-  /// Whether the name is the name of a weight, or of its optimizer state: "optimizer.<state>.<name>".
-  bool is_known(const std::string& name) const {
-    for (const programs::TensorRecord& tensor : tensors) {
-      if (name == tensor.name) return true;
-      if (name.starts_with("optimizer.") && name.ends_with("." + tensor.name) &&
-          name.find('.', 10) == name.size() - tensor.name.size() - 1)
-        return true;
-    }
-    return false;
   }
   void weights_are_new() {
     weights->loaded = true;

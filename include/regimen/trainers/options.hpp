@@ -9,7 +9,6 @@
 #include <regimen/data/batching.hpp>
 #include <regimen/optimizer/range.hpp>
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>

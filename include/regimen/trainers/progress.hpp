@@ -49,8 +49,6 @@ class Progress {
 
  private:
   [[gnu::cold]] void draw(std::uint64_t step, double loss, bool last);
-  [[gnu::cold]] void draw_validation(std::uint64_t step, double loss, double accuracy);
-  [[gnu::cold]] void draw_metrics(const Measured& found);
   [[gnu::cold]] static int columns();
   /// A loss that diverges has up to 309 digits before its point: then digits are counted from the first.
   [[gnu::cold]] static std::string shown(double number);

@@ -63,11 +63,21 @@ REGIMEN_INLINE void Progress::skips(const std::string& which, const char* why) {
 
 REGIMEN_INLINE void Progress::validation(std::uint64_t step, double loss, double accuracy) {
   has_accuracy_ = is_finite(accuracy);
-  if (shown_) draw_validation(step, loss, accuracy);
+  if (!shown_) return;
+  clear();
+  write("step " + std::to_string(step) + "  validation loss " + shown(loss) +
+        (has_accuracy_ ? "  accuracy " + shown(accuracy) : "") + "\n");
 }
 
 REGIMEN_INLINE void Progress::metrics(const Measured& found) {
-  if (shown_) draw_metrics(found);
+  std::string line;
+  for (const MetricValue& of : found.values)
+    if (!found.evaluation || !has_accuracy_ || of.name != "accuracy")  // which the validation's line has
+      line += "  " + of.name + " " + shown(of.value);
+  if (!shown_ || line.empty()) return;
+  clear();
+  write("step " + std::to_string(found.step) + (found.evaluation ? "  validation" : "  training") + line.substr(1) +
+        "\n");
 }
 
 REGIMEN_INLINE void Progress::draw(std::uint64_t step, double loss, bool last) {
@@ -95,23 +105,6 @@ REGIMEN_INLINE void Progress::draw(std::uint64_t step, double loss, bool last) {
   } else {
     write(line("  ") + "\n");
   }
-}
-
-REGIMEN_INLINE void Progress::draw_validation(std::uint64_t step, double loss, double accuracy) {
-  clear();
-  write("step " + std::to_string(step) + "  validation loss " + shown(loss) +
-        (is_finite(accuracy) ? "  accuracy " + shown(accuracy) : "") + "\n");
-}
-
-REGIMEN_INLINE void Progress::draw_metrics(const Measured& found) {
-  std::string line;
-  for (const MetricValue& of : found.values)
-    if (!found.evaluation || !has_accuracy_ || of.name != "accuracy")  // which the validation's line has
-      line += "  " + of.name + " " + shown(of.value);
-  if (line.empty()) return;
-  clear();
-  write("step " + std::to_string(found.step) + (found.evaluation ? "  validation" : "  training") + line.substr(1) +
-        "\n");
 }
 
 REGIMEN_INLINE int Progress::columns() {

@@ -1,7 +1,11 @@
-// regimen/trainers/refused_calls.hpp — wrong calls of a Trainer's step and fit, each with its own error.
+// regimen/trainers/refused_calls.hpp — wrong calls of a Trainer's constructor, step and fit, each with its own error.
 #pragma once
 
+#include <regimen/comm/communicator.hpp>
+#include <regimen/rule/arguments.hpp>
 #include <regimen/rule/fit.hpp>
+#include <regimen/rule/models.hpp>
+#include <regimen/rule/run_options.hpp>
 #include <regimen/rule/trainers.hpp>
 #include <regimen/trainers/options.hpp>
 #include <regimen/trainers/refused_data.hpp>
@@ -12,6 +16,20 @@
 #include <type_traits>
 
 namespace regimen::trainers {
+
+template <class T, class Communicator>
+struct constructor_mistake {
+  using type = typename rule::options_have_names<T>::must_hold;
+};
+template <class T, class Communicator>
+  requires detail::is_model<T>
+struct constructor_mistake<T, Communicator> {
+  using type = typename rule::model_is_a_type<T>::must_hold;
+};
+template <comm::Collectives T, class Communicator>
+struct constructor_mistake<T, Communicator> {
+  using type = typename rule::communicator_matches<T, Communicator>::must_hold;
+};
 
 /// Overloads of a Trainer, which is Self. None of them ever compiles.
 template <class Self>

@@ -18,7 +18,6 @@
 #include <regimen/trainers/evaluation.hpp>
 #include <regimen/trainers/fit.hpp>
 #include <regimen/trainers/loop_by_hand.hpp>
-#include <regimen/trainers/mistakes.hpp>
 #include <regimen/trainers/options.hpp>
 #include <regimen/trainers/refused_calls.hpp>
 #include <regimen/trainers/result.hpp>
