@@ -253,10 +253,9 @@ using length_of_keys =
     within_ends_its_keys<Attention, (detail::positions_of<typename Attention::Chosen::lengths> > 0 ? keys : 0),
                          detail::positions_of<typename Attention::Chosen::lengths>>;
 template <class HeadCount, class... Options, class X>
-struct layer_rules<in_order::SelfAttention<HeadCount, Options...>, X> {
-  using type = mp::mp_list<input_matches<X, in_order::SelfAttention<HeadCount, Options...>>,
-                           attention_takes_option<HeadCount, false>>;
-};
+struct layer_rules<in_order::SelfAttention<HeadCount, Options...>, X>
+    : RuleList<input_matches<X, in_order::SelfAttention<HeadCount, Options...>>,
+               attention_takes_option<HeadCount, false>> {};
 template <std::size_t Count, class... Options, class X>
 struct layer_rules<in_order::SelfAttention<Heads<Count>, Options...>, X> {
  private:
@@ -286,10 +285,9 @@ inline constexpr bool crosses_with = attention_option<Option>::kind == Attention
 template <>
 inline constexpr bool crosses_with<WithoutProjectionBias> = false;
 template <class Name, class HeadCount, class... Options, class X>
-struct layer_rules<in_order::CrossAttention<Name, HeadCount, Options...>, X> {
-  using type = mp::mp_list<input_matches<X, in_order::CrossAttention<Name, HeadCount, Options...>>,
-                           cross_attention_takes_option<HeadCount, false>>;
-};
+struct layer_rules<in_order::CrossAttention<Name, HeadCount, Options...>, X>
+    : RuleList<input_matches<X, in_order::CrossAttention<Name, HeadCount, Options...>>,
+               cross_attention_takes_option<HeadCount, false>> {};
 template <class Name, std::size_t Count, class... Options, class X>
 struct layer_rules<in_order::CrossAttention<Name, Heads<Count>, Options...>, X> {
  private:

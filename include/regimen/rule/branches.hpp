@@ -180,26 +180,21 @@ struct join_goes_both_ways {
 
 /// The rules of a join about the outputs of branches, if they are sound. A program's own join may have none.
 template <class Join, class... Outputs>
-struct join_rules {
-  using type = mp::mp_list<>;
-};
+struct join_rules : RuleList<> {};
 template <class Join, class... Outputs>
   requires requires { typename Join::template rules<Outputs...>; }
 struct join_rules<Join, Outputs...> {
   using type = typename Join::template rules<Outputs...>;
 };
 template <class First, class... Others>
-struct join_rules<Add, First, Others...> {
-  using type = mp::mp_list<branches_keep_shape<Add, typename First::Shape, typename Others::Shape>...>;
-};
+struct join_rules<Add, First, Others...>
+    : RuleList<branches_keep_shape<Add, typename First::Shape, typename Others::Shape>...> {};
 template <class First, class... Others>
-struct join_rules<Multiply, First, Others...> {
-  using type = mp::mp_list<branches_keep_shape<Multiply, typename First::Shape, typename Others::Shape>...>;
-};
+struct join_rules<Multiply, First, Others...>
+    : RuleList<branches_keep_shape<Multiply, typename First::Shape, typename Others::Shape>...> {};
 template <std::size_t axis, class First, class... Others>
-struct join_rules<ConcatAlong<axis>, First, Others...> {
-  using type = mp::mp_list<branches_keep_extents<axis, typename First::Shape, typename Others::Shape>...>;
-};
+struct join_rules<ConcatAlong<axis>, First, Others...>
+    : RuleList<branches_keep_extents<axis, typename First::Shape, typename Others::Shape>...> {};
 template <class First, class... Others>
 struct join_rules<Concat, First, Others...> : join_rules<ConcatAlong<First::Shape::rank - 1>, First, Others...> {};
 
@@ -215,14 +210,10 @@ struct layer_rules<Slice<Begin, Count>, X> {
   using type = part_rules<Slice<Begin, Count>, X::columns, Begin, Count, X>;
 };
 template <std::size_t I, class X>
-struct layer_rules<Part<I>, X> {
-  using type = mp::mp_list<part_of_a_bundle<X, Part<I>>>;
-};
+struct layer_rules<Part<I>, X> : RuleList<part_of_a_bundle<X, Part<I>>> {};
 template <std::size_t I, class X>
   requires detail::is_bundle<typename X::Element>
-struct layer_rules<Part<I>, X> {
-  using type = mp::mp_list<bundle_has_part<Part<I>, X, I, X::Element::count>>;
-};
+struct layer_rules<Part<I>, X> : RuleList<bundle_has_part<Part<I>, X, I, X::Element::count>> {};
 template <class Layer, class Name, class Found, class X>
 using named_layer_rules =
     mp::mp_if<std::is_void<typename detail::shape_of_name<Name>::type>, mp::mp_list<name_declares_shape<Name>>,

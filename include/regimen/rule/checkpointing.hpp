@@ -13,12 +13,7 @@ namespace regimen::rule {
 /// Segments without blocks never cover the model.   docs/errors/checkpointing.md#every_at_least_one
 template <class Schedule>
 struct every_at_least_one {
-  static constexpr bool holds = true;
-};
-
-template <std::size_t N>
-struct every_at_least_one<Every<N>> {
-  static constexpr bool holds = N >= 1;
+  static constexpr bool holds = !std::is_same_v<Schedule, Every<0>>;
   struct must_hold {
     static_assert(holds, "regimen: Checkpoint<Every<N>> needs N >= 1; write Checkpoint<Every<1>>, or Checkpoint<None>");
   };
@@ -87,12 +82,7 @@ struct schedules_agree<Checkpoint<Schedules...>> {
 /// Selective<> would recompute nothing.   docs/errors/checkpointing.md#selective_names_layers
 template <class Schedule>
 struct selective_names_layers {
-  static constexpr bool holds = true;
-};
-
-template <class... Layers>
-struct selective_names_layers<Selective<Layers...>> {
-  static constexpr bool holds = sizeof...(Layers) > 0;
+  static constexpr bool holds = !std::is_same_v<Schedule, Selective<>>;
   struct must_hold {
     static_assert(holds,
                   "regimen: Checkpoint<Selective<...>> needs at least one layer; name it, or write Checkpoint<None>");
@@ -113,14 +103,11 @@ struct selective_names_a_layer {
   };
 };
 
-template <class Layer>
-inline constexpr bool reads_own_output = requires { requires Layer::reads_own_output; };
-
 /// Such an output is saved, so there is nothing to compute again.
 /// docs/errors/checkpointing.md#selected_output_is_not_read
 template <class Layer>
 struct selected_output_is_not_read {
-  static constexpr bool holds = !reads_own_output<Layer>;
+  static constexpr bool holds = !requires { requires Layer::reads_own_output; };
   struct must_hold {
     static_assert(
         holds,
@@ -128,14 +115,11 @@ struct selected_output_is_not_read {
   };
 };
 
-template <class Layer>
-inline constexpr bool is_replayable = !requires { requires !Layer::replayable; };
-
 /// A layer with random numbers or state of its own may give another result: what the layer declares.
 /// docs/errors/checkpointing.md#recomputed_layer_is_replayable
 template <class Layer>
 struct recomputed_layer_is_replayable {
-  static constexpr bool holds = is_replayable<Layer>;
+  static constexpr bool holds = !requires { requires !Layer::replayable; };
   struct must_hold {
     static_assert(
         holds,

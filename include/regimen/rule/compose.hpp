@@ -22,9 +22,8 @@
 #include <regimen/rule/configuration.hpp>
 #include <regimen/rule/cross_rules.hpp>
 #include <regimen/rule/policy_rules.hpp>
+#include <regimen/rule/rule_list.hpp>
 
-#include <boost/mp11/algorithm.hpp>
-#include <boost/mp11/list.hpp>
 #include <boost/mp11/set.hpp>
 
 #include <type_traits>
@@ -47,20 +46,15 @@ inline constexpr bool all_hold = false;
 template <class... Rules>
 inline constexpr bool all_hold<mp::mp_list<Rules...>> = (Rules::holds && ...);
 
-template <class Rule>
-using broken = mp::mp_bool<!Rule::holds>;
-template <class Rules>
-using broken_in = mp::mp_copy_if<Rules, broken>;
-
 template <class List>
-using broken_axis_rules = broken_in<rule::axis_rules<List>>;
+using broken_axis_rules = rule::broken_of<rule::axis_rules<List>>;
 
 /// A stage: `type` is the list of its broken rules.
 ///   BrokenOf       of these rules            BrokenAxes       two policies of one axis
 ///   BrokenOfEach   of those of each policy   BrokenTogether   of those of the configuration
 template <class Rules>
 struct BrokenOf {
-  using type = mp::mp_eval_if_c<all_hold<Rules>, mp::mp_list<>, broken_in, Rules>;
+  using type = mp::mp_eval_if_c<all_hold<Rules>, mp::mp_list<>, rule::broken_of, Rules>;
 };
 template <template <class> class rules_of, class... Policies>
 struct BrokenOfEach : BrokenOf<mp::mp_append<mp::mp_list<>, rules_of<Policies>...>> {};
@@ -73,17 +67,10 @@ struct BrokenAxes {
 template <template <class> class rules_of, class... Policies>
 struct BrokenTogether : BrokenOf<rules_of<ConfigurationOf<Policies...>>> {};
 template <class Model>
-struct BrokenModel {
-  using type = mp::mp_list<rule::model_comes_first<Model>>;
-};
-template <class Model>
-  requires(rule::model_comes_first<Model>::holds)
-struct BrokenModel<Model> {
-  using type = mp::mp_list<>;
-};
+struct BrokenModel : BrokenOf<mp::mp_list<rule::model_comes_first<Model>>> {};
 template <class Model, class... Policies>
 struct BrokenWithModel {
-  using type = broken_in<typename model_rules<Model, ConfigurationOf<Policies...>>::type>;
+  using type = rule::broken_of<typename model_rules<Model, ConfigurationOf<Policies...>>::type>;
 };
 
 /// The first stage with broken rules; the later ones are not asked.

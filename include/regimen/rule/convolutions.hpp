@@ -183,10 +183,9 @@ struct layer_rules<Layer, X> {
 };
 template <class Layer, class X>
   requires detail::HasOptions<Layer, detail::ResamplingOptions>
-struct layer_rules<Layer, X> {
-  using type = mp::mp_list<input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>,
-                           resampling_takes_mode<Layer, Layer::options.known>,
-                           extents_at_least_one<Layer, Layer::options.factor>>;
+struct layer_rules<Layer, X>
+    : RuleList<input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>,
+               resampling_takes_mode<Layer, Layer::options.known>, extents_at_least_one<Layer, Layer::options.factor>> {
 };
 template <class Layer, class X>
   requires detail::HasOptions<Layer, detail::ResamplingOptions> && (Layer::options.cuts)

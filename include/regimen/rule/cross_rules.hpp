@@ -9,16 +9,11 @@
 #include <regimen/rule/extensions.hpp>
 #include <regimen/rule/precision.hpp>
 #include <regimen/rule/ranks.hpp>
+#include <regimen/rule/rule_list.hpp>
 #include <regimen/rule/steps.hpp>
 #include <regimen/rule/targets.hpp>
 
-#include <boost/mp11/list.hpp>
-
-#include <type_traits>
-
 namespace regimen::rule {
-
-namespace mp = boost::mp11;
 
 /// The rules about several policies of C, a configuration, together.
 template <class C>

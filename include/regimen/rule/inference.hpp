@@ -8,8 +8,7 @@
 #include <regimen/rule/cross_rules.hpp>
 #include <regimen/rule/model_rules.hpp>
 #include <regimen/rule/policy_rules.hpp>
-
-#include <boost/mp11/list.hpp>
+#include <regimen/rule/rule_list.hpp>
 
 #include <type_traits>
 
@@ -62,15 +61,11 @@ template <class P>
 using inference_rules = mp::mp_list<inference_trains_nothing<P>>;
 
 template <class P>
-struct inference_single {
-  using rules = single_rules<P>;
-};
+struct inference_single : alone<P> {};
 template <class T>
-struct inference_single<Precision<T>> {
-  using rules = mp::mp_list<>;
-};
+struct inference_single<Precision<T>> : RuleList<> {};
 template <class P>
-using inference_single_rules = typename inference_single<P>::rules;
+using inference_single_rules = typename inference_single<P>::type;
 
 template <class C>
 using inference_cross_rules =
@@ -91,7 +86,7 @@ namespace detail {
 
 template <class Network, class... Policies>
 struct BrokenForInference {
-  using type = broken_in<decltype(rule::rules_of_model<Network, ConfigurationOf<Policies...>, false>())>;
+  using type = rule::broken_of<decltype(rule::rules_of_model<Network, ConfigurationOf<Policies...>, false>())>;
 };
 template <class Network, class... Policies>
 using broken_inference_rules = typename FirstBroken<

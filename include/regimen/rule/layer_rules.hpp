@@ -24,17 +24,14 @@
 namespace regimen::rule {
 
 template <std::size_t Width, class X>
-struct layer_rules<Linear<Width>, X> {
-  using type = mp::mp_list<input_matches<X, Linear<Width>>, extents_at_least_one<Linear<Width>, Width>>;
-};
+struct layer_rules<Linear<Width>, X>
+    : RuleList<input_matches<X, Linear<Width>>, extents_at_least_one<Linear<Width>, Width>> {};
 template <std::size_t Width, auto Second, auto... More, class X>
-struct layer_rules<Linear<Width, Second, More...>, X> {
-  using type = mp::mp_list<linear_takes_one_width<Linear<Width, Second, More...>>>;
-};
+struct layer_rules<Linear<Width, Second, More...>, X>
+    : RuleList<linear_takes_one_width<Linear<Width, Second, More...>>> {};
 template <std::size_t Width, class X>
-struct layer_rules<Linear<Width, NoBias>, X> {
-  using type = mp::mp_list<input_matches<X, Linear<Width, NoBias>>, extents_at_least_one<Linear<Width, NoBias>, Width>>;
-};
+struct layer_rules<Linear<Width, NoBias>, X>
+    : RuleList<input_matches<X, Linear<Width, NoBias>>, extents_at_least_one<Linear<Width, NoBias>, Width>> {};
 template <class Words, std::size_t Channels, class... End, class X>
 struct layer_rules<Embedding<Words, Channels, End...>, X> {
   using Layer = Embedding<Words, Channels, End...>;
@@ -44,16 +41,14 @@ struct layer_rules<Embedding<Words, Channels, End...>, X> {
       mp::mp_if_c<is_padded_with<End>, padding_is_a_token<End, Words::size>, embedding_takes_option<End, false>>...>;
 };
 template <class Rate, class X>
-struct layer_rules<Dropout<Rate>, X> {
-  using type = mp::mp_list<input_matches<X, Dropout<Rate>>, fraction_is_a_ratio<Rate>, rate_below_one<Rate>>;
-};
+struct layer_rules<Dropout<Rate>, X>
+    : RuleList<input_matches<X, Dropout<Rate>>, fraction_is_a_ratio<Rate>, rate_below_one<Rate>> {};
 /// Of a layer that takes numbers, for each position. Tokens, which have no channels yet, are one mistake.
 template <class Layer, class X, std::size_t most_axes = 2>
-struct position_rules {
-  using type = mp::mp_list<
-      std::conditional_t<Number<typename X::Element>, layer_takes_positions<Layer, typename X::Shape, most_axes>,
-                         input_matches<X, Layer>>>;
-};
+struct position_rules
+    : RuleList<
+          std::conditional_t<Number<typename X::Element>, layer_takes_positions<Layer, typename X::Shape, most_axes>,
+                             input_matches<X, Layer>>> {};
 template <class Layer, std::size_t Width, class X>
 using recurrent_rules = mp::mp_list<mp::mp_front<typename position_rules<Layer, X>::type>,
                                     recurrent_takes_option<Layer>, extents_at_least_one<Layer, Width>>;
@@ -81,13 +76,11 @@ template <class Layer, class X>
   requires detail::HasOptions<Layer, detail::GlobalPoolOptions>
 struct layer_rules<Layer, X> : position_rules<Layer, X, 4> {};
 template <class Rate, class X>
-struct layer_rules<DropPath<Rate>, X> {
-  using type = mp::mp_list<input_matches<X, DropPath<Rate>>, fraction_is_a_ratio<Rate>, rate_below_one<Rate>>;
-};
+struct layer_rules<DropPath<Rate>, X>
+    : RuleList<input_matches<X, DropPath<Rate>>, fraction_is_a_ratio<Rate>, rate_below_one<Rate>> {};
 template <class Initial, class X>
-struct layer_rules<LayerScale<Initial>, X> {
-  using type = mp::mp_list<input_matches<X, LayerScale<Initial>>, fraction_is_a_ratio<Initial>>;
-};
+struct layer_rules<LayerScale<Initial>, X>
+    : RuleList<input_matches<X, LayerScale<Initial>>, fraction_is_a_ratio<Initial>> {};
 template <class Words, std::size_t Channels, class... End, class X>
 struct layer_rules<TiedLinear<Embedding<Words, Channels, End...>>, X> {
   using Layer = TiedLinear<Embedding<Words, Channels, End...>>;

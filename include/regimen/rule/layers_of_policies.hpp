@@ -67,18 +67,15 @@ struct set_rules {
 
 /// All: the layers that a model is made of; Layers: its list, as it is written.
 template <class Schedule, class All, class Layers>
-struct schedule_rules {
-  using type = mp::mp_list<>;
-};
+struct schedule_rules : RuleList<> {};
 template <std::size_t N, class All, class Layers>
 struct schedule_rules<Every<N>, All, Layers> {
   using type = mp::mp_transform<recomputed_layer_is_replayable, mp::mp_unique<All>>;
 };
 template <class... Layers, class All, class Of>
-struct schedule_rules<Selective<Layers...>, All, Of> {
-  using type = mp::mp_list<typename names_of<All>::template selected<Layers>...,
-                           recomputed_layer_is_replayable<Layers>..., selected_output_is_not_read<Layers>...>;
-};
+struct schedule_rules<Selective<Layers...>, All, Of>
+    : RuleList<typename names_of<All>::template selected<Layers>..., recomputed_layer_is_replayable<Layers>...,
+               selected_output_is_not_read<Layers>...> {};
 
 /// What a predicate chooses by cost is known once the model is bound: cost_rules.
 template <template <class> class Predicate, class All, class Layers>
@@ -98,9 +95,7 @@ struct schedule_rules<KeepLast<K, Schedules...>, All, Layers> {
 
 /// The same for predicates that ask what layers cost.
 template <class Schedule, class All, class Costs>
-struct cost_rules_of {
-  using type = mp::mp_list<>;
-};
+struct cost_rules_of : RuleList<> {};
 template <template <class> class Predicate, class All, class Costs>
   requires(programs::named_schedule<If<Predicate>, All, programs::UnknownCosts>::asks_cost)
 struct cost_rules_of<If<Predicate>, All, Costs> {
@@ -126,9 +121,7 @@ struct schedules_rules {
 template <class Freeze, class All>
 struct freeze_rules;
 template <class... Layers, class All>
-struct freeze_rules<Freeze<Layers...>, All> {
-  using type = mp::mp_list<typename names_of<All>::template frozen<Layers>...>;
-};
+struct freeze_rules<Freeze<Layers...>, All> : RuleList<typename names_of<All>::template frozen<Layers>...> {};
 
 template <class Configuration>
 struct as_rules {

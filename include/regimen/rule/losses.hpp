@@ -6,12 +6,9 @@
 #include <regimen/rule/extensions.hpp>
 #include <regimen/rule/layers.hpp>
 #include <regimen/rule/options.hpp>
-
-#include <boost/mp11/list.hpp>
+#include <regimen/rule/rule_list.hpp>
 
 namespace regimen::rule {
-
-namespace mp = boost::mp11;
 
 /// A loss of weight 0 computes gradients of 0, one below 0 is maximised.   docs/errors/losses.md#weight_above_zero
 template <class Weight>
@@ -47,12 +44,10 @@ struct sample_weighted_stands_outside {
   };
 };
 
-template <class Function>
-inline constexpr bool takes_weights = requires { requires Function::takes_weights; };
 /// The loss weighs its targets.   docs/errors/losses.md#sample_weighted_takes_loss
 template <class Function>
 struct sample_weighted_takes_loss {
-  static constexpr bool holds = takes_weights<Function>;
+  static constexpr bool holds = requires { requires Function::takes_weights; };
   struct must_hold {
     static_assert(
         holds,
@@ -60,12 +55,10 @@ struct sample_weighted_takes_loss {
   };
 };
 
-template <class Function>
-inline constexpr bool has_masked_form = requires { typename Function::masked; };
 /// The loss has a form without absent targets.   docs/errors/losses.md#masked_takes_loss
 template <class Function>
 struct masked_takes_loss {
-  static constexpr bool holds = has_masked_form<Function>;
+  static constexpr bool holds = requires { typename Function::masked; };
   struct must_hold {
     static_assert(
         holds,
@@ -106,74 +99,56 @@ struct temperature_above_zero {
 
 /// The rules about a loss by itself; a loss that is not defined yet is checked later.
 template <class Loss>
-struct loss_rules {
-  using rules = mp::mp_list<coupling_is_declared_by_loss<Loss>>;
-};
+struct loss_rules : RuleList<coupling_is_declared_by_loss<Loss>> {};
 template <class Loss>
   requires detail::is_incomplete<Loss>
-struct loss_rules<Loss> {
-  using rules = mp::mp_list<>;
-};
+struct loss_rules<Loss> : RuleList<> {};
 template <class Loss>
   requires requires { typename Loss::smoothing; }
-struct loss_rules<Loss> {
-  using rules = mp::mp_list<coupling_is_declared_by_loss<Loss>, fraction_is_a_ratio<typename Loss::smoothing>,
-                            smoothing_below_one<typename Loss::smoothing>>;
-};
+struct loss_rules<Loss> : RuleList<coupling_is_declared_by_loss<Loss>, fraction_is_a_ratio<typename Loss::smoothing>,
+                                   smoothing_below_one<typename Loss::smoothing>> {};
 template <class Loss>
   requires requires { typename Loss::delta; }
-struct loss_rules<Loss> {
-  using rules = mp::mp_list<coupling_is_declared_by_loss<Loss>, fraction_is_a_ratio<typename Loss::delta>,
-                            delta_above_zero<typename Loss::delta>>;
-};
+struct loss_rules<Loss> : RuleList<coupling_is_declared_by_loss<Loss>, fraction_is_a_ratio<typename Loss::delta>,
+                                   delta_above_zero<typename Loss::delta>> {};
 template <class Loss>
   requires requires { typename Loss::temperature; }
-struct loss_rules<Loss> {
-  using rules = mp::mp_list<coupling_is_declared_by_loss<Loss>, fraction_is_a_ratio<typename Loss::temperature>,
-                            temperature_above_zero<typename Loss::temperature>>;
-};
+struct loss_rules<Loss> : RuleList<coupling_is_declared_by_loss<Loss>, fraction_is_a_ratio<typename Loss::temperature>,
+                                   temperature_above_zero<typename Loss::temperature>> {};
 
 /// Those of all losses of a sum.
 template <class Loss>
-struct weighed_rules {
-  using type = mp::mp_list<policy_takes_option<axis::loss, Loss>>;
-};
+struct weighed_rules : RuleList<policy_takes_option<axis::loss, Loss>> {};
 template <class Loss>
   requires detail::belongs_to<Loss, axis::loss>
-struct weighed_rules<Loss> {
-  using type = typename loss_rules<Loss>::rules;
-};
+struct weighed_rules<Loss> : loss_rules<Loss> {};
 template <class Loss, class Weight>
 struct weighed_rules<Weighted<Loss, Weight>> {
   using type = mp::mp_append<typename weighed_rules<Loss>::type,
                              mp::mp_list<fraction_is_a_ratio<Weight>, weight_above_zero<Weight>>>;
 };
 template <class Loss>
-struct loss_rules<Summed<Loss>> {
-  using rules = mp::mp_list<summed_stands_outside<Summed<Loss>>>;
-};
+struct loss_rules<Summed<Loss>> : RuleList<summed_stands_outside<Summed<Loss>>> {};
 template <class Loss>
   requires(!detail::is_incomplete<Masked<Loss>>)
 struct loss_rules<Masked<Loss>> {
-  using rules = mp::mp_push_back<typename weighed_rules<Loss>::type, masked_takes_loss<Loss>>;
+  using type = mp::mp_push_back<typename weighed_rules<Loss>::type, masked_takes_loss<Loss>>;
 };
 template <class Loss>
   requires(!detail::is_incomplete<SampleWeighted<Loss>>)
 struct loss_rules<SampleWeighted<Loss>> {
-  using rules = mp::mp_push_back<typename weighed_rules<Loss>::type, sample_weighted_takes_loss<Loss>>;
+  using type = mp::mp_push_back<typename weighed_rules<Loss>::type, sample_weighted_takes_loss<Loss>>;
 };
 /// Of a loss in a sum.
 template <class Loss>
 struct summand_rules : weighed_rules<Loss> {};
 template <class Loss>
-struct summand_rules<SampleWeighted<Loss>> {
-  using type = mp::mp_list<sample_weighted_stands_outside<SampleWeighted<Loss>>>;
-};
+struct summand_rules<SampleWeighted<Loss>> : RuleList<sample_weighted_stands_outside<SampleWeighted<Loss>>> {};
 template <class Loss, class Weight>
 struct summand_rules<Weighted<SampleWeighted<Loss>, Weight>> : summand_rules<SampleWeighted<Loss>> {};
 template <class... Losses>
 struct loss_rules<SumOf<Losses...>> {
-  using rules = mp::mp_append<mp::mp_list<>, typename summand_rules<Losses>::type...>;
+  using type = mp::mp_append<mp::mp_list<>, typename summand_rules<Losses>::type...>;
 };
 
 }  // namespace regimen::rule

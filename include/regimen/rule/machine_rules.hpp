@@ -6,6 +6,7 @@
 #include <regimen/rule/devices.hpp>
 #include <regimen/rule/extensions.hpp>
 #include <regimen/rule/owners.hpp>
+#include <regimen/rule/rule_list.hpp>
 #include <regimen/rule/targets.hpp>
 #include <regimen/rule/update_rules.hpp>
 
@@ -43,7 +44,7 @@ template <class Network, class Configuration>
   requires(std::is_same_v<typename Configuration::checkpoint, Checkpoint<None>>)
 inline constexpr bool may_recompute_blocks<Network, Configuration> = [] {
   using With = with_policy<Configuration, Checkpoint<Every<1>>>;
-  using Broken = detail::broken_in<typename model_rules<Network, With>::type>;
+  using Broken = broken_of<typename model_rules<Network, With>::type>;
   if constexpr (mp::mp_empty<Broken>::value) return true;
   else return is_about_memory<mp::mp_front<Broken>>;
 }();

@@ -47,9 +47,7 @@ struct coupling_rules {
 
 /// The layers of a model, but for those with statistics where these are kept, so that no batch has a say in them.
 template <class Layer>
-struct layers_that_couple {
-  using type = mp::mp_list<Layer>;
-};
+struct layers_that_couple : mp::mp_identity<mp::mp_list<Layer>> {};
 template <class... Layers>
 struct layers_that_couple<mp::mp_list<Layers...>> {
   using type = mp::mp_append<mp::mp_list<>, typename layers_that_couple<Layers>::type...>;

@@ -153,9 +153,7 @@ struct begins_with_norm<Frozen<KeepStatistics, Layers...>> {
 };
 /// The rules of two neighbours.
 template <class Before, class... Rest>
-struct neighbour_rules {
-  using type = mp::mp_list<>;
-};
+struct neighbour_rules : RuleList<> {};
 template <class Before, class Next, class... Rest>
 struct neighbour_rules<Before, Next, Rest...> {
   using type = typename begins_with_norm<Next>::template rules<Before>;

@@ -86,9 +86,7 @@ inline constexpr bool ends_with_outputs<Layer> = ends_with_outputs<detail::last_
 
 /// The rules about the last layer: its output is at least fp32, and what the loss reads.
 template <class Layer>
-struct last_layer_rules {
-  using type = mp::mp_list<final_output_at_least_fp32<typename explicit_element<Layer>::type>>;
-};
+struct last_layer_rules : RuleList<final_output_at_least_fp32<typename explicit_element<Layer>::type>> {};
 template <detail::InSequence Layer>
   requires ends_with_outputs<Layer>
 struct last_layer_rules<Layer> : last_layer_rules<detail::last_child<Layer>> {};
@@ -97,18 +95,13 @@ struct last_layer_rules<Fork<Outputs, Branches...>> {
   using type = mp::mp_append<typename last_layer_rules<Branches>::type...>;
 };
 template <class Loss, class Output, class Found>
-struct loss_and_output_rules {
-  using type = mp::mp_list<loss_accepts_output<Loss, Found>, loss_is_whole<Loss, Output>>;
-};
+struct loss_and_output_rules : RuleList<loss_accepts_output<Loss, Found>, loss_is_whole<Loss, Output>> {};
 template <class Loss, class Output, class Found>
   requires(detail::is_joined<typename Output::Shape>)
-struct loss_and_output_rules<Loss, Output, Found> {
-  using type = mp::mp_list<losses_match_outputs<Loss, Output>>;
-};
+struct loss_and_output_rules<Loss, Output, Found> : RuleList<losses_match_outputs<Loss, Output>> {};
 template <class... Losses, class Output, class Found>
-struct loss_and_output_rules<SumOf<Losses...>, Output, Found> {
-  using type = mp::mp_list<losses_match_outputs<SumOf<Losses...>, Output>>;
-};
+struct loss_and_output_rules<SumOf<Losses...>, Output, Found>
+    : RuleList<losses_match_outputs<SumOf<Losses...>, Output>> {};
 template <class... Losses, class T, class... Shapes, class Found>
   requires(sizeof...(Losses) == sizeof...(Shapes))
 struct loss_and_output_rules<SumOf<Losses...>, Value<T, JoinedShapes<Shapes...>>, Found> {

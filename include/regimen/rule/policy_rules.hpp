@@ -17,13 +17,12 @@
 #include <regimen/rule/options.hpp>
 #include <regimen/rule/precision.hpp>
 #include <regimen/rule/ranks.hpp>
+#include <regimen/rule/rule_list.hpp>
 #include <regimen/rule/steps.hpp>
 #include <regimen/rule/targets.hpp>
 #include <regimen/rule/update_rules.hpp>
 
-#include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/bind.hpp>
-#include <boost/mp11/list.hpp>
 #include <boost/mp11/set.hpp>
 
 #include <concepts>
@@ -31,8 +30,6 @@
 #include <type_traits>
 
 namespace regimen::rule {
-
-namespace mp = boost::mp11;
 
 // All aliases take a list, never an enclosing pack, because a member alias that names an outer pack is substituted
 // eagerly.
@@ -58,138 +55,97 @@ using axis_rules = mp::mp_unique<mp::mp_transform_q<claims_in<List>, List>>;
 
 /// Each policy takes options of its own axis.
 template <class P>
-struct options_of {
-  using rules = mp::mp_list<>;
-};
+struct options_of : RuleList<> {};
 template <template <class...> class P, class... Options>
 struct options_of<P<Options...>> {
   template <class Axis>
   using asked = mp::mp_unique<mp::mp_list<policy_takes_option<Axis, Options>...>>;
-  using rules = asked<typename P<Options...>::axis>;
+  using type = asked<typename P<Options...>::axis>;
 };
 template <class Compute, class Master, class Reduce>
 struct options_of<Precision<Compute, Master, Reduce>> {
   template <class... T>
   using asked =
       mp::mp_append<mp::mp_list<policy_takes_option<axis::precision, T>...>, mp::mp_list<element_type_is_built<T>...>>;
-  using rules = mp::mp_apply<asked, mp::mp_unique<mp::mp_list<Compute, Master, Reduce>>>;
+  using type = mp::mp_apply<asked, mp::mp_unique<mp::mp_list<Compute, Master, Reduce>>>;
 };
 template <class Fraction>
-struct options_of<Clip<Norm<Fraction>>> {
-  using rules = mp::mp_list<fraction_is_a_ratio<Fraction>>;
-};
+struct options_of<Clip<Norm<Fraction>>> : RuleList<fraction_is_a_ratio<Fraction>> {};
 template <class UpdateRule, class Decays>
 struct options_of<Optimizer<UpdateRule, Decays>> {
   using rule_of_updates = policy_takes_option<axis::optimizer, UpdateRule>;
-  using rules =
+  using type =
       mp::mp_list<std::conditional_t<rule_of_updates::holds, decay_chooses_parameters<Decays>, rule_of_updates>>;
 };
 template <class... Layers>
-struct options_of<Freeze<Layers...>> {
-  using rules = mp::mp_list<>;
-};
+struct options_of<Freeze<Layers...>> : RuleList<> {};
 template <std::size_t N, class... When>
 struct options_of<Accumulate<N, When...>> {
-  using rules = mp::mp_unique<mp::mp_list<policy_takes_option<axis::accumulate, When>...>>;
+  using type = mp::mp_unique<mp::mp_list<policy_takes_option<axis::accumulate, When>...>>;
 };
 template <class Bound>
-struct bound_rules {
-  using type = mp::mp_list<target_takes_bound<Bound>>;
-};
+struct bound_rules : RuleList<target_takes_bound<Bound>> {};
 template <class Share>
-struct bound_rules<Unaligned<Share>> {
-  using type = mp::mp_list<fraction_is_a_ratio<Share>>;
-};
+struct bound_rules<Unaligned<Share>> : RuleList<fraction_is_a_ratio<Share>> {};
 template <class T, class... Bounds>
 struct options_of<Target<T, Bounds...>> {
   static constexpr bool in_order = TargetDescription<T> && sizeof...(Bounds) == 1;
-  using rules = std::conditional_t<
+  using type = std::conditional_t<
       sizeof...(Bounds) == 0, mp::mp_list<policy_takes_option<axis::target, T>>,
       std::conditional_t<in_order, mp::mp_append<mp::mp_list<>, typename bound_rules<Bounds>::type...>,
                          mp::mp_list<target_takes_bound<T>>>>;
 };
 template <class Switch>
-struct options_of<Epilogue<Switch>> {
-  using rules = mp::mp_list<epilogue_takes_switch<Switch>>;
-};
+struct options_of<Epilogue<Switch>> : RuleList<epilogue_takes_switch<Switch>> {};
 template <class P>
-using option_rules = typename options_of<P>::rules;
+using option_rules = typename options_of<P>::type;
 
 /// The rules about a policy by itself.
 template <class P, class Axis = typename P::axis>
-struct alone {
-  using rules = mp::mp_list<>;
-};
+struct alone : RuleList<> {};
 template <class P>
-struct alone<P, axis::precision> {
-  using rules = mp::mp_list<masters_are_not_half<P>, masters_as_wide_as_compute<P>, fp64_masters_need_fp64<P>,
-                            reduce_in_compute_or_master<P>, tf32_is_stored_as_fp32<P>>;
-};
+struct alone<P, axis::precision>
+    : RuleList<masters_are_not_half<P>, masters_as_wide_as_compute<P>, fp64_masters_need_fp64<P>,
+               reduce_in_compute_or_master<P>, tf32_is_stored_as_fp32<P>> {};
 template <class P>
-struct alone<P, axis::loss_scale> {
-  using rules = mp::mp_list<loss_scale_at_least_one<P>>;
-};
+struct alone<P, axis::loss_scale> : RuleList<loss_scale_at_least_one<P>> {};
 template <class Schedule>
-struct single_schedule {
-  using rules = mp::mp_list<every_at_least_one<Schedule>, selective_names_layers<Schedule>>;
-};
+struct single_schedule : RuleList<every_at_least_one<Schedule>, selective_names_layers<Schedule>> {};
 template <std::size_t K, class... Schedules>
 struct single_schedule<KeepLast<K, Schedules...>> {
-  using rules = mp::mp_append<mp::mp_unique<mp::mp_list<policy_takes_option<axis::checkpoint, Schedules>...>>,
-                              typename single_schedule<Schedules>::rules...>;
+  using type = mp::mp_append<mp::mp_unique<mp::mp_list<policy_takes_option<axis::checkpoint, Schedules>...>>,
+                             typename single_schedule<Schedules>::type...>;
 };
 template <class P>
 struct alone<P, axis::checkpoint> {
   template <class... Schedules>
-  using of_each = mp::mp_append<mp::mp_list<schedules_agree<P>>, typename single_schedule<Schedules>::rules...>;
-  using rules = mp::mp_apply<of_each, P>;
+  using of_each = mp::mp_append<mp::mp_list<schedules_agree<P>>, typename single_schedule<Schedules>::type...>;
+  using type = mp::mp_apply<of_each, P>;
 };
 template <class P>
-struct alone<P, axis::batch> {
-  using rules = mp::mp_list<batch_at_least_one<P>>;
-};
+struct alone<P, axis::batch> : RuleList<batch_at_least_one<P>> {};
 template <class P>
-struct alone<P, axis::accumulate> {
-  using rules = mp::mp_list<accumulate_at_least_one<P>, reduces_in_one_way<P>>;
-};
+struct alone<P, axis::accumulate> : RuleList<accumulate_at_least_one<P>, reduces_in_one_way<P>> {};
 template <class P>
-struct alone<P, axis::steps> {
-  using rules = mp::mp_list<steps_at_least_one<P>>;
-};
+struct alone<P, axis::steps> : RuleList<steps_at_least_one<P>> {};
 template <class P>
-struct alone<P, axis::clip> {
-  using rules = mp::mp_list<clip_above_zero<P>>;
-};
+struct alone<P, axis::clip> : RuleList<clip_above_zero<P>> {};
 template <class P>
-struct alone<P, axis::optimizer> {
-  using rules = typename update_rules<typename P::rule>::rules;
-};
+struct alone<P, axis::optimizer> : update_rules<typename P::rule> {};
 template <class P>
-struct alone<P, axis::loss> {
-  using rules = typename loss_rules<typename P::function>::rules;
-};
+struct alone<P, axis::loss> : loss_rules<typename P::function> {};
 template <class P>
-struct alone<P, axis::world> {
-  using rules = mp::mp_list<world_is_a_number<P>>;
-};
+struct alone<P, axis::world> : RuleList<world_is_a_number<P>> {};
 template <class P>
-struct alone<P, axis::device> {
-  using rules = mp::mp_list<device_is_included<P>>;
-};
+struct alone<P, axis::device> : RuleList<device_is_included<P>> {};
 template <class P>
-struct alone<P, axis::communicator> {
-  using rules = mp::mp_list<communicator_is_built<P>>;
-};
+struct alone<P, axis::communicator> : RuleList<communicator_is_built<P>> {};
 template <class P>
-struct alone<P, axis::shard> {
-  using rules = mp::mp_list<shard_options_fit<P>>;
-};
+struct alone<P, axis::shard> : RuleList<shard_options_fit<P>> {};
 template <class P>
-struct alone<P, axis::debug> {
-  using rules = mp::mp_list<debug_none_stands_alone<P>>;
-};
+struct alone<P, axis::debug> : RuleList<debug_none_stands_alone<P>> {};
 template <class P>
-using single_rules = typename alone<P>::rules;
+using single_rules = typename alone<P>::type;
 
 }  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

@@ -31,18 +31,15 @@ inline constexpr std::size_t trained_with =
 template <class Network, class Configuration, class Frozen>
 struct training_rules;
 template <class Network, class Configuration, class... Layers>
-struct training_rules<Network, Configuration, Freeze<Layers...>> {
-  using type = mp::mp_list<frozen_layer_has_weights<Layers, (trained_with<Network, Configuration, Freeze<Layers>> <
-                                                             trained_with<Network, Configuration, Freeze<>>)>...,
-                           something_trains<Network, programs::Recipe<Network, Configuration>::Bound::layout.trained>>;
-};
+struct training_rules<Network, Configuration, Freeze<Layers...>>
+    : RuleList<frozen_layer_has_weights<Layers, (trained_with<Network, Configuration, Freeze<Layers>> <
+                                                 trained_with<Network, Configuration, Freeze<>>)>...,
+               something_trains<Network, programs::Recipe<Network, Configuration>::Bound::layout.trained>> {};
 
 // ---- groups of parameters
 
 template <class UpdateRule, class Bound>
-struct group_rules {
-  using type = mp::mp_list<>;
-};
+struct group_rules : RuleList<> {};
 template <class... Groups, class Bound>
 struct group_rules<Split<Groups...>, Bound> {
   template <std::size_t... group>

@@ -13,6 +13,7 @@
 #include <regimen/rule/model_layers.hpp>
 #include <regimen/rule/norms.hpp>
 #include <regimen/rule/precision.hpp>
+#include <regimen/rule/rule_list.hpp>
 #include <regimen/rule/shapes.hpp>
 #include <regimen/rule/weights.hpp>
 
@@ -20,9 +21,6 @@
 #include <type_traits>
 
 namespace regimen::rule {
-
-template <class Rules>
-using broken_of = mp::mp_copy_if<Rules, detail::broken>;
 
 /// The number of elements, in floating point, so that it does not overflow.
 template <class TensorShape>
@@ -54,59 +52,37 @@ constexpr Contents contents_of() {
   return all;
 }
 
-template <class X, class Roles, class... Layers>
-struct check_chain {
-  using broken = mp::mp_list<>;
+/// The end of what is checked: no layer is left, or rules are broken.
+template <class X, class Broken = mp::mp_list<>>
+struct CheckEnd {
+  using broken = Broken;
   using Output = X;
   static constexpr Contents contents{};
 };
+template <class X, class Roles, class... Layers>
+struct check_chain : CheckEnd<X> {};
 
+/// Broken: what the layer's rules refuse; if that is nothing, whether it can be bound.
+template <class Layer, class X, class Roles, class Broken>
+struct check_bound : CheckEnd<X, Broken> {};
 template <class Layer, class X, class Roles>
-struct check_layer {
- private:
-  template <class Checked, class Broken>
-  struct bound {
-    using broken = Broken;
-    using Output = X;
-    static constexpr Contents contents{};
-  };
-  template <class Checked>
-  struct bound<Checked, mp::mp_list<>> {
-    using broken = mp::mp_list<layer_goes_both_ways<Checked>>;
-    using Output = X;
-    static constexpr Contents contents{};
-  };
-  template <class Checked>
-    requires GoesBothWays<typename Checked::template Bound<X, Roles>>
-  struct bound<Checked, mp::mp_list<>> {
-    using broken = mp::mp_list<>;
-    using Output = typename Checked::template Bound<X, Roles>::Output;
-    static constexpr Contents contents = contents_of<typename Checked::template Bound<X, Roles>>();
-  };
-  using Found = bound<Layer, broken_of<typename layer_rules<Layer, X>::type>>;
-
- public:
-  using broken = typename Found::broken;
-  using Output = typename Found::Output;
-  static constexpr Contents contents = Found::contents;
+struct check_bound<Layer, X, Roles, mp::mp_list<>> : CheckEnd<X, mp::mp_list<layer_goes_both_ways<Layer>>> {};
+template <class Layer, class X, class Roles>
+  requires GoesBothWays<typename Layer::template Bound<X, Roles>>
+struct check_bound<Layer, X, Roles, mp::mp_list<>> {
+  using broken = mp::mp_list<>;
+  using Output = typename Layer::template Bound<X, Roles>::Output;
+  static constexpr Contents contents = contents_of<typename Layer::template Bound<X, Roles>>();
 };
+template <class Layer, class X, class Roles>
+struct check_layer : check_bound<Layer, X, Roles, broken_of<typename layer_rules<Layer, X>::type>> {};
 /// A combinator of a program's own: each child reads its input.
 template <class Layer, class X, class Roles, class... Children>
 struct check_branches {
- private:
-  /// What its children refuse; only then whether it has a walker.
-  template <class Layer_, class Broken>
-  struct refused {
-    using type = Broken;
-  };
-  template <class Layer_>
-  struct refused<Layer_, mp::mp_list<>> {
-    using type = broken_of<mp::mp_list<combinator_has_walker<Layer_, X, Roles>>>;
-  };
-
- public:
-  using broken =
-      typename refused<Layer, mp::mp_append<mp::mp_list<>, typename check_chain<X, Roles, Children>::broken...>>::type;
+  // What its children refuse; only then whether it has a walker.
+  using broken = typename detail::FirstBroken<
+      mp::mp_identity<mp::mp_append<mp::mp_list<>, typename check_chain<X, Roles, Children>::broken...>>,
+      detail::BrokenOf<mp::mp_list<combinator_has_walker<Layer, X, Roles>>>>::type;
   using Output = typename children<Layer>::template output<X, typename check_chain<X, Roles, Children>::Output...>;
   static constexpr Contents contents = (Contents{} + ... + check_chain<X, Roles, Children>::contents);
 };
@@ -171,12 +147,9 @@ struct check_layer<Frozen<Layers...>, X, Roles> : check_sequence<Frozen<Layers..
   using broken = mp::mp_if<mp::mp_empty<Inside>, Own, Inside>;
 };
 template <class T, class... Layers, class X, class Roles>
-struct check_layer<As<T, Layers...>, X, Roles> {
-  using broken = broken_of<
-      mp::mp_list<std::conditional_t<is_unbuilt_number<T>, element_type_is_built<T>, as_takes_element_type<T>>>>;
-  using Output = X;
-  static constexpr Contents contents{};
-};
+struct check_layer<As<T, Layers...>, X, Roles>
+    : CheckEnd<X, mp::mp_list<
+                      std::conditional_t<is_unbuilt_number<T>, element_type_is_built<T>, as_takes_element_type<T>>>> {};
 template <ComputeType T, class... Layers, class X, class Around>
 struct check_layer<As<T, Layers...>, X, Around>  // not `Roles`: nvcc would take the base's template for the parameter
     : check_sequence<As<T, Layers...>,
@@ -195,32 +168,17 @@ struct check_layer<Residual<Layers...>, X, Roles> {
   using Output = X;
   static constexpr Contents contents = Inner::contents;
 };
+template <class Join, class... Outputs>
+using output_of_join = typename Join::template of<Outputs...>::Output;
 template <bool sound, class Join, class X, class... Outputs>
-struct joined {
-  using broken = mp::mp_list<>;
-  using Output = X;
-};
+struct joined : CheckEnd<X> {};
 template <class Join, class X, class... Outputs>
 struct joined<true, Join, X, Outputs...> {
-  /// What its own rules refuse; only then whether it is whole.
-  template <class Join_, class Broken>
-  struct refused {
-    using type = Broken;
-  };
-  template <class Join_>
-  struct refused<Join_, mp::mp_list<>> {
-    using type = broken_of<mp::mp_list<join_goes_both_ways<Join_, Outputs...>>>;
-  };
-  using broken = typename refused<Join, broken_of<typename join_rules<Join, Outputs...>::type>>::type;
-  template <class Join_, class Broken>
-  struct output {
-    using type = X;
-  };
-  template <class Join_>
-  struct output<Join_, mp::mp_list<>> {
-    using type = typename Join_::template of<Outputs...>::Output;
-  };
-  using Output = typename output<Join, broken>::type;
+  // What its own rules refuse; only then whether it is whole.
+  using broken =
+      typename detail::FirstBroken<detail::BrokenOf<typename join_rules<Join, Outputs...>::type>,
+                                   detail::BrokenOf<mp::mp_list<join_goes_both_ways<Join, Outputs...>>>>::type;
+  using Output = mp::mp_eval_if_not<mp::mp_empty<broken>, X, output_of_join, Join, Outputs...>;
 };
 /// The layers of all branches; 0 if one of them has none.
 template <class... Branches>
@@ -269,11 +227,7 @@ struct check_chain<X, Roles, First, Rest...> {
   using Own = std::conditional_t<mp::mp_empty<typename Checked::broken>::value,
                                  broken_of<typename neighbour_rules<First, Rest...>::type>, typename Checked::broken>;
   template <class Done, bool sound>
-  struct next {
-    using broken = Own;
-    using Output = X;
-    static constexpr Contents contents{};
-  };
+  struct next : CheckEnd<X, Own> {};
   template <class Done>
   struct next<Done, true> : check_chain<typename Done::Output, Roles, Rest...> {};
   using Next = next<Checked, mp::mp_empty<Own>::value>;

@@ -3,15 +3,12 @@
 
 #include <regimen/core/bundled.hpp>
 #include <regimen/core/number.hpp>
-
-#include <boost/mp11/list.hpp>
+#include <regimen/rule/rule_list.hpp>
 
 #include <cstddef>
 #include <type_traits>
 
 namespace regimen::rule {
-
-namespace mp = boost::mp11;
 
 /// Embedding looks up tokens; almost every other layer computes on numbers. X: the layer's input, with an `Element`;
 /// Accepts: whether Layer reads that kind.   docs/errors/shapes.md#input_matches
@@ -31,9 +28,7 @@ struct input_matches {
 
 /// A layer's rules about its input. A user's layer may add `template <class X> using rules = mp_list<...>`.
 template <class Layer, class X>
-struct layer_rules {
-  using type = mp::mp_list<input_matches<X, Layer>>;
-};
+struct layer_rules : RuleList<input_matches<X, Layer>> {};
 template <class Layer, class X>
   requires requires { typename Layer::template rules<X>; }
 struct layer_rules<Layer, X> {

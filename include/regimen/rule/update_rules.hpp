@@ -4,9 +4,7 @@
 #include <regimen/core/rules.hpp>
 #include <regimen/core/whole_tensor.hpp>
 #include <regimen/programs/groups.hpp>
-
-#include <boost/mp11/algorithm.hpp>
-#include <boost/mp11/list.hpp>
+#include <regimen/rule/rule_list.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -14,8 +12,6 @@
 #include <utility>
 
 namespace regimen::rule {
-
-namespace mp = boost::mp11;
 
 template <class UpdateRule>
 concept MakesCoefficients = std::is_constructible_v<typename UpdateRule::template Coefficients<fp64>,
@@ -103,14 +99,10 @@ struct split_ends_with_rest {
 
 /// An update rule that is not defined yet is not checked here.
 template <class UpdateRule>
-struct update_rules {
-  using rules = mp::mp_list<update_rule_is_whole<UpdateRule>>;
-};
+struct update_rules : RuleList<update_rule_is_whole<UpdateRule>> {};
 template <class UpdateRule>
   requires detail::is_incomplete<UpdateRule>
-struct update_rules<UpdateRule> {
-  using rules = mp::mp_list<>;
-};
+struct update_rules<UpdateRule> : RuleList<> {};
 template <class UpdateRule>
   requires HasCoefficients<UpdateRule>
 struct update_rules<UpdateRule> {
@@ -119,28 +111,24 @@ struct update_rules<UpdateRule> {
     if constexpr (agree) return true;
     else return updates_with_any<UpdateRule>(std::make_index_sequence<5>{});
   }();
-  using rules =
+  using type =
       mp::mp_list<update_rule_is_whole<UpdateRule, updates>, update_rule_states_agree<UpdateRule, agree || !updates>>;
 };
 template <class UpdateRule, class Decay>
 struct update_rules<Averaged<UpdateRule, Decay>> {
-  using rules = mp::mp_push_back<typename update_rules<UpdateRule>::rules, average_keeps_a_share<Decay>>;
+  using type = mp::mp_push_back<typename update_rules<UpdateRule>::type, average_keeps_a_share<Decay>>;
 };
 /// Of the rules of all groups; a Split in a Split is no update rule.
 template <class... Groups>
-struct update_rules<Split<Groups...>> {
-  using rules = mp::mp_list<split_ends_with_rest<Split<Groups...>>>;
-};
+struct update_rules<Split<Groups...>> : RuleList<split_ends_with_rest<Split<Groups...>>> {};
 template <class... Groups>
   requires(detail::are_groups<Groups...>())
 struct update_rules<Split<Groups...>> {
   template <class Rule>
   struct of : update_rules<Rule> {};
   template <class... Inner>
-  struct of<Split<Inner...>> {
-    using rules = mp::mp_list<update_rule_is_whole<Split<Inner...>>>;
-  };
-  using rules = mp::mp_unique<mp::mp_append<typename of<typename Groups::rule>::rules...>>;
+  struct of<Split<Inner...>> : RuleList<update_rule_is_whole<Split<Inner...>>> {};
+  using type = mp::mp_unique<mp::mp_append<typename of<typename Groups::rule>::type...>>;
 };
 
 }  // namespace regimen::rule
