@@ -163,9 +163,9 @@ template <std::size_t Channels, class... Rest>
 struct attention_options<HeadWidth<Channels>, Rest...> : attention_options<Rest...> {
   static constexpr std::size_t width = Channels;
 };
-template <class Epsilon, class... Rest>
-struct attention_options<QueryKeyNorm<Epsilon>, Rest...> : attention_options<Rest...> {
-  using norm = Epsilon;
+template <class Value, class... Rest>
+struct attention_options<QueryKeyNorm<Epsilon<Value>>, Rest...> : attention_options<Rest...> {
+  using norm = Epsilon<Value>;
 };
 template <class Theta, class Scaling, class... Rest>
 struct attention_options<Rotary<Theta, Scaling>, Rest...> : attention_options<Rest...> {

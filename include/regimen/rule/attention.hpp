@@ -12,16 +12,14 @@
 #include <regimen/rule/shapes.hpp>
 #include <regimen/rule/texts.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <type_traits>
 
 namespace regimen::rule {
 
 /// If a misplaced Causal were ignored, the model would train and learn to look ahead.
-/// Known: whether Option is one of SelfAttention's options.   docs/errors/attention.md#attention_takes_option
-template <class Option, bool Known = false>
+/// Known: false of what stands in the place of Heads<N>.   docs/errors/attention.md#attention_takes_option
+template <class Option, bool Known = is_among<detail::attention_options, Option>>
 struct attention_takes_option {
   static constexpr bool holds = Known;
   struct must_hold {
@@ -31,19 +29,23 @@ struct attention_takes_option {
   };
 };
 
-/// One of two Dropouts would be ignored. Most: how often an option occurs.
-/// docs/errors/attention.md#attention_options_differ
-template <class Attention, std::size_t Most>
+/// One of two Dropouts would be ignored.   docs/errors/attention.md#attention_options_differ
+template <class... Options>
 struct attention_options_differ {
-  static constexpr bool holds = Most <= 1;
+  static constexpr bool holds = options_differ<detail::attention_options, Options...>;
   struct must_hold {
     static_assert(holds, "regimen: attention has an option twice; keep one of each kind");
   };
 };
 
+/// Whether it is an option of attention, and none about positions, which stand from Causal to Alibi.
+template <class Option, int place = detail::option_place<Option>.place>
+inline constexpr bool crosses_with =
+    is_among<detail::attention_options, Option> && !std::is_same_v<Option, WithoutProjectionBias> &&
+    (place<detail::option_place<Causal>.place || place> detail::option_place<Alibi>.place);
 /// Positions of two texts have no order, so there is no Causal, no Rotary, and no bias of distances.
-/// Known: whether Option is one of CrossAttention's options.   docs/errors/attention.md#cross_attention_takes_option
-template <class Option, bool Known = false>
+/// Known: false of what stands in the place of Heads<N>.   docs/errors/attention.md#cross_attention_takes_option
+template <class Option, bool Known = crosses_with<Option>>
 struct cross_attention_takes_option {
   static constexpr bool holds = Known;
   struct must_hold {
@@ -146,98 +148,10 @@ struct sliding_window_is_causal {
   };
 };
 
-/// An argument of SelfAttention: which option it is, and its rules.
-///   Attention   the layer   Named   Heads<N> or HeadWidth<D>, which decides the width of a head
-enum class AttentionOption {
-  causal,
-  dropout,
-  rotary,
-  without_bias,
-  key_heads,
-  head_width,
-  norm,
-  window,
-  distances,
-  without_scale,
-  within,
-  unknown
-};
-template <class Option>
-struct attention_option {
-  static constexpr AttentionOption kind = std::is_same_v<Option, Causal>         ? AttentionOption::causal
-                                          : std::is_same_v<Option, WithoutBias>  ? AttentionOption::without_bias
-                                          : std::is_same_v<Option, WithoutScale> ? AttentionOption::without_scale
-                                          : std::is_same_v<Option, Alibi>        ? AttentionOption::distances
-                                                                                 : AttentionOption::unknown;
-  template <class HeadCount, class Named, std::size_t width>
-  using rules = mp::mp_list<>;
-};
-template <class Rate>
-struct attention_option<Dropout<Rate>> {
-  static constexpr AttentionOption kind = AttentionOption::dropout;
-  template <class HeadCount, class Named, std::size_t width>
-  using rules = mp::mp_list<fraction_is_a_ratio<Rate>, rate_below_one<Rate>>;
-};
-template <class Value>
-struct attention_option<QueryKeyNorm<Epsilon<Value>>> {
-  static constexpr AttentionOption kind = AttentionOption::norm;
-  template <class HeadCount, class Named, std::size_t width>
-  using rules = mp::mp_list<epsilon_above_zero<Value>>;
-};
-template <class Theta, class Scaling>
-struct attention_option<Rotary<Theta, Scaling>> {
-  static constexpr AttentionOption kind = AttentionOption::rotary;
-  template <class HeadCount, class Named, std::size_t width>
-  using rules =
-      mp::mp_list<theta_above_zero<Theta>, rotary_scales_frequencies<Scaling>, rotary_turns_pairs<Named, width>>;
-};
-template <std::size_t N>
-struct attention_option<SlidingWindow<N>> {
-  static constexpr AttentionOption kind = AttentionOption::window;
-  template <class HeadCount, class Named, std::size_t width>
-  using rules = mp::mp_list<extents_at_least_one<SlidingWindow<N>, N>>;
-};
-template <std::size_t Buckets, std::size_t MaxDistance, class Table>
-struct attention_option<RelativeBias<Buckets, MaxDistance, Table>> {
-  static constexpr AttentionOption kind = AttentionOption::distances;
-  template <class HeadCount, class Named, std::size_t width>
-  using rules = mp::mp_list<relative_bias_has_buckets<RelativeBias<Buckets, MaxDistance, Table>>>;
-};
-template <class Name>
-struct attention_option<Within<Name>> {
-  static constexpr AttentionOption kind = AttentionOption::within;
-  template <class HeadCount, class Named, std::size_t width>
-  using rules = mp::mp_list<within_names_length<Name>>;
-};
-template <std::size_t Count>
-struct attention_option<KeyHeads<Count>> {
-  static constexpr AttentionOption kind = AttentionOption::key_heads;
-  template <class HeadCount, class Named, std::size_t width>
-  using rules = mp::mp_list<key_heads_divide_heads<HeadCount, KeyHeads<Count>>>;
-};
-template <std::size_t Channels>
-struct attention_option<HeadWidth<Channels>> {
-  static constexpr AttentionOption kind = AttentionOption::head_width;
-  template <class HeadCount, class Named, std::size_t width>
-  using rules = mp::mp_list<extents_at_least_one<HeadWidth<Channels>, Channels>,
-                            extents_at_least_one<HeadCount, HeadCount::count>>;
-};
-/// A form of the other: attention has one of them.
-template <>
-struct attention_option<WithoutProjectionBias> : attention_option<WithoutBias> {};
-/// How often the most frequent option of a kind occurs.
-template <class... Options>
-constexpr std::size_t most_of_a_kind() {
-  std::array<std::size_t, std::size_t(AttentionOption::unknown) + 1> counts{};
-  std::size_t most = 0;
-  ((counts[std::size_t(attention_option<Options>::kind)]++), ...);
-  for (std::size_t kind = 0; kind < std::size_t(AttentionOption::unknown); ++kind)
-    most = (std::max)(most, counts[kind]);
-  return most;
-}
 /// The rules of the width of a head: where it is given, where it is a part of the channels, and where it is none.
-template <class Attention, class HeadCount, class X>
+template <class Attention, class HeadCount_, class X>
 struct head_width {
+  using HeadCount = HeadCount_;
   static constexpr std::size_t given = Attention::Chosen::width, count = HeadCount::count;
   using Named = std::conditional_t<(given > 0), HeadWidth<given>, HeadCount>;
   static constexpr std::size_t width = given > 0                              ? given
@@ -247,6 +161,28 @@ struct head_width {
       std::conditional_t<(given > 0), mp::mp_list<>, mp::mp_list<heads_divide_width<HeadCount, typename X::Shape>>>,
       mp::mp_list<heads_at_most_2048<Named, width>>>;
 };
+template <class Rate, class Head>
+struct rules_of_option<Dropout<Rate>, Head> : RuleList<fraction_is_a_ratio<Rate>, rate_below_one<Rate>> {};
+template <class Norm, class Head>
+struct rules_of_option<QueryKeyNorm<Norm>, Head> : rules_of_option<Norm> {};
+template <class Theta, class Scaling, class Head>
+struct rules_of_option<Rotary<Theta, Scaling>, Head>
+    : RuleList<theta_above_zero<Theta>, rotary_scales_frequencies<Scaling>,
+               rotary_turns_pairs<typename Head::Named, Head::width>> {};
+template <std::size_t N, class Head>
+struct rules_of_option<SlidingWindow<N>, Head> : RuleList<extents_at_least_one<SlidingWindow<N>, N>> {};
+template <std::size_t Buckets, std::size_t MaxDistance, class Table, class Head>
+struct rules_of_option<RelativeBias<Buckets, MaxDistance, Table>, Head>
+    : RuleList<relative_bias_has_buckets<RelativeBias<Buckets, MaxDistance, Table>>> {};
+template <class Name, class Head>
+struct rules_of_option<Within<Name>, Head> : RuleList<within_names_length<Name>> {};
+template <std::size_t Count, class Head>
+struct rules_of_option<KeyHeads<Count>, Head>
+    : RuleList<key_heads_divide_heads<typename Head::HeadCount, KeyHeads<Count>>> {};
+template <std::size_t Channels, class Head>
+struct rules_of_option<HeadWidth<Channels>, Head>
+    : RuleList<extents_at_least_one<HeadWidth<Channels>, Channels>,
+               extents_at_least_one<typename Head::HeadCount, Head::count>> {};
 /// The rule about the length that ends the keys of an attention; holds if that has none, or something else has its name.
 template <class Attention, std::size_t keys>
 using length_of_keys =
@@ -266,24 +202,12 @@ struct layer_rules<in_order::SelfAttention<Heads<Count>, Options...>, X> {
   using type = mp::mp_append<
       typename position_rules<Attention, X>::type, typename Head::rules,
       mp::mp_list<
-          attention_takes_option<Options, attention_option<Options>::kind != AttentionOption::unknown>...,
-          attention_options_differ<Attention, most_of_a_kind<Options...>()>, sliding_window_is_causal<Attention>,
+          attention_takes_option<Options>..., attention_options_differ<Options...>, sliding_window_is_causal<Attention>,
           within_looks_ahead<Attention>,
           length_of_keys<Attention,
                          (X::Shape::rank == 2 ? X::rows : detail::positions_of<typename Attention::Chosen::lengths>)>>,
-      typename attention_option<Options>::template rules<Heads<Count>, typename Head::Named, Head::width>...>;
+      typename rules_of_option<Options, Head>::type...>;
 };
-/// Of CrossAttention: those that do not speak of positions.
-template <class Option>
-inline constexpr bool crosses_with = attention_option<Option>::kind == AttentionOption::dropout ||
-                                     attention_option<Option>::kind == AttentionOption::norm ||
-                                     attention_option<Option>::kind == AttentionOption::without_bias ||
-                                     attention_option<Option>::kind == AttentionOption::without_scale ||
-                                     attention_option<Option>::kind == AttentionOption::within ||
-                                     attention_option<Option>::kind == AttentionOption::key_heads ||
-                                     attention_option<Option>::kind == AttentionOption::head_width;
-template <>
-inline constexpr bool crosses_with<WithoutProjectionBias> = false;
 template <class Name, class HeadCount, class... Options, class X>
 struct layer_rules<in_order::CrossAttention<Name, HeadCount, Options...>, X>
     : RuleList<input_matches<X, in_order::CrossAttention<Name, HeadCount, Options...>>,
@@ -303,12 +227,11 @@ struct layer_rules<in_order::CrossAttention<Name, Heads<Count>, Options...>, X> 
   }();
 
  public:
-  using type = mp::mp_append<
-      named_layer_rules<Attention, Name, TextShape, X>, typename Head::rules,
-      mp::mp_list<layer_takes_positions<Attention, Positions>, length_of_keys<Attention, keys>>,
-      mp::mp_list<cross_attention_takes_option<Options, crosses_with<Options>>...,
-                  attention_options_differ<Attention, most_of_a_kind<Options...>()>>,
-      typename attention_option<Options>::template rules<Heads<Count>, typename Head::Named, Head::width>...>;
+  using type =
+      mp::mp_append<named_layer_rules<Attention, Name, TextShape, X>, typename Head::rules,
+                    mp::mp_list<layer_takes_positions<Attention, Positions>, length_of_keys<Attention, keys>>,
+                    mp::mp_list<cross_attention_takes_option<Options>..., attention_options_differ<Options...>>,
+                    typename rules_of_option<Options, Head>::type...>;
 };
 
 }  // namespace regimen::rule

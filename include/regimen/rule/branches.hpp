@@ -10,10 +10,9 @@
 #include <regimen/layer/slice.hpp>
 #include <regimen/rule/extensions.hpp>
 #include <regimen/rule/model_layers.hpp>
+#include <regimen/rule/rule_list.hpp>
 #include <regimen/rule/shapes.hpp>
 #include <regimen/rule/texts.hpp>
-
-#include <boost/mp11.hpp>
 
 #include <array>
 #include <concepts>
@@ -186,12 +185,10 @@ template <class Join, class... Outputs>
 struct join_rules<Join, Outputs...> {
   using type = typename Join::template rules<Outputs...>;
 };
-template <class First, class... Others>
-struct join_rules<Add, First, Others...>
-    : RuleList<branches_keep_shape<Add, typename First::Shape, typename Others::Shape>...> {};
-template <class First, class... Others>
-struct join_rules<Multiply, First, Others...>
-    : RuleList<branches_keep_shape<Multiply, typename First::Shape, typename Others::Shape>...> {};
+template <class Join, class First, class... Others>
+  requires detail::is_any_of<Join, Add, Multiply>
+struct join_rules<Join, First, Others...>
+    : RuleList<branches_keep_shape<Join, typename First::Shape, typename Others::Shape>...> {};
 template <std::size_t axis, class First, class... Others>
 struct join_rules<ConcatAlong<axis>, First, Others...>
     : RuleList<branches_keep_extents<axis, typename First::Shape, typename Others::Shape>...> {};
@@ -242,36 +239,27 @@ inline constexpr std::size_t times_kept = std::is_same_v<Layer, Keep<Name>>;
 template <class Name, class End>
 inline constexpr std::size_t times_kept<Name, KeepLength<Name, End>> = 1;
 template <class Name, class... Layers>
-inline constexpr std::size_t times_kept<Name, boost::mp11::mp_list<Layers...>> =
+inline constexpr std::size_t times_kept<Name, mp::mp_list<Layers...>> =
     (std::size_t{0} + ... + times_kept<Name, Layers>);
 template <class Name, Combinator Layer>
 inline constexpr std::size_t times_kept<Name, Layer> = times_kept<Name, typename children<Layer>::type>;
 template <class Name, std::size_t Count, class Block>
 inline constexpr std::size_t times_kept<Name, Repeat<Count, Block>> = 2 * times_kept<Name, Block>;
 
+/// The values that a layer keeps and reads, as a list of Keep and Read.
 template <class Layer>
-struct is_named : std::false_type {};
+struct as_named : mp::mp_identity<mp::mp_list<>> {};
 template <class Name>
-struct is_named<Keep<Name>> : std::true_type {};
+struct as_named<Keep<Name>> : mp::mp_identity<mp::mp_list<Keep<Name>>> {};
 template <class Name>
-struct is_named<Read<Name>> : std::true_type {};
-
-/// What else keeps and reads values counts as their Keep and Read.
-template <class Layer>
-struct as_named {
-  using type = boost::mp11::mp_list<Layer>;
-};
-template <class Name, class Layout, detail::BiasIs bias, class Rate, class Norm>
-struct as_named<detail::AttendTo<Name, Layout, bias, Rate, Norm>> {
-  using type = boost::mp11::mp_list<Read<Name>>;
-};
+struct as_named<Read<Name>> : mp::mp_identity<mp::mp_list<Read<Name>>> {};
 template <class Name, class End>
-struct as_named<KeepLength<Name, End>> {
-  using type = boost::mp11::mp_list<Keep<Name>>;
-};
+struct as_named<KeepLength<Name, End>> : as_named<Keep<Name>> {};
+template <class Name, class Layout, detail::BiasIs bias, class Rate, class Norm>
+struct as_named<detail::AttendTo<Name, Layout, bias, Rate, Norm>> : as_named<Read<Name>> {};
 template <class Attend, class Name>
 struct as_named<detail::AttendWithin<Attend, Name>> {
-  using type = boost::mp11::mp_push_back<typename as_named<Attend>::type, Read<Name>>;
+  using type = mp::mp_push_back<typename as_named<Attend>::type, Read<Name>>;
 };
 template <class Layer>
 using as_named_t = typename as_named<Layer>::type;
@@ -281,59 +269,39 @@ template <class Network>
 struct padding_rules {
  private:
   template <class Layer>
-  struct of {
-    using type = boost::mp11::mp_list<>;
-  };
+  struct counts : std::false_type {};
   template <class Name, class End>
-  struct of<KeepLength<Name, End>> {
-    using type = boost::mp11::mp_list<KeepLength<Name, End>>;
-  };
-  template <class Layer>
-  using of_t = typename of<Layer>::type;
-  using Counted = boost::mp11::mp_append<
-      boost::mp11::mp_list<>,
-      boost::mp11::mp_flatten<boost::mp11::mp_transform<of_t, detail::layers_in<typename parts_t<Network>::Layers>>>>;
+  struct counts<KeepLength<Name, End>> : std::true_type {};
+  using Counted = mp::mp_copy_if<detail::layers_in<typename parts_t<Network>::Layers>, counts>;
 
-  template <class Counts>
-  using end = boost::mp11::mp_second<Counts>;
-  template <class Counts>
-  struct is_token {
-    static constexpr std::size_t words = vocabulary_at<Network, Counts>();
-    using type = padding_is_a_token<end<Counts>, words>;
-  };
-  template <class Counts>
-  using is_token_t = typename is_token<Counts>::type;
+  template <class Keep>
+  using is_token = padding_is_a_token<mp::mp_second<Keep>, vocabulary_at<Network, Keep>()>;
+  template <class Keep>
+  using part = mp::mp_size_t<part_before<Network, Keep>()>;
   /// The first that counts the same text.
-  template <class Counts>
-  struct of_one_text {
-    template <class Other>
-    using is_of_it = boost::mp11::mp_bool<part_before<Network, Other>() == part_before<Network, Counts>()>;
-    using First = boost::mp11::mp_at<Counted, boost::mp11::mp_find_if<Counted, is_of_it>>;
-    using type = one_token_pads_a_text<end<First>, end<Counts>>;
-  };
-  template <class Counts>
-  using of_one_text_t = typename of_one_text<Counts>::type;
+  template <class Keep>
+  using first = mp::mp_at<Counted, mp::mp_find<mp::mp_transform<part, Counted>, part<Keep>>>;
+  template <class Keep>
+  using of_one_text = one_token_pads_a_text<mp::mp_second<first<Keep>>, mp::mp_second<Keep>>;
 
  public:
-  using type = boost::mp11::mp_append<boost::mp11::mp_transform<is_token_t, Counted>,
-                                      boost::mp11::mp_transform<of_one_text_t, Counted>>;
+  using type = mp::mp_append<mp::mp_transform<is_token, Counted>, mp::mp_transform<of_one_text, Counted>>;
 };
 
 /// The rules for all names in a model's layers, in the order in which these are computed.
 template <class Layers>
 struct named_rules {
  private:
-  using All = boost::mp11::mp_flatten<boost::mp11::mp_transform<as_named_t, detail::layers_in<Layers>>>;
-  using Named = boost::mp11::mp_copy_if<All, is_named>;
-  using Names = boost::mp11::mp_unique<boost::mp11::mp_transform<boost::mp11::mp_first, Named>>;
+  using Named = mp::mp_flatten<mp::mp_transform<as_named_t, detail::layers_in<Layers>>>;
+  using Names = mp::mp_unique<mp::mp_transform<mp::mp_first, Named>>;
   template <class Name>
-  using before = named_value_is_kept<Name, (boost::mp11::mp_find<Named, Keep<Name>>::value <=
-                                            boost::mp11::mp_find<Named, Read<Name>>::value)>;
+  using before =
+      named_value_is_kept<Name, (mp::mp_find<Named, Keep<Name>>::value <= mp::mp_find<Named, Read<Name>>::value)>;
   template <class Name>
   using once = value_is_kept_once<Name, (times_kept<Name, Layers> <= 1)>;
 
  public:
-  using type = boost::mp11::mp_append<boost::mp11::mp_transform<before, Names>, boost::mp11::mp_transform<once, Names>>;
+  using type = mp::mp_append<mp::mp_transform<before, Names>, mp::mp_transform<once, Names>>;
 };
 
 }  // namespace regimen::rule

@@ -186,7 +186,7 @@ struct budget_reaches_least {
 ///   Moves: whether the plan has bytes of the host's memory   docs/errors/checkpointing.md#offload_moves_blocks
 template <class Checkpoint, bool Moves>
 struct offload_moves_blocks {
-  static constexpr bool holds = !Checkpoint::offloads || Moves;
+  static constexpr bool holds = Moves;
   struct must_hold {
     static_assert(
         holds,

@@ -99,9 +99,9 @@ struct padding_leaves_output {
 };
 
 /// What stands behind the size.   docs/errors/convolutions.md#pool_takes_options
-template <class Layer, bool Sound>
+template <class Layer>
 struct pool_takes_options {
-  static constexpr bool holds = Sound;
+  static constexpr bool holds = Layer::options.are_sound();
   struct must_hold {
     static_assert(
         holds,
@@ -109,11 +109,10 @@ struct pool_takes_options {
   };
 };
 
-/// Known: what stands behind the factor is Bilinear alone, or nothing.
-/// docs/errors/convolutions.md#resampling_takes_mode
-template <class Layer, bool Known>
+/// What stands behind the factor is Bilinear alone, or nothing.   docs/errors/convolutions.md#resampling_takes_mode
+template <class Layer>
 struct resampling_takes_mode {
-  static constexpr bool holds = Known;
+  static constexpr bool holds = Layer::options.known;
   struct must_hold {
     static_assert(
         holds,
@@ -172,7 +171,7 @@ template <class Layer, class X>
 struct layer_rules<Layer, X> {
   static constexpr auto o = Layer::options;
   using type = mp::mp_list<input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>,
-                           pool_takes_options<Layer, o.are_sound()>, extents_at_least_one<Layer, o.size, o.stride>,
+                           pool_takes_options<Layer>, extents_at_least_one<Layer, o.size, o.stride>,
                            window_sees_pixels<Layer, (o.size > 0 ? o.size : 1), o.padding>,
                            window_fits_image<Layer, o.size, o.size, o.padding, typename X::Shape>>;
 };
@@ -184,14 +183,12 @@ struct layer_rules<Layer, X> {
 template <class Layer, class X>
   requires detail::HasOptions<Layer, detail::ResamplingOptions>
 struct layer_rules<Layer, X>
-    : RuleList<input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>,
-               resampling_takes_mode<Layer, Layer::options.known>, extents_at_least_one<Layer, Layer::options.factor>> {
-};
+    : RuleList<input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>, resampling_takes_mode<Layer>,
+               extents_at_least_one<Layer, Layer::options.factor>> {};
 template <class Layer, class X>
   requires detail::HasOptions<Layer, detail::ResamplingOptions> && (Layer::options.cuts)
 struct layer_rules<Layer, X> {
-  using type = mp::mp_push_back<square_rules<Layer, Layer::options.factor, X>,
-                                resampling_takes_mode<Layer, Layer::options.known>>;
+  using type = mp::mp_push_back<square_rules<Layer, Layer::options.factor, X>, resampling_takes_mode<Layer>>;
 };
 /// Those of all convolutions: OfInput is about the number of its axes; Windows say whether windows fit.
 template <class Layer, class X, class OfInput, class... Windows>
@@ -211,25 +208,21 @@ constexpr std::size_t span_of(const detail::ConvOptions& o, std::size_t window) 
 template <class Layer, class X>
 using image_window = window_fits_image<Layer, span_of(Layer::options, Layer::options.height),
                                        span_of(Layer::options, Layer::options.width), Layer::options.padding, X>;
-template <std::size_t Channels, auto Window, auto... Options, class X>
-struct layer_rules<in_order::Conv2d<Channels, Window, Options...>, X>
-    : conv_rules<in_order::Conv2d<Channels, Window, Options...>, X,
-                 layer_takes_images<in_order::Conv2d<Channels, Window, Options...>, typename X::Shape>,
-                 image_window<in_order::Conv2d<Channels, Window, Options...>, typename X::Shape>> {};
+template <class Layer, class X>
+  requires detail::HasOptions<Layer, detail::ConvOptions>
+struct layer_rules<Layer, X>
+    : conv_rules<Layer, X, layer_takes_images<Layer, typename X::Shape>, image_window<Layer, typename X::Shape>> {};
 /// Positions are an image of one line, with the padding that it has.
-template <std::size_t Channels, auto Window, auto... Options, class X>
-struct layer_rules<in_order::Conv1d<Channels, Window, Options...>, X>
-    : conv_rules<in_order::Conv1d<Channels, Window, Options...>, X,
-                 layer_takes_positions<in_order::Conv1d<Channels, Window, Options...>, typename X::Shape>,
-                 window_fits_image<
-                     in_order::Conv1d<Channels, Window, Options...>, 1,
-                     in_order::Conv1d<Channels, Window, Options...>::options.span(), 0,
-                     Shape<1, X::Shape::extent(0) + in_order::Conv1d<Channels, Window, Options...>::options.pads(),
-                           X::columns>>> {};
+template <class Layer, class X>
+  requires detail::HasOptions<Layer, detail::Conv1dOptions>
+struct layer_rules<Layer, X>
+    : conv_rules<Layer, X, layer_takes_positions<Layer, typename X::Shape>,
+                 window_fits_image<Layer, 1, Layer::options.span(), 0,
+                                   Shape<1, X::Shape::extent(0) + Layer::options.pads(), X::columns>>> {};
 /// A volume is images of lines, and of frames.
-template <std::size_t Channels, auto Window, auto... Options, class X>
-struct layer_rules<in_order::Conv3d<Channels, Window, Options...>, X> {
-  using Layer = in_order::Conv3d<Channels, Window, Options...>;
+template <class Layer, class X>
+  requires detail::HasOptions<Layer, detail::Conv3dOptions>
+struct layer_rules<Layer, X> {
   using From = typename X::Shape;
   using Fits = std::conditional_t<From::rank == 4 && !Layer::options.numbers,
                                   mp::mp_list<image_window<Layer, Shape<From::extent(1), From::extent(2), 1>>,
@@ -238,9 +231,9 @@ struct layer_rules<in_order::Conv3d<Channels, Window, Options...>, X> {
                                   mp::mp_list<>>;
   using type = mp::mp_append<typename conv_rules<Layer, X, layer_takes_volumes<Layer, From>>::type, Fits>;
 };
-template <std::size_t Channels, auto Window, auto... Options, class X>
-struct layer_rules<in_order::ConvTranspose2d<Channels, Window, Options...>, X> {
-  using Layer = in_order::ConvTranspose2d<Channels, Window, Options...>;
+template <class Layer, class X>
+  requires detail::HasOptions<Layer, detail::ConvTransposeOptions>
+struct layer_rules<Layer, X> {
   static constexpr auto o = Layer::options;
   /// Of the output, with what padding takes off; other rules refuse what has no extent.
   static constexpr std::size_t padded(std::size_t axis, std::size_t window) {
@@ -249,8 +242,8 @@ struct layer_rules<in_order::ConvTranspose2d<Channels, Window, Options...>, X> {
   using type = mp::mp_list<
       input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>,
       std::conditional_t<o.numbers, conv_takes_options<Layer>, conv_transpose2d_takes_options<Layer>>,
-      extents_at_least_one<Layer, Channels, o.height, o.width, o.stride, o.dilation, o.groups>,
-      groups_divide_channels<Layer, o.groups, Channels, typename X::Shape>,
+      extents_at_least_one<Layer, Layer::channels, o.height, o.width, o.stride, o.dilation, o.groups>,
+      groups_divide_channels<Layer, o.groups, Layer::channels, typename X::Shape>,
       output_padding_below_stride<Layer, o.output_padding, (o.stride > 0 ? o.stride : o.output_padding + 1)>,
       padding_leaves_output<Layer, padded(0, o.height), padded(1, o.width), o.padding>>;
 };

@@ -3,8 +3,11 @@
 
 #include <regimen/core/ratio.hpp>
 #include <regimen/core/rules.hpp>
+#include <regimen/layer/in_order.hpp>
+#include <regimen/rule/rule_list.hpp>
 
 #include <cstddef>
+#include <type_traits>
 
 namespace regimen::rule {
 
@@ -63,6 +66,16 @@ struct rate_below_one {
     static_assert(holds, "regimen: Dropout<Ratio<...>> drops at least 0 and less than 1; write Dropout<Ratio<1, 10>>");
   };
 };
+
+/// Whether Option is one of those that Chosen, such as detail::attention_options, reads.
+template <template <class...> class Chosen, class Option>
+inline constexpr bool is_among = std::is_base_of_v<Chosen<>, Chosen<Option>>;
+/// Whether no two options are of one kind, of which one would be ignored; of others than these another rule speaks.
+template <template <class...> class Chosen, class... Options>
+inline constexpr bool options_differ = detail::types_in_order<Options...>::sound || !(is_among<Chosen, Options> && ...);
+/// The rules about the number of an option.   Layer: what other numbers of the layer they need
+template <class Option, class Layer = void>
+struct rules_of_option : RuleList<> {};
 
 /// std::ratio has members of other names.   docs/errors/layers.md#fraction_is_a_ratio
 template <class Fraction>

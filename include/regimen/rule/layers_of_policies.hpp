@@ -37,20 +37,13 @@ struct shared_rules {
  private:
   using Sets = walk::shared_sets<Layers>;
   template <class Set>
-  struct of {
-    template <class Other>
-    using has_my_name = mp::mp_bool<std::is_same_v<mp::mp_first<Set>, mp::mp_first<Other>>>;
-    using First = mp::mp_front<mp::mp_copy_if<Sets, has_my_name>>;
-    using agrees = shared_layers_agree<mp::mp_first<Set>, First, Set>;
-    using types = shared_places_share_a_type<mp::mp_first<Set>, walk::have_one_compute<Set, Compute, Layers>>;
-    using together = shared_places_train_together<mp::mp_first<Set>, walk::train_together<Set, Compute, Layers>>;
-  };
+  using first = mp::mp_at<Sets, mp::mp_find<mp::mp_transform<mp::mp_first, Sets>, mp::mp_first<Set>>>;
   template <class Set>
-  using agrees = typename of<Set>::agrees;
+  using agrees = shared_layers_agree<mp::mp_first<Set>, first<Set>, Set>;
   template <class Set>
-  using types = typename of<Set>::types;
+  using types = shared_places_share_a_type<mp::mp_first<Set>, walk::have_one_compute<Set, Compute, Layers>>;
   template <class Set>
-  using together = typename of<Set>::together;
+  using together = shared_places_train_together<mp::mp_first<Set>, walk::train_together<Set, Compute, Layers>>;
 
  public:
   using type =
@@ -88,40 +81,30 @@ struct schedule_rules<If<Predicate>, All, Layers> {
       typename schedule_rules<mp::mp_apply<Selective, typename Named::ChosenLayers>, All, Layers>::type,
       mp::mp_transform<recomputed_layer_is_replayable, InBlocks>>;
 };
-template <std::size_t K, class... Schedules, class All, class Layers>
-struct schedule_rules<KeepLast<K, Schedules...>, All, Layers> {
+template <class... Schedules, class All, class Layers>
+struct schedule_rules<Checkpoint<Schedules...>, All, Layers> {
   using type = mp::mp_append<mp::mp_list<>, typename schedule_rules<Schedules, All, Layers>::type...>;
+};
+template <std::size_t K, class... Schedules, class All, class Layers>
+struct schedule_rules<KeepLast<K, Schedules...>, All, Layers> : schedule_rules<Checkpoint<Schedules...>, All, Layers> {
 };
 
 /// The same for predicates that ask what layers cost.
 template <class Schedule, class All, class Costs>
-struct cost_rules_of : RuleList<> {};
+struct cost_rules : RuleList<> {};
 template <template <class> class Predicate, class All, class Costs>
   requires(programs::named_schedule<If<Predicate>, All, programs::UnknownCosts>::asks_cost)
-struct cost_rules_of<If<Predicate>, All, Costs> {
+struct cost_rules<If<Predicate>, All, Costs> {
   static constexpr bool chooses =
       !std::is_same_v<typename programs::named_schedule<If<Predicate>, All, Costs>::type, Selective<>>;
   using type = mp::mp_list<if_chooses_a_layer<If<Predicate>, chooses, true>>;
 };
+template <class... Schedules, class All, class Costs>
+struct cost_rules<Checkpoint<Schedules...>, All, Costs> {
+  using type = mp::mp_append<mp::mp_list<>, typename cost_rules<Schedules, All, Costs>::type...>;
+};
 template <std::size_t K, class... Schedules, class All, class Costs>
-struct cost_rules_of<KeepLast<K, Schedules...>, All, Costs> {
-  using type = mp::mp_append<mp::mp_list<>, typename cost_rules_of<Schedules, All, Costs>::type...>;
-};
-template <class All, class Costs>
-struct cost_rules {
-  template <class... Schedules>
-  using of = mp::mp_append<mp::mp_list<>, typename cost_rules_of<Schedules, All, Costs>::type...>;
-};
-template <class All, class Layers>
-struct schedules_rules {
-  template <class... Schedules>
-  using of = mp::mp_append<mp::mp_list<>, typename schedule_rules<Schedules, All, Layers>::type...>;
-};
-
-template <class Freeze, class All>
-struct freeze_rules;
-template <class... Layers, class All>
-struct freeze_rules<Freeze<Layers...>, All> : RuleList<typename names_of<All>::template frozen<Layers>...> {};
+struct cost_rules<KeepLast<K, Schedules...>, All, Costs> : cost_rules<Checkpoint<Schedules...>, All, Costs> {};
 
 template <class Configuration>
 struct as_rules {

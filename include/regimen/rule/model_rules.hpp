@@ -37,12 +37,12 @@ struct coupling_rules {
   template <class Layer>
   using together = std::conditional_t<
       requires { Layer::takes_pieces; },
-      rule::pieces_of_a_batch_are_meant<Layer, typename Configuration::accumulate, typename Configuration::communicator,
-                                        typename Configuration::world>,
-      rule::coupled_samples_stay_together<Layer, typename Configuration::accumulate,
-                                          typename Configuration::communicator, typename Configuration::world>>;
+      pieces_of_a_batch_are_meant<Layer, typename Configuration::accumulate, typename Configuration::communicator,
+                                  typename Configuration::world>,
+      coupled_samples_stay_together<Layer, typename Configuration::accumulate, typename Configuration::communicator,
+                                    typename Configuration::world>>;
   template <class Layers>
-  using of = mp::mp_append<mp::mp_transform<rule::coupling_is_declared, Layers>, mp::mp_transform<together, Layers>>;
+  using of = mp::mp_append<mp::mp_transform<coupling_is_declared, Layers>, mp::mp_transform<together, Layers>>;
 };
 
 /// The layers of a model, but for those with statistics where these are kept, so that no batch has a say in them.
@@ -66,12 +66,12 @@ struct layers_that_couple<Layer> {
 
 template <class Kind, class X>
 struct input_extents {
-  using type = rule::extents_at_least_one<Input<Kind>, X::size>;
+  using type = extents_at_least_one<Input<Kind>, X::size>;
   static constexpr double elements = elements_in<typename X::Shape>;
 };
 template <class Kind, class... Values>
 struct input_extents<Kind, Value<Bundled<Values...>, Shape<1>>> {
-  using type = rule::extents_at_least_one<Input<Kind>, Values::size...>;
+  using type = extents_at_least_one<Input<Kind>, Values::size...>;
   static constexpr double elements = (0.0 + ... + elements_in<typename Values::Shape>);
 };
 
@@ -107,21 +107,22 @@ constexpr auto rules_of_layers() {
       mp::mp_transform<as_rules<Configuration>::template fits, AsTypes>,
       mp::mp_transform<as_rules<Configuration>::template computed, AsTypes>,
       mp::mp_transform<as_rules<Configuration>::template scaled, mp::mp_if_c<trains, AsTypes, mp::mp_list<>>>,
-      mp::mp_apply<schedules_rules<All, typename P::Layers>::template of, typename Configuration::checkpoint>,
-      typename freeze_rules<typename Configuration::freeze, All>::type, typename named_rules<typename P::Layers>::type,
-      typename padding_rules<Network>::type, mp::mp_transform<names_of<All>::template tied, Tables>,
+      typename schedule_rules<typename Configuration::checkpoint, All, typename P::Layers>::type,
+      mp::mp_transform<names_of<All>::template frozen, mp::mp_rename<typename Configuration::freeze, mp::mp_list>>,
+      typename named_rules<typename P::Layers>::type, typename padding_rules<Network>::type,
+      mp::mp_transform<names_of<All>::template tied, Tables>,
       mp::mp_transform<shared_types<typename Roles::computed, typename P::Layers>::template one, Tables>,
       mp::mp_transform<shared_types<typename Roles::computed, typename P::Layers>::template together, Tables>,
       typename shared_rules<typename Roles::computed, typename P::Layers>::type,
-      mp::mp_list<rule::outputs_come_last<Network>,
-                  rule::every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>,
-                  rule::kept_blocks_below_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>>>;
+      mp::mp_list<outputs_come_last<Network>,
+                  every_at_most_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>,
+                  kept_blocks_below_depth<typename Configuration::checkpoint, repeat_depth<typename P::Layers>>>>;
   using Coupling = typename coupling_rules<Configuration>::template of<
       mp::mp_unique<typename layers_that_couple<typename P::Layers>::type>>;
   using Shapes = typename shapes_of<Network, Configuration>::Checked;
   using Extents = mp::mp_list<typename input_extents<typename P::InputKind, X>::type,
-                              rule::layers_one_to_255<Network, layer_count<typename P::Layers>>,
-                              rule::levels_at_most_7<Network, 1 + level_count<typename P::Layers>>>;
+                              layers_one_to_255<Network, layer_count<typename P::Layers>>,
+                              levels_at_most_7<Network, 1 + level_count<typename P::Layers>>>;
   if constexpr (!mp::mp_empty<broken_of<Extents>>::value) return broken_of<Extents>{};
   else if constexpr (!mp::mp_empty<broken_of<Names>>::value) return broken_of<Names>{};
   else if constexpr (!mp::mp_empty<typename Shapes::broken>::value) return typename Shapes::broken{};
@@ -137,11 +138,10 @@ constexpr auto rules_of_layers() {
         broken_of<typename std::conditional_t<trains, ending_rules<Loss, mp::mp_rename<typename P::Layers, Sequential>>,
                                               mp::mp_identity<mp::mp_list<>>>::type>;
     constexpr double samples = Configuration::batch::largest ? 1 : double(Configuration::batch::size);
-    using Countable = rule::bytes_can_be_counted<Network, typename Configuration::batch,
-                                                 shapes_of<Network, Configuration>::can_count(samples)>;
     if constexpr (!mp::mp_empty<broken_of<Last>>::value) return broken_of<Last>{};
     else if constexpr (!mp::mp_empty<Endings>::value) return Endings{};
-    else if constexpr (!Countable::holds) return mp::mp_list<Countable>{};
+    else if constexpr (!shapes_of<Network, Configuration>::can_count(samples))
+      return mp::mp_list<bytes_can_be_counted<Network, typename Configuration::batch>>{};
     else return rules_of_bound_model<Network, Configuration, trains>();
   }
 }
@@ -149,9 +149,9 @@ constexpr auto rules_of_layers() {
 template <class Network, class Configuration, bool trains = true>
 constexpr auto rules_of_model() {
   if constexpr (!requires { typename parts_t<Network>; }) {
-    return mp::mp_list<rule::model_begins_with_input<Network>>{};
-  } else if constexpr (!rule::input_takes_kind<typename parts_t<Network>::InputKind>::holds) {
-    return mp::mp_list<rule::input_takes_kind<typename parts_t<Network>::InputKind>>{};
+    return mp::mp_list<model_begins_with_input<Network>>{};
+  } else if constexpr (!input_takes_kind<typename parts_t<Network>::InputKind>::holds) {
+    return mp::mp_list<input_takes_kind<typename parts_t<Network>::InputKind>>{};
   } else if constexpr (!bundle_holds_kinds<typename parts_t<Network>::InputKind>::holds) {
     return mp::mp_list<bundle_holds_kinds<typename parts_t<Network>::InputKind>>{};
   } else if constexpr (!holds_layers<typename parts_t<Network>::Layers>) {

@@ -3,14 +3,11 @@
 
 #include <regimen/core/ratio.hpp>
 #include <regimen/layer/batch_norm.hpp>
-#include <regimen/layer/conv.hpp>
-#include <regimen/layer/conv1d.hpp>
-#include <regimen/layer/conv3d.hpp>
-#include <regimen/layer/conv_transpose.hpp>
 #include <regimen/layer/group_norm.hpp>
 #include <regimen/layer/join.hpp>
 #include <regimen/layer/norm.hpp>
 #include <regimen/policy/policy.hpp>
+#include <regimen/rule/layers.hpp>
 #include <regimen/rule/model_layers.hpp>
 #include <regimen/rule/shapes.hpp>
 
@@ -18,35 +15,9 @@
 
 namespace regimen::rule {
 
-/// An option of a norm: its kind, whatever its number, and the rules about the number.
-template <class Option>
-struct norm_option {
-  using kind = Option;
-  using rules = mp::mp_list<>;
-};
-template <class Value>
-struct epsilon_above_zero;
-template <class Value>
-struct norm_option<Epsilon<Value>> {
-  using kind = Epsilon<void>;
-  using rules = mp::mp_list<epsilon_above_zero<Value>>;
-};
-template <class Value>
-struct momentum_in_range;
-template <class Value>
-struct norm_option<Momentum<Value>> {
-  using kind = Momentum<void>;
-  using rules = mp::mp_list<momentum_in_range<Value>>;
-};
-template <class Option>
-using kind_of_option = typename norm_option<Option>::kind;
-
-template <class Option>
-inline constexpr bool is_batch_norm_option =
-    detail::is_any_of<kind_of_option<Option>, PerMicroBatch, AfterBias, OverRanks, Epsilon<void>, Momentum<void>>;
 /// Holds: whether Option is one of BatchNorm's, or, of a BatchNorm, whether it has each at most once.
 /// docs/errors/norms.md#batch_norm_takes_option
-template <class Option, bool Holds = is_batch_norm_option<Option>>
+template <class Option, bool Holds = is_among<detail::batch_norm_options, Option>>
 struct batch_norm_takes_option {
   static constexpr bool holds = Holds;
   struct must_hold {
@@ -78,7 +49,7 @@ struct epsilon_above_zero {
 
 /// Holds: whether Option is one of GroupNorm's, or, of a GroupNorm, whether it has each at most once.
 /// docs/errors/norms.md#group_norm_takes_option
-template <class Option, bool Holds = std::is_same_v<kind_of_option<Option>, Epsilon<void>>>
+template <class Option, bool Holds = is_among<detail::group_norm_options, Option>>
 struct group_norm_takes_option {
   static constexpr bool holds = Holds;
   struct must_hold {
@@ -102,18 +73,9 @@ template <class Layer>
 inline constexpr bool ends_with_bias = false;
 template <std::size_t Width>
 inline constexpr bool ends_with_bias<Linear<Width>> = true;
-template <std::size_t Channels, auto Window, auto... Options>
-inline constexpr bool ends_with_bias<in_order::Conv2d<Channels, Window, Options...>> =
-    in_order::Conv2d<Channels, Window, Options...>::options.bias;
-template <std::size_t Channels, auto Window, auto... Options>
-inline constexpr bool ends_with_bias<in_order::Conv1d<Channels, Window, Options...>> =
-    in_order::Conv1d<Channels, Window, Options...>::options.bias;
-template <std::size_t Channels, auto Window, auto... Options>
-inline constexpr bool ends_with_bias<in_order::Conv3d<Channels, Window, Options...>> =
-    in_order::Conv3d<Channels, Window, Options...>::options.bias;
-template <std::size_t Channels, auto Window, auto... Options>
-inline constexpr bool ends_with_bias<in_order::ConvTranspose2d<Channels, Window, Options...>> =
-    in_order::ConvTranspose2d<Channels, Window, Options...>::options.bias;
+template <class Layer>
+  requires requires { Layer::options.bias; }
+inline constexpr bool ends_with_bias<Layer> = Layer::options.bias;
 template <detail::InSequence Layer>
 inline constexpr bool ends_with_bias<Layer> = ends_with_bias<detail::last_child<Layer>>;
 // Where one branch alone has a bias, it stands beside something else, as in a Residual.
@@ -164,12 +126,12 @@ struct iteration_rules : neighbour_rules<Block, Block> {};
 template <class Block>
 struct iteration_rules<1, Block> : neighbour_rules<Block> {};
 
-/// Whether none of BatchNorm's options occurs twice.
-template <class... Options>
-inline constexpr bool batch_norm_options_differ = mp::mp_is_set<mp::mp_append<
-    std::conditional_t<is_batch_norm_option<Options>, mp::mp_list<kind_of_option<Options>>, mp::mp_list<>>...>>::value;
+template <class Value>
+struct rules_of_option<Epsilon<Value>> : RuleList<epsilon_above_zero<Value>> {};
+template <class Value>
+struct rules_of_option<Momentum<Value>> : RuleList<momentum_in_range<Value>> {};
 template <class Layer, class X, class... Options>
-using norm_rules = mp::mp_append<mp::mp_list<input_matches<X, Layer>>, typename norm_option<Options>::rules...>;
+using norm_rules = mp::mp_append<mp::mp_list<input_matches<X, Layer>>, typename rules_of_option<Options>::type...>;
 template <class Value, class X>
 struct layer_rules<in_order::LayerNormWith<Epsilon<Value>>, X> {
   using type = norm_rules<in_order::LayerNormWith<Epsilon<Value>>, X, Epsilon<Value>>;
@@ -182,7 +144,7 @@ template <class... Options, class X>
 struct layer_rules<in_order::BatchNorm<Options...>, X> {
   using Layer = in_order::BatchNorm<Options...>;
   using type = mp::mp_push_back<norm_rules<Layer, X, Options...>,
-                                batch_norm_takes_option<Layer, batch_norm_options_differ<Options...>>,
+                                batch_norm_takes_option<Layer, options_differ<detail::batch_norm_options, Options...>>,
                                 batch_norm_takes_option<Options>...>;
 };
 template <std::size_t Groups, class... Options, class X>
@@ -190,7 +152,8 @@ struct layer_rules<in_order::GroupNorm<Groups, Options...>, X> {
   using Layer = in_order::GroupNorm<Groups, Options...>;
   using type =
       mp::mp_push_back<norm_rules<Layer, X, Options...>, norm_groups_divide_channels<Layer, Groups, typename X::Shape>,
-                       group_norm_takes_option<Layer, (sizeof...(Options) <= 1)>, group_norm_takes_option<Options>...>;
+                       group_norm_takes_option<Layer, options_differ<detail::group_norm_options, Options...>>,
+                       group_norm_takes_option<Options>...>;
 };
 
 }  // namespace regimen::rule

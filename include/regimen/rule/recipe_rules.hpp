@@ -8,6 +8,7 @@
 #include <regimen/rule/options.hpp>
 #include <regimen/rule/owners.hpp>
 #include <regimen/rule/ranks.hpp>
+#include <regimen/rule/rule_list.hpp>
 #include <regimen/rule/shape_rules.hpp>
 #include <regimen/rule/weights.hpp>
 
@@ -89,33 +90,27 @@ constexpr auto unit_rules() {
 // ---- what is recomputed
 
 template <class Network, class Configuration>
-struct budget_rule_of {
-  using type = budget_reaches_least<0, 0>;
-};
+constexpr auto budget_rules() {
+  using Checkpoint = typename Configuration::checkpoint;
+  if constexpr (!detail::has_budget<Checkpoint>) return mp::mp_list<>{};
+  else
+    return broken_of<mp::mp_list<
+        budget_reaches_least<detail::budget_of<Checkpoint>, programs::Recipe<Network, Configuration>::Choice::peak>>>{};
+}
 template <class Network, class Configuration>
-  requires(detail::has_budget<typename Configuration::checkpoint>)
-struct budget_rule_of<Network, Configuration> {
-  using type = budget_reaches_least<detail::budget_of<typename Configuration::checkpoint>,
-                                    programs::Recipe<Network, Configuration>::Choice::peak>;
-};
-template <class Network, class Configuration>
-using budget_rule = typename budget_rule_of<Network, Configuration>::type;
-
-template <class Network, class Configuration>
-using cost_rules_t = broken_of<mp::mp_apply<
-    cost_rules<walk::layers_of<Network>, programs::LayerCosts<programs::Recipe, Network, Configuration>>::template of,
-    typename Configuration::checkpoint>>;
+using cost_rules_t =
+    broken_of<typename cost_rules<typename Configuration::checkpoint, walk::layers_of<Network>,
+                                  programs::LayerCosts<programs::Recipe, Network, Configuration>>::type>;
 
 // ---- what is moved to the host's memory
 
 template <class Network, class Configuration>
-constexpr bool moves_blocks() {
-  if constexpr (Configuration::checkpoint::offloads)
-    return programs::Recipe<Network, Configuration>::step_walked.host > 0;
-  else return true;
+constexpr auto offload_rules() {
+  if constexpr (!Configuration::checkpoint::offloads) return mp::mp_list<>{};
+  else
+    return broken_of<mp::mp_list<offload_moves_blocks<
+        typename Configuration::checkpoint, (programs::Recipe<Network, Configuration>::step_walked.host > 0)>>>{};
 }
-template <class Network, class Configuration>
-using offload_rule = offload_moves_blocks<typename Configuration::checkpoint, moves_blocks<Network, Configuration>()>;
 
 // ---- all of them
 
@@ -153,15 +148,15 @@ constexpr auto rules_of_bound_model() {
   } else if constexpr (detail::has_budget<typename Configuration::checkpoint> &&
                        !mp::mp_empty<decltype(rules_of_units<Network, Plain>())>::value) {
     return rules_of_units<Network, Plain>();
-  } else if constexpr (!budget_rule<Network, Configuration>::holds) {
-    return mp::mp_list<budget_rule<Network, Configuration>>{};
+  } else if constexpr (!mp::mp_empty<decltype(budget_rules<Network, Configuration>())>::value) {
+    return budget_rules<Network, Configuration>();
   } else if constexpr (!mp::mp_empty<cost_rules_t<Network, Configuration>>::value) {
     return cost_rules_t<Network, Configuration>{};
   } else {
     using Units = decltype(rules_of_units<Network, Configuration>());
     if constexpr (!mp::mp_empty<Units>::value) return Units{};
-    else if constexpr (!offload_rule<Network, Configuration>::holds)
-      return mp::mp_list<offload_rule<Network, Configuration>>{};
+    else if constexpr (!mp::mp_empty<decltype(offload_rules<Network, Configuration>())>::value)
+      return offload_rules<Network, Configuration>();
     else return machine_rules<Network, programs::Recipe<Network, Configuration>, Configuration>();
   }
 }

@@ -88,9 +88,9 @@ struct largest_batch_needs_target {
 
 /// Extents, Repeats and batches multiply; beyond 2^52 elements the plan's bytes would wrap around. So elements are counted
 /// in floating point first.   docs/errors/targets.md#bytes_can_be_counted
-template <class Network, class Batch, bool Countable>
+template <class Network, class Batch>
 struct bytes_can_be_counted {
-  static constexpr bool holds = Countable;
+  static constexpr bool holds = never<Network>;
   struct must_hold {
     static_assert(
         holds,
