@@ -112,7 +112,7 @@ class Cache final {
 ///   failure   the exceptions of the stages before; the next read computes the value again
 inline auto cache() {
   return detail::Pipe{[]<class D>(D dataset) {
-    static_assert(sizeof(typename rule::cache_stands_before_random<D, !varies<D>>::must_hold));
+    static_assert(sizeof(typename rule::cache_stands_before_random<D>::must_hold));
     static_assert(
         sizeof(typename rule::cached_bytes_are_known<value_of<D>, detail::knows_bytes<value_of<D>>()>::must_hold));
     if constexpr (varies<D> || !detail::knows_bytes<value_of<D>>()) return dataset;

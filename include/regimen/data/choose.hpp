@@ -157,7 +157,7 @@ using GivesHashed = rule::predicate_gives_result<result_of<F, D>, Hashed<result_
 /// Refuses what may not choose values: a dataset that varies, a function of something else, an unsuitable result.
 template <template <class, class> class Gives, class F, class D>
 struct Choice {
-  static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
+  static_assert(sizeof(typename rule::choice_stands_before_random<D>::must_hold));
   static_assert(sizeof(typename rule::predicate_takes_value<F, D>::must_hold));
   static_assert(sizeof(typename Gives<F, D>::must_hold));
   static constexpr bool holds = !varies<D> && rule::predicate_takes_value<F, D>::holds && Gives<F, D>::holds;
@@ -273,7 +273,7 @@ auto by_length(D dataset, Length length, Opening opening = {}) {
 /// file needs shuffle(seed) before.
 inline auto split(double fraction) {
   return detail::Pipe{[fraction]<class D>(D dataset) {
-    static_assert(sizeof(typename rule::choice_stands_before_random<D, !varies<D>>::must_hold));
+    static_assert(sizeof(typename rule::choice_stands_before_random<D>::must_hold));
     regimen::detail::expect_fraction(dataset.name(), fraction);
     const std::size_t size = dataset.size(), first = static_cast<std::size_t>(std::floor(double(size) * fraction));
     const detail::Underlying<D> below(std::move(dataset));

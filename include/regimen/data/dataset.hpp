@@ -57,6 +57,11 @@ template <Dataset D>
   else return std::string(dataset.name()) + ", value " + std::to_string(key.index);
 }
 
+/// Whether the value of an index changes with the epoch: because a stage draws, or because a mixture continues its
+/// datasets. A dataset of your own that draws has `static constexpr bool varies = true;`
+template <class D>
+inline constexpr bool varies = requires { requires bool(D::varies); };
+
 /// The type of a dataset's values, without references.
 template <Dataset D>
 using value_of = std::remove_cvref_t<decltype(std::declval<const D&>().at(std::declval<const Key&>()))>;

@@ -26,7 +26,7 @@ template <class... D>
 class Parts final {
  public:
   using Value = value_of<std::tuple_element_t<0, std::tuple<D...>>>;
-  static constexpr bool agree = (std::is_same_v<Value, value_of<D>> && ...), varies = (data::varies<D> || ...);
+  static constexpr bool agree = rule::joined_values_agree<value_of<D>...>::holds, varies = (data::varies<D> || ...);
   static constexpr std::size_t height = (std::max)({detail::height<D>...});
 
   explicit Parts(D... datasets) : parts_(Underlying<D>(std::move(datasets))...) {}
@@ -289,7 +289,7 @@ auto join(const auto& how, D... datasets) {
   (static_cast<void>(sizeof(typename rule::stage_stands_on_dataset<D>::must_hold)), ...);
   if constexpr ((Dataset<D> && ...)) {
     using All = Parts<D...>;
-    static_assert(sizeof(typename rule::joined_values_agree<All::agree, value_of<D>...>::must_hold));
+    static_assert(sizeof(typename rule::joined_values_agree<value_of<D>...>::must_hold));
     if constexpr (All::agree) {
       All parts(std::move(datasets)...);
       How rule = how(sizes_of(parts));

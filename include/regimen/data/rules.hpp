@@ -1,6 +1,7 @@
 // regimen/data/rules.hpp — rules about datasets, their stages and readers, and sources.
 #pragma once
 
+#include <regimen/core/rules.hpp>
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/source.hpp>
 
@@ -38,7 +39,7 @@ concept IsRefusedDataset = requires { typename D::refused_dataset; };
 /// A type in place of a source.   told: its error was given where it became a stage's dataset
 enum class SourceMistake { samples, number, path, dataset, told };
 
-template <class S, class In, class Label>
+template <class S>
 inline constexpr SourceMistake mistake_of_source =
     std::is_arithmetic_v<S>                             ? SourceMistake::number
     : std::is_convertible_v<const S&, std::string_view> ? SourceMistake::path
@@ -48,45 +49,24 @@ inline constexpr SourceMistake mistake_of_source =
 
 /// Element types agree exactly: nothing is rounded between the data and the model.
 /// docs/errors/fit.md#source_writes_samples
-template <class S, class In, class Label, SourceMistake = mistake_of_source<S, In, Label>>
+template <class S, class In, class Label>
 struct source_writes_samples {
-  static constexpr bool holds = Source<S, In, Label>;
+  static constexpr bool holds = Source<S, In, Label> && !IsRefusedDataset<S>;
+  template <SourceMistake mistake>
+  static constexpr bool holds_of = holds || mistake_of_source<S> != mistake;
   struct must_hold {
+    using enum SourceMistake;
     static_assert(
-        holds,
+        holds_of<samples>,
         "regimen: this source writes other samples; give it size(SampleShape) const and read(index, Sample<In, Label>) const");
-  };
-};
-template <class S, class In, class Label>
-struct source_writes_samples<S, In, Label, SourceMistake::number> {
-  static constexpr bool holds = Source<S, In, Label>;
-  struct must_hold {
-    static_assert(holds,
+    static_assert(holds_of<number>,
                   "regimen: a number is no source; give it its name among the options, fit(source, {.steps = 1000})");
-  };
-};
-template <class S, class In, class Label>
-struct source_writes_samples<S, In, Label, SourceMistake::path> {
-  static constexpr bool holds = Source<S, In, Label>;
-  struct must_hold {
-    static_assert(holds,
+    static_assert(holds_of<path>,
                   "regimen: a path is no source; say what the file holds, as in Text(path), TokenFile(path), Idx(...)");
-  };
-};
-template <class S, class In, class Label>
-struct source_writes_samples<S, In, Label, SourceMistake::dataset> {
-  static constexpr bool holds = Source<S, In, Label>;
-  struct must_hold {
     static_assert(
-        holds,
+        holds_of<dataset>,
         "regimen: a dataset has values, and fit reads samples of this model; end it with | data::samples(write)");
   };
-};
-
-template <class S, class In, class Label>
-struct source_writes_samples<S, In, Label, SourceMistake::told> {
-  static constexpr bool holds = false;
-  struct must_hold {};
 };
 
 /// The value before a stage is a dataset. docs/errors/data.md#stage_stands_on_dataset
@@ -105,9 +85,9 @@ struct stage_stands_on_dataset<D> {
 };
 
 /// A pipeline has an end; fit and Loader repeat it. docs/errors/data.md#pipeline_has_an_end
-template <bool has_an_end>
+template <class... Arguments>
 struct pipeline_has_an_end {
-  static constexpr bool holds = has_an_end;
+  static constexpr bool holds = never<Arguments...>;
   struct must_hold {
     static_assert(holds, "regimen: a dataset has an end, and fit repeats it; leave repeat out, or write {.epochs = N}");
   };
@@ -128,9 +108,9 @@ struct writer_takes_sample {
 };
 
 /// A cache keeps only values that are the same in every epoch. docs/errors/data.md#cache_stands_before_random
-template <class D, bool stays_the_same>
+template <class D>
 struct cache_stands_before_random {
-  static constexpr bool holds = stays_the_same;
+  static constexpr bool holds = !data::varies<D>;
   struct must_hold {
     static_assert(holds, "regimen: cache() would freeze what changes with the epoch; put it before the random stage");
   };
@@ -148,9 +128,9 @@ struct cached_bytes_are_known {
 
 /// After a stage that draws, each epoch has other values; after a mixture, each epoch has another value at a place.
 /// docs/errors/data.md#choice_stands_before_random
-template <class D, bool stays_the_same>
+template <class D>
 struct choice_stands_before_random {
-  static constexpr bool holds = stays_the_same;
+  static constexpr bool holds = !data::varies<D>;
   struct must_hold {
     static_assert(
         holds, "regimen: filter, by_length and split choose once; put them before a random stage, or before mixture");
@@ -181,9 +161,9 @@ struct predicate_gives_result {
 
 /// Datasets that become one have values of one type.
 /// docs/errors/data.md#joined_values_agree
-template <bool agree, class... Values>
+template <class First, class... Others>
 struct joined_values_agree {
-  static constexpr bool holds = agree;
+  static constexpr bool holds = (std::is_same_v<First, Others> && ...);
   struct must_hold {
     static_assert(holds,
                   "regimen: concatenate, interleave and mixture join values of one type; map them to one before");

@@ -20,14 +20,6 @@
 
 namespace regimen::data {
 
-/// Whether the value of an index changes with the epoch: because a stage draws, or because a mixture continues its
-/// datasets. A dataset of your own that draws has `static constexpr bool varies = true;`
-template <class D>
-inline constexpr bool varies = [] {
-  if constexpr (requires { D::varies; }) return bool(D::varies);
-  else return false;
-}();
-
 /// Bytes that the stages keep: indices of filters and of values in order of length, values in caches. Memory of readers
 /// counts only if they have bytes().
 template <class D>
@@ -230,7 +222,7 @@ auto map(D dataset, F f, std::string label = "map") {
 /// Refused: a dataset has an end. `fit` and Loader repeat it, each epoch in another order.
 template <class... Arguments>
 void repeat(const Arguments&...) {
-  static_assert(sizeof(typename rule::pipeline_has_an_end<(sizeof...(Arguments) > 99)>::must_hold));
+  static_assert(sizeof(typename rule::pipeline_has_an_end<Arguments...>::must_hold));
 }
 
 }  // namespace regimen::data

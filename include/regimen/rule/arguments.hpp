@@ -18,19 +18,12 @@ namespace regimen::rule {
 /// The model comes first; the policies after it may have any order.   docs/errors/arguments.md#model_comes_first
 template <class First>
 struct model_comes_first {
-  static constexpr bool holds = detail::is_model<First>;
+  static constexpr bool is_policy = Policy<First>, holds = !is_policy && detail::is_model<First>;
   struct must_hold {
     static_assert(
-        holds,
+        holds || is_policy,
         "regimen: Trainer begins with a model; write struct Net : Model<Input<...>, Layers...> {}, and Trainer<Net>");
-  };
-};
-
-template <Policy First>
-struct model_comes_first<First> {
-  static constexpr bool holds = !Policy<First>;
-  struct must_hold {
-    static_assert(holds, "regimen: the model comes first; write Trainer<Model, Policies...>");
+    static_assert(!is_policy, "regimen: the model comes first; write Trainer<Model, Policies...>");
   };
 };
 
@@ -56,27 +49,12 @@ template <class T>
 inline constexpr bool is_layer = !detail::AnyOption<T> && !TargetDescription<T> && requires { T::name; };
 
 /// What an argument of Trainer is that decides nothing: a word of a policy, of the model, or a type that is neither.
-enum class Meaning {
-  unknown,
-  policy,
-  layer,
-  model,
-  option,
-  every,
-  selective,
-  as,
-  none,
-  bf16,
-  fp16,
-  fp32,
-  fp64,
-  tf32,
-  fp8
-};
+enum class Meaning { unknown, policy, layer, model, option, named, every, selective, as, fp8 };
 template <class T, class... Axes>
 inline constexpr bool belongs_to_one = (detail::belongs_to<T, Axes> || ...);
 template <class T>
-inline constexpr Meaning special_meaning = Meaning::unknown;
+inline constexpr Meaning special_meaning =
+    detail::is_any_of<T, bf16, fp16, fp32, fp64, tf32, None> ? Meaning::named : Meaning::unknown;
 template <std::size_t N>
 inline constexpr Meaning special_meaning<Every<N>> = Meaning::every;
 template <class... Layers>
@@ -86,12 +64,6 @@ inline constexpr Meaning special_meaning<As<T, Layers...>> = Meaning::as;
 template <class T>
 constexpr Meaning meaning_of() {
   if (special_meaning<T> != Meaning::unknown) return special_meaning<T>;
-  if (std::is_same_v<T, bf16>) return Meaning::bf16;
-  if (std::is_same_v<T, fp16>) return Meaning::fp16;
-  if (std::is_same_v<T, fp32>) return Meaning::fp32;
-  if (std::is_same_v<T, fp64>) return Meaning::fp64;
-  if (std::is_same_v<T, tf32>) return Meaning::tf32;
-  if (std::is_same_v<T, None>) return Meaning::none;
   if (is_unbuilt_number<T>) return Meaning::fp8;
   if (belongs_to_one<T, axis::loss_scale, axis::checkpoint, axis::clip, axis::optimizer, axis::loss, axis::device,
                      axis::target, axis::communicator, axis::shard, axis::debug, axis::init, axis::fusion, axis::graph,
@@ -109,6 +81,8 @@ struct argument_is_a_policy {
   static constexpr bool holds = Policy<Argument>;
   template <Meaning meaning>
   static constexpr bool holds_of = holds || meaning_of<Argument>() != meaning;
+  template <class Named>
+  static constexpr bool holds_of_type = !std::is_same_v<Argument, Named>;
   template <class Axis>
   static constexpr bool holds_of_option = holds_of<Meaning::option> || !detail::belongs_to<Argument, Axis>;
   struct must_hold {
@@ -120,18 +94,18 @@ struct argument_is_a_policy {
                   "regimen: nothing reads the axis of this policy; take it out, or decide an axis of regimen::axis");
     static_assert(holds_of<layer>, "regimen: a layer is a part of the model, not a policy; write it inside Model<...>");
     static_assert(holds_of<model>, "regimen: a Trainer trains one model; write it first and once, then the policies");
-    static_assert(holds_of<bf16>, "regimen: bf16 is an element type, not a policy; write Precision<bf16, fp32>");
-    static_assert(holds_of<fp16>, "regimen: fp16 is an element type, not a policy; write Precision<fp16, fp32>");
-    static_assert(holds_of<fp32>, "regimen: fp32 is an element type, not a policy; write Precision<fp32>");
-    static_assert(holds_of<fp64>, "regimen: fp64 is an element type, not a policy; write Precision<fp64>");
-    static_assert(holds_of<tf32>, "regimen: tf32 is how products read fp32, not a policy; write Precision<tf32>");
+    static_assert(holds_of_type<bf16>, "regimen: bf16 is an element type, not a policy; write Precision<bf16, fp32>");
+    static_assert(holds_of_type<fp16>, "regimen: fp16 is an element type, not a policy; write Precision<fp16, fp32>");
+    static_assert(holds_of_type<fp32>, "regimen: fp32 is an element type, not a policy; write Precision<fp32>");
+    static_assert(holds_of_type<fp64>, "regimen: fp64 is an element type, not a policy; write Precision<fp64>");
+    static_assert(holds_of_type<tf32>, "regimen: tf32 is how products read fp32, not a policy; write Precision<tf32>");
     static_assert(holds_of<fp8>, "regimen: fp8 formats are not built, and no policies; write Precision<bf16, fp32>");
     static_assert(holds_of<every>, "regimen: Every<N> is a schedule, not a policy; write Checkpoint<Every<N>>");
     static_assert(holds_of<selective>,
                   "regimen: Selective<...> is a schedule, not a policy; write Checkpoint<Selective<...>>");
     static_assert(holds_of<as>,
                   "regimen: As<T, Layer> wraps a layer inside the model; write Precision<T> to decide for all layers");
-    static_assert(holds_of<none>,
+    static_assert(holds_of_type<None>,
                   "regimen: None is an option, not a policy; write Checkpoint<None>, Clip<None>, or leave it out");
     static_assert(holds_of_option<axis::loss_scale>,
                   "regimen: Static<N> and Dynamic are loss scales, not policies; write LossScale<Dynamic>");

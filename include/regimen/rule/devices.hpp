@@ -27,12 +27,9 @@ struct device_computes_in {
 
 /// Whether the engine of a configuration computes attention in the form that it decides.
 template <class Configuration, class Form = typename Configuration::attention::form>
-constexpr bool attends_in_form() {
-  if constexpr (std::is_same_v<Form, OfDevice>) return true;
-  else if constexpr (requires { typename EngineTraits<Configuration>::attention; })
-    return std::is_same_v<typename EngineTraits<Configuration>::attention, Form>;
-  else return false;
-}
+inline constexpr bool attends_in_form = std::is_same_v<Form, OfDevice> || requires {
+  requires std::is_same_v<typename EngineTraits<Configuration>::attention, Form>;
+};
 /// Scores that are stored are a form of GPUs: the CPU engine stores none.   Has: attends_in_form
 /// docs/errors/devices.md#device_attends_in_form
 template <class Attention, class Device, bool Has>
@@ -47,12 +44,9 @@ struct device_attends_in_form {
 
 /// Whether the engine of a configuration computes convolutions in the form that it decides.
 template <class Configuration, class Form = typename Configuration::convolution::form>
-constexpr bool convolves_in_form() {
-  if constexpr (std::is_same_v<Form, OfDevice>) return true;
-  else if constexpr (requires { typename EngineTraits<Configuration>::convolution; })
-    return std::is_same_v<typename EngineTraits<Configuration>::convolution, Form>;
-  else return false;
-}
+inline constexpr bool convolves_in_form = std::is_same_v<Form, OfDevice> || requires {
+  requires std::is_same_v<typename EngineTraits<Configuration>::convolution, Form>;
+};
 /// Direct and Cudnn are forms of GPUs.   Has: convolves_in_form
 /// docs/errors/devices.md#device_convolves_in_form
 template <class Convolution, class Device, bool Has>
@@ -102,12 +96,8 @@ template <class Configuration>
 using calls_cudnn = std::conditional_t<std::is_same_v<typename Configuration::attention::form, Cudnn>,
                                        typename Configuration::attention, typename Configuration::convolution>;
 template <class Configuration>
-constexpr bool finds_cudnn() {
-  if constexpr (!std::is_same_v<typename calls_cudnn<Configuration>::form, Cudnn>) return true;
-  else if constexpr (requires { EngineTraits<Configuration>::has_cudnn; })
-    return EngineTraits<Configuration>::has_cudnn;
-  else return true;
-}
+inline constexpr bool finds_cudnn = !std::is_same_v<typename calls_cudnn<Configuration>::form, Cudnn> ||
+                                    !requires { requires !EngineTraits<Configuration>::has_cudnn; };
 /// Policy: Attention<Cudnn> or Convolution<Cudnn>.   Found: finds_cudnn
 /// docs/errors/devices.md#cudnn_is_found
 template <class Policy, class Device, bool Found>

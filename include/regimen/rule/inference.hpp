@@ -73,9 +73,9 @@ using inference_cross_rules =
                 target_computes_in<typename C::target, typename C::precision::compute>,
                 device_computes_in<typename C::device, typename C::precision::compute>,
                 product_has_epilogue<typename C::device, typename C::fusion>,
-                cudnn_is_found<calls_cudnn<C>, typename C::device, finds_cudnn<C>()>,
-                device_attends_in_form<typename C::attention, typename C::device, attends_in_form<C>()>,
-                device_convolves_in_form<typename C::convolution, typename C::device, convolves_in_form<C>()>,
+                cudnn_is_found<calls_cudnn<C>, typename C::device, finds_cudnn<C>>,
+                device_attends_in_form<typename C::attention, typename C::device, attends_in_form<C>>,
+                device_convolves_in_form<typename C::convolution, typename C::device, convolves_in_form<C>>,
                 unaligned_is_counted<typename C::target, typename C::device>>;
 
 }  // namespace regimen::rule

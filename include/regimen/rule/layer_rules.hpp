@@ -60,16 +60,11 @@ template <std::size_t Width, auto... More, class X>
 struct layer_rules<Gru<Width, More...>, X> {
   using type = recurrent_rules<Gru<Width, More...>, Width, X>;
 };
-template <class X>
-struct layer_rules<PositionEmbedding, X> : position_rules<PositionEmbedding, X> {};
-template <class X>
-struct layer_rules<SinusoidalPositions, X> : position_rules<SinusoidalPositions, X> {};
+template <class Layer, class X>
+  requires detail::is_any_of<Layer, PositionEmbedding, SinusoidalPositions, ClassToken, TakeFirst>
+struct layer_rules<Layer, X> : position_rules<Layer, X> {};
 template <class Order, class X>
 struct layer_rules<SinusoidalPositionsWith<Order>, X> : position_rules<SinusoidalPositionsWith<Order>, X> {};
-template <class X>
-struct layer_rules<ClassToken, X> : position_rules<ClassToken, X> {};
-template <class X>
-struct layer_rules<TakeFirst, X> : position_rules<TakeFirst, X> {};
 template <class X>
 struct layer_rules<MeanPool, X> : position_rules<MeanPool, X, 4> {};
 template <class Layer, class X>

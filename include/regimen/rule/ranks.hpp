@@ -198,12 +198,8 @@ struct nccl_connects_gpus {
 /// Whether the engine of a configuration has the library that connects GPUs, if it needs it; CMake's target regimen::nccl
 /// says so, which exists where the library was found. An engine that does not say so is refused by nccl_connects_gpus.
 template <class Configuration>
-constexpr bool finds_nccl() {
-  using Engine = engines::OfConfiguration<Configuration>;
-  if constexpr (!connects_gpus<typename Configuration::communicator::ranks>) return true;
-  else if constexpr (requires { Engine::Traits::has_nccl; }) return Engine::Traits::has_nccl;
-  else return true;
-}
+inline constexpr bool finds_nccl = !connects_gpus<typename Configuration::communicator::ranks> ||
+                                   !requires { requires !engines::OfConfiguration<Configuration>::Traits::has_nccl; };
 /// Found: finds_nccl
 /// docs/errors/ranks.md#nccl_is_found
 template <class Communicator, class Device, bool Found>

@@ -15,41 +15,37 @@ namespace regimen::rule {
 template <std::size_t Bytes>
 struct Exceeds;
 
+/// What the sentence advises.
+enum class Remedy { batch_or_blocks, batch, blocks_and_batch, blocks, target, half_weights, model, target_of_sample };
+
 // What makes the plan fit, as the compiler has planned it: the rule's sentence names it, and its numbers stand here.
 template <class... Policies>
-struct Either;  // each of these policies
+struct Either {  // each of these policies
+  static constexpr Remedy remedy = sizeof...(Policies) == 1 ? Remedy::batch : Remedy::batch_or_blocks;
+};
 template <class... Policies>
-struct Together;  // these policies at once
+struct Together {  // these policies at once
+  static constexpr Remedy remedy = sizeof...(Policies) == 1 ? Remedy::blocks : Remedy::blocks_and_batch;
+};
 template <std::size_t Bytes>
-struct StateAlone;  // nothing: weights, gradients and optimizer state are larger by themselves
+struct StateAlone {  // nothing: weights, gradients and optimizer state are larger by themselves
+  static constexpr Remedy remedy = Remedy::target;
+};
 template <std::size_t Bytes>
-struct WeightsAlone;  // nothing: an Inference's weights are, which in 16 bits would take so many bytes; 0: they do
-struct SampleAlone;   // nothing: one sample needs more
-
-/// The sentence of each.
-enum class Remedy { batch_or_blocks, batch, blocks_and_batch, blocks, target, half_weights, model, target_of_sample };
-template <class Cure>
-inline constexpr Remedy remedy_in = Remedy::batch_or_blocks;
-template <class Smaller>
-inline constexpr Remedy remedy_in<Either<Smaller>> = Remedy::batch;
-template <class Smaller, class Blocks>
-inline constexpr Remedy remedy_in<Together<Smaller, Blocks>> = Remedy::blocks_and_batch;
-template <class Blocks>
-inline constexpr Remedy remedy_in<Together<Blocks>> = Remedy::blocks;
-template <std::size_t Bytes>
-inline constexpr Remedy remedy_in<StateAlone<Bytes>> = Remedy::target;
-template <std::size_t InHalf>
-inline constexpr Remedy remedy_in<WeightsAlone<InHalf>> = InHalf > 0 ? Remedy::half_weights : Remedy::model;
-template <>
-inline constexpr Remedy remedy_in<SampleAlone> = Remedy::target_of_sample;
+struct WeightsAlone {  // nothing: an Inference's weights are, which in 16 bits would take so many bytes; 0: they do
+  static constexpr Remedy remedy = Bytes > 0 ? Remedy::half_weights : Remedy::model;
+};
+struct SampleAlone {  // nothing: one sample needs more
+  static constexpr Remedy remedy = Remedy::target_of_sample;
+};
 
 /// Needed and There in bytes, their difference, and what would fit; then the largest owners as types: layers, iterations
 /// and bytes.   docs/errors/targets.md#fits_target
-template <std::size_t Needed, std::size_t There, class Difference = void, class Cure = void, class... Owners>
+template <std::size_t Needed, std::size_t There, class Difference = void, class Cure = Either<>, class... Owners>
 struct fits_target {
   static constexpr bool holds = Needed <= There;
   template <Remedy remedy>
-  static constexpr bool holds_of = holds || remedy_in<Cure> != remedy;
+  static constexpr bool holds_of = holds || Cure::remedy != remedy;
   struct must_hold {
     static_assert(
         holds_of<Remedy::batch_or_blocks>,
