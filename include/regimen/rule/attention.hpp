@@ -42,7 +42,7 @@ struct attention_options_differ {
 template <class Option, int place = detail::option_place<Option>.place>
 inline constexpr bool crosses_with =
     is_among<detail::attention_options, Option> && !std::is_same_v<Option, WithoutProjectionBias> &&
-    (place<detail::option_place<Causal>.place || place> detail::option_place<Alibi>.place);
+    !(place >= detail::option_place<Causal>.place && place <= detail::option_place<Alibi>.place);
 /// Positions of two texts have no order, so there is no Causal, no Rotary, and no bias of distances.
 /// Known: false of what stands in the place of Heads<N>.   docs/errors/attention.md#cross_attention_takes_option
 template <class Option, bool Known = crosses_with<Option>>
@@ -163,8 +163,8 @@ struct head_width {
 };
 template <class Rate, class Head>
 struct rules_of_option<Dropout<Rate>, Head> : RuleList<fraction_is_a_ratio<Rate>, rate_below_one<Rate>> {};
-template <class Norm, class Head>
-struct rules_of_option<QueryKeyNorm<Norm>, Head> : rules_of_option<Norm> {};
+template <class Value, class Head>
+struct rules_of_option<QueryKeyNorm<Epsilon<Value>>, Head> : RuleList<epsilon_above_zero<Value>> {};
 template <class Theta, class Scaling, class Head>
 struct rules_of_option<Rotary<Theta, Scaling>, Head>
     : RuleList<theta_above_zero<Theta>, rotary_scales_frequencies<Scaling>,

@@ -67,17 +67,6 @@ struct inference_single<Precision<T>> : RuleList<> {};
 template <class P>
 using inference_single_rules = typename inference_single<P>::type;
 
-template <class C>
-using inference_cross_rules =
-    mp::mp_list<largest_batch_needs_target<typename C::batch, typename C::target>,
-                target_computes_in<typename C::target, typename C::precision::compute>,
-                device_computes_in<typename C::device, typename C::precision::compute>,
-                product_has_epilogue<typename C::device, typename C::fusion>,
-                cudnn_is_found<calls_cudnn<C>, typename C::device, finds_cudnn<C>>,
-                device_attends_in_form<typename C::attention, typename C::device, attends_in_form<C>>,
-                device_convolves_in_form<typename C::convolution, typename C::device, convolves_in_form<C>>,
-                unaligned_is_counted<typename C::target, typename C::device>>;
-
 }  // namespace regimen::rule
 
 namespace regimen {

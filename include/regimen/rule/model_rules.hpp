@@ -133,10 +133,10 @@ constexpr auto rules_of_layers() {
     using Last =
         mp::mp_append<typename last_layer_rules<mp::mp_back<typename P::Layers>>::type,
                       typename std::conditional_t<trains, loss_and_output_rules<Loss, Output, typename Shapes::Output>,
-                                                  mp::mp_identity<mp::mp_list<>>>::type>;
+                                                  RuleList<>>::type>;
     using Endings =
         broken_of<typename std::conditional_t<trains, ending_rules<Loss, mp::mp_rename<typename P::Layers, Sequential>>,
-                                              mp::mp_identity<mp::mp_list<>>>::type>;
+                                              RuleList<>>::type>;
     constexpr double samples = Configuration::batch::largest ? 1 : double(Configuration::batch::size);
     if constexpr (!mp::mp_empty<broken_of<Last>>::value) return broken_of<Last>{};
     else if constexpr (!mp::mp_empty<Endings>::value) return Endings{};

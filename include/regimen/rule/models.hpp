@@ -34,9 +34,9 @@ struct model_is_a_type {
 };
 
 /// A kind has a member template value<Statistic>; Input<float> has none.   docs/errors/models.md#input_takes_kind
-template <class Kind, bool IsKind = requires { typename Kind::template value<float>::Shape; }>
+template <class Kind>
 struct input_takes_kind {
-  static constexpr bool holds = IsKind;
+  static constexpr bool holds = requires { typename Kind::template value<float>::Shape; };
   struct must_hold {
     static_assert(
         holds,

@@ -94,32 +94,17 @@ struct bias_is_felt {
   };
 };
 
-/// The rule of the BatchNorm with which a layer begins.
-template <class Layer>
-struct begins_with_norm {
-  template <class Before>
-  using rules = mp::mp_list<>;
-};
-template <class... Options>
-struct begins_with_norm<in_order::BatchNorm<Options...>> {
-  template <class Before>
-  using rules = mp::mp_list<bias_is_felt<Before, in_order::BatchNorm<Options...>>>;
-};
-template <detail::InSequence Layer>
-struct begins_with_norm<Layer> : begins_with_norm<detail::first_child<Layer>> {};
-/// With the statistics of earlier steps nothing takes a bias off.
-template <class... Layers>
-struct begins_with_norm<Frozen<KeepStatistics, Layers...>> {
-  template <class Before>
-  using rules = mp::mp_list<>;
-};
-/// The rules of two neighbours.
+/// The rules of two neighbours: that of the BatchNorm with which the second begins.
 template <class Before, class... Rest>
 struct neighbour_rules : RuleList<> {};
-template <class Before, class Next, class... Rest>
-struct neighbour_rules<Before, Next, Rest...> {
-  using type = typename begins_with_norm<Next>::template rules<Before>;
-};
+template <class Before, class... Options, class... Rest>
+struct neighbour_rules<Before, in_order::BatchNorm<Options...>, Rest...>
+    : RuleList<bias_is_felt<Before, in_order::BatchNorm<Options...>>> {};
+template <class Before, detail::InSequence Next, class... Rest>
+struct neighbour_rules<Before, Next, Rest...> : neighbour_rules<Before, detail::first_child<Next>> {};
+/// With the statistics of earlier steps nothing takes a bias off.
+template <class Before, class... Layers, class... Rest>
+struct neighbour_rules<Before, Frozen<KeepStatistics, Layers...>, Rest...> : RuleList<> {};
 /// Those of a block's end and the beginning of its next iteration.
 template <std::size_t Count, class Block>
 struct iteration_rules : neighbour_rules<Block, Block> {};

@@ -11,17 +11,13 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace regimen {
+namespace regimen::rule {
 
-namespace rule {
+namespace mp = boost::mp11;
+
 /// An owner of memory in an error: a layer, the iteration over all Repeats, and how many bytes.
 template <class Layer, std::size_t Iteration, std::size_t Bytes>
 struct Owner final {};
-}  // namespace rule
-
-namespace rule {
-
-namespace mp = boost::mp11;
 
 struct step_scalars;
 struct input_buffer;
@@ -87,6 +83,5 @@ using owner_of_line = rule::Owner<
     typename decltype(owner_at<typename Recipe::Bound, Recipe::plan.largest[line].item.path.digits>())::type,
     static_cast<std::size_t>(Recipe::plan.largest[line].item.path.iteration), Recipe::plan.largest[line].bytes()>;
 
-}  // namespace rule
-}  // namespace regimen
+}  // namespace regimen::rule
 // SPDX-License-Identifier: Apache-2.0

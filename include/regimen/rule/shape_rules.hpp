@@ -52,6 +52,10 @@ constexpr Contents contents_of() {
   return all;
 }
 
+/// What is broken; if nothing is, what is broken of Rules.
+template <class Broken, class Rules>
+using broken_else = typename detail::FirstBroken<mp::mp_identity<Broken>, detail::BrokenOf<Rules>>::type;
+
 /// The end of what is checked: no layer is left, or rules are broken.
 template <class X, class Broken = mp::mp_list<>>
 struct CheckEnd {
@@ -79,10 +83,8 @@ struct check_layer : check_bound<Layer, X, Roles, broken_of<typename layer_rules
 /// A combinator of a program's own: each child reads its input.
 template <class Layer, class X, class Roles, class... Children>
 struct check_branches {
-  // What its children refuse; only then whether it has a walker.
-  using broken = typename detail::FirstBroken<
-      mp::mp_identity<mp::mp_append<mp::mp_list<>, typename check_chain<X, Roles, Children>::broken...>>,
-      detail::BrokenOf<mp::mp_list<combinator_has_walker<Layer, X, Roles>>>>::type;
+  using broken = broken_else<mp::mp_append<mp::mp_list<>, typename check_chain<X, Roles, Children>::broken...>,
+                             mp::mp_list<combinator_has_walker<Layer, X, Roles>>>;
   using Output = typename children<Layer>::template output<X, typename check_chain<X, Roles, Children>::Output...>;
   static constexpr Contents contents = (Contents{} + ... + check_chain<X, Roles, Children>::contents);
 };
@@ -137,14 +139,10 @@ template <class... Layers, class X, class Roles>
 struct check_layer<Sequential<Layers...>, X, Roles> : check_chain<X, Roles, Layers...> {};
 template <class... Layers, class X, class Roles>
 struct check_layer<Frozen<Layers...>, X, Roles> : check_sequence<Frozen<Layers...>, X, Roles> {
- private:
-  using Inside = typename check_sequence<Frozen<Layers...>, X, Roles>::broken;
-  static constexpr Contents found = check_sequence<Frozen<Layers...>, X, Roles>::contents;
-  using Own = broken_of<mp::mp_list<frozen_layer_has_weights<Frozen<Layers...>, found.weights>,
-                                    kept_statistics_exist<Frozen<Layers...>, found.statistics>>>;
-
- public:
-  using broken = mp::mp_if<mp::mp_empty<Inside>, Own, Inside>;
+  using Inside = check_sequence<Frozen<Layers...>, X, Roles>;
+  using broken = broken_else<typename Inside::broken,
+                             mp::mp_list<frozen_layer_has_weights<Frozen<Layers...>, Inside::contents.weights>,
+                                         kept_statistics_exist<Frozen<Layers...>, Inside::contents.statistics>>>;
 };
 template <class T, class... Layers, class X, class Roles>
 struct check_layer<As<T, Layers...>, X, Roles>
@@ -158,13 +156,11 @@ struct check_layer<As<T, Layers...>, X, Around>  // not `Roles`: nvcc would take
 template <class... Layers, class X, class Roles>
 struct check_layer<Residual<Layers...>, X, Roles> {
   using Inner = check_chain<X, Roles, Layers...>;
-  using broken = mp::mp_append<
-      broken_of<mp::mp_list<input_matches<X, Residual<Layers...>>,
-                            layers_one_to_255<Residual<Layers...>, layer_count<mp::mp_list<Layers...>>>>>,
-      typename Inner::broken,
-      broken_of<mp::mp_list<std::conditional_t<mp::mp_empty<typename Inner::broken>::value,
-                                               residual_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
-                                               residual_keeps_shape<X, X>>>>>;
+  using broken =
+      mp::mp_append<broken_of<mp::mp_list<input_matches<X, Residual<Layers...>>,
+                                          layers_one_to_255<Residual<Layers...>, layer_count<mp::mp_list<Layers...>>>>>,
+                    broken_else<typename Inner::broken,
+                                mp::mp_list<residual_keeps_shape<typename X::Shape, typename Inner::Output::Shape>>>>;
   using Output = X;
   static constexpr Contents contents = Inner::contents;
 };
@@ -174,10 +170,8 @@ template <bool sound, class Join, class X, class... Outputs>
 struct joined : CheckEnd<X> {};
 template <class Join, class X, class... Outputs>
 struct joined<true, Join, X, Outputs...> {
-  // What its own rules refuse; only then whether it is whole.
-  using broken =
-      typename detail::FirstBroken<detail::BrokenOf<typename join_rules<Join, Outputs...>::type>,
-                                   detail::BrokenOf<mp::mp_list<join_goes_both_ways<Join, Outputs...>>>>::type;
+  using broken = broken_else<broken_of<typename join_rules<Join, Outputs...>::type>,
+                             mp::mp_list<join_goes_both_ways<Join, Outputs...>>>;
   using Output = mp::mp_eval_if_not<mp::mp_empty<broken>, X, output_of_join, Join, Outputs...>;
 };
 /// The layers of all branches; 0 if one of them has none.
@@ -190,9 +184,9 @@ struct check_layer<Fork<Join, Branches...>, X, Roles> {
   using own = broken_of<mp::mp_list<fork_joins_branches<Fork<Join, Branches...>>,
                                     layers_one_to_255<Fork<Join, Branches...>, layers_of_branches<Branches...>>>>;
   using sound = mp::mp_append<own, typename check_chain<X, Roles, Branches>::broken...>;
-  using Elements =
-      branches_keep_element<Fork<Join, Branches...>, typename check_chain<X, Roles, Branches>::Output::Element...>;
-  using inner = mp::mp_if<mp::mp_empty<sound>, broken_of<mp::mp_list<Elements>>, sound>;
+  using inner =
+      broken_else<sound, mp::mp_list<branches_keep_element<
+                             Fork<Join, Branches...>, typename check_chain<X, Roles, Branches>::Output::Element...>>>;
   using Joined = joined<mp::mp_empty<inner>::value, Join, X, typename check_chain<X, Roles, Branches>::Output...>;
 
  public:
@@ -204,14 +198,12 @@ struct check_layer<Fork<Join, Branches...>, X, Roles> {
 template <std::size_t Count, class Block, class X, class Roles>
 struct check_layer<Repeat<Count, Block>, X, Roles> {
   using Inner = check_layer<Block, X, Roles>;
-  using broken = mp::mp_append<
-      broken_of<mp::mp_list<extents_at_least_one<Repeat<Count, Block>, Count>,
-                            layers_one_to_255<Repeat<Count, Block>, layer_count<Block>>>>,
-      typename Inner::broken,
-      broken_of<mp::mp_list<std::conditional_t<mp::mp_empty<typename Inner::broken>::value,
-                                               repeat_keeps_shape<typename X::Shape, typename Inner::Output::Shape>,
-                                               repeat_keeps_shape<X, X>>>>,
-      broken_of<typename iteration_rules<Count, Block>::type>>;
+  using broken =
+      mp::mp_append<broken_of<mp::mp_list<extents_at_least_one<Repeat<Count, Block>, Count>,
+                                          layers_one_to_255<Repeat<Count, Block>, layer_count<Block>>>>,
+                    broken_else<typename Inner::broken,
+                                mp::mp_list<repeat_keeps_shape<typename X::Shape, typename Inner::Output::Shape>>>,
+                    broken_of<typename iteration_rules<Count, Block>::type>>;
   using Output = X;
   static constexpr Contents contents{double(Count) * Inner::contents.elements, Inner::contents.weights,
                                      Inner::contents.statistics};
@@ -224,8 +216,7 @@ struct check_chain<X, Roles, First, Rest...> {
   using In = std::conditional_t<Number<typename X::Element>, Value<typename Roles::compute, typename X::Shape>, X>;
   using Checked = check_layer<First, In, Roles>;
   // A mistake inside of the layer is the only one told: what follows may suffer from the same.
-  using Own = std::conditional_t<mp::mp_empty<typename Checked::broken>::value,
-                                 broken_of<typename neighbour_rules<First, Rest...>::type>, typename Checked::broken>;
+  using Own = broken_else<typename Checked::broken, typename neighbour_rules<First, Rest...>::type>;
   template <class Done, bool sound>
   struct next : CheckEnd<X, Own> {};
   template <class Done>
