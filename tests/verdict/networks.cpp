@@ -360,7 +360,7 @@ static_assert(Composable<Ids<LayerNorm, TiedLinear<Table>>>);
 static_assert(Composable<Ids<TiedLinear<Table>, Linear<8>, TiedLinear<Table>>>);
 static_assert(Composable<Ids<MeanPool, Fork<Concat, Identity, TiedLinear<Table>>>>);  // the rank of the input
 static_assert(breaks<Ids<TiedLinear<Embedding<Words, 4>>>, rule::tied_layer_exists<Embedding<Words, 4>>>);
-static_assert(breaks<Ids<Linear<8>, TiedLinear<Linear<8>>>, rule::tied_layer_exists<Linear<8>, true, false>>);
+static_assert(breaks<Ids<Linear<8>, TiedLinear<Linear<8>>>, rule::tied_layer_exists<Linear<8>, true>>);
 
 // sets of shared weights: one list for a name, one type, one shape of each weight
 struct Tower;

@@ -76,7 +76,8 @@ static_assert(!averages_are_kept<AdamW>::holds && averages_are_kept<Averaged<Ada
               averages_are_kept<Split<Matrices<Averaged<Sgd>>, Rest<AdamW>>>::holds);
 static_assert(!group_takes_a_parameter<Thing>::holds && group_takes_a_parameter<Thing, true>::holds);
 static_assert(!split_ends_with_rest<Thing>::holds);
-static_assert(!tied_layer_exists<Thing>::holds && tied_layer_exists<Thing, true>::holds);
+static_assert(!tied_layer_exists<Embedding<Vocabulary<4>, 2>>::holds &&
+              tied_layer_exists<Embedding<Vocabulary<4>, 2>, true>::holds);
 static_assert(final_output_at_least_fp32<fp32>::holds && final_output_at_least_fp32<fp64>::holds);
 static_assert(!final_output_at_least_fp32<bf16>::holds && !final_output_at_least_fp32<fp16>::holds);
 template <bool is_so>
@@ -249,7 +250,6 @@ static_assert(generate_reads_tokens<std::vector<std::int32_t>>::holds && !genera
 static_assert(inference_is_not_const<const Predicts<4, 4>>::holds && !inference_is_not_const<const Shares>::holds &&
               inference_is_not_const<Shares>::holds);
 
-
 // What fit asks of callbacks and metrics, of a step by itself and of launches.
 template <std::size_t steps_>
 struct Trains {
@@ -304,5 +304,5 @@ static_assert(llama_attends_to_itself<Thing, true>::holds && !llama_attends_to_i
 static_assert(attention_takes_option<Causal, true>::holds && !attention_takes_option<Thing>::holds);
 static_assert(as_takes_element_type<bf16>::holds && !as_takes_element_type<Thing*>::holds);
 static_assert(data_type_matches<float, float>::holds && !data_type_matches<float, std::int32_t>::holds);
-static_assert(!tied_layer_exists<Thing, true, false>::holds && !selective_names_a_layer<Sequential<>, true>::holds &&
+static_assert(!tied_layer_exists<Thing, true>::holds && !selective_names_a_layer<Sequential<>, true>::holds &&
               !freeze_names_a_layer<Sequential<>, true>::holds);

@@ -182,13 +182,12 @@ struct layer_rules<Layer, X> {
 };
 template <class Layer, class X>
   requires detail::HasOptions<Layer, detail::ResamplingOptions>
-struct layer_rules<Layer, X>
-    : RuleList<input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>, resampling_takes_mode<Layer>,
-               extents_at_least_one<Layer, Layer::options.factor>> {};
-template <class Layer, class X>
-  requires detail::HasOptions<Layer, detail::ResamplingOptions> && (Layer::options.cuts)
 struct layer_rules<Layer, X> {
-  using type = mp::mp_push_back<square_rules<Layer, Layer::options.factor, X>, resampling_takes_mode<Layer>>;
+  using type =
+      mp::mp_push_back<mp::mp_if_c<Layer::options.cuts, square_rules<Layer, Layer::options.factor, X>,
+                                   mp::mp_list<input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>,
+                                               extents_at_least_one<Layer, Layer::options.factor>>>,
+                       resampling_takes_mode<Layer>>;
 };
 /// Those of all convolutions: OfInput is about the number of its axes; Windows say whether windows fit.
 template <class Layer, class X, class OfInput, class... Windows>

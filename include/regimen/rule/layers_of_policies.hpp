@@ -20,7 +20,7 @@ struct names_of {
   template <class Layer>
   using frozen = freeze_names_a_layer<Layer, mp::mp_contains<All, Layer>::value>;
   template <class Table>
-  using tied = tied_layer_exists<Table, mp::mp_contains<All, Table>::value, (vocabulary<Table>::size > 0)>;
+  using tied = tied_layer_exists<Table, mp::mp_contains<All, Table>::value>;
 };
 
 template <class Compute, class Layers>

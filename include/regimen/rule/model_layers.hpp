@@ -67,20 +67,13 @@ inline constexpr bool attends_to_named<detail::AttendWithin<Attend, Name>> = att
 template <class... Layers>
 inline constexpr bool attends_to_named<mp::mp_list<Layers...>> = (attends_to_named<Layers> || ...);
 
-/// The name of the length that ends the keys of an attention; void without one.
-template <class Layer>
-struct length_within {
-  using type = void;
-};
-template <class Attend, class Name>
-struct length_within<detail::AttendWithin<Attend, Name>> {
-  using type = Name;
-};
-template <class Name, class Layers>
+/// Whether the length of this name ends the keys of an attention.
+template <class Name, class Layer>
 inline constexpr bool is_read_within = false;
+template <class Name, class Attend>
+inline constexpr bool is_read_within<Name, detail::AttendWithin<Attend, Name>> = true;
 template <class Name, class... Layers>
-inline constexpr bool is_read_within<Name, mp::mp_list<Layers...>> =
-    (std::is_same_v<typename length_within<Layers>::type, Name> || ...);
+inline constexpr bool is_read_within<Name, mp::mp_list<Layers...>> = (is_read_within<Name, Layers> || ...);
 
 /// The token of a KeepLength whose length some attention of Readers is within; −1 of all else.
 template <class Layer, class Readers>

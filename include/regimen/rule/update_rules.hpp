@@ -52,10 +52,16 @@ constexpr bool states_agree() {
     return UpdateRule::state_names.size() == UpdateRule::states;
   else return false;
 }
+template <class UpdateRule>
+constexpr bool is_whole() {
+  if constexpr (!HasCoefficients<UpdateRule>) return false;
+  else if constexpr (states_agree<UpdateRule>()) return true;
+  else return updates_with_any<UpdateRule>(std::make_index_sequence<5>{});
+}
 /// policy/optimizer.hpp lists these members.   docs/errors/extensions.md#update_rule_is_whole
-template <class UpdateRule, bool Whole = false>
+template <class UpdateRule>
 struct update_rule_is_whole {
-  static constexpr bool holds = Whole;
+  static constexpr bool holds = is_whole<UpdateRule>();
   struct must_hold {
     static_assert(
         holds,
@@ -63,11 +69,14 @@ struct update_rule_is_whole {
   };
 };
 
-/// Agree: whether state_names and the array of update have `states` elements.
+/// state_names and the array of update have `states` elements. update_rule_is_whole refuses what lacks a member.
 /// docs/errors/extensions.md#update_rule_states_agree
-template <class UpdateRule, bool Agree = false>
+template <class UpdateRule>
 struct update_rule_states_agree {
-  static constexpr bool holds = Agree;
+  static constexpr bool holds = [] {
+    if constexpr (is_whole<UpdateRule>()) return states_agree<UpdateRule>();
+    else return true;
+  }();
   struct must_hold {
     static_assert(
         holds,
@@ -99,21 +108,10 @@ struct split_ends_with_rest {
 
 /// An update rule that is not defined yet is not checked here.
 template <class UpdateRule>
-struct update_rules : RuleList<update_rule_is_whole<UpdateRule>> {};
+struct update_rules : RuleList<update_rule_is_whole<UpdateRule>, update_rule_states_agree<UpdateRule>> {};
 template <class UpdateRule>
   requires detail::is_incomplete<UpdateRule>
 struct update_rules<UpdateRule> : RuleList<> {};
-template <class UpdateRule>
-  requires HasCoefficients<UpdateRule>
-struct update_rules<UpdateRule> {
-  static constexpr bool agree = states_agree<UpdateRule>();
-  static constexpr bool updates = [] {
-    if constexpr (agree) return true;
-    else return updates_with_any<UpdateRule>(std::make_index_sequence<5>{});
-  }();
-  using type =
-      mp::mp_list<update_rule_is_whole<UpdateRule, updates>, update_rule_states_agree<UpdateRule, agree || !updates>>;
-};
 template <class UpdateRule, class Decay>
 struct update_rules<Averaged<UpdateRule, Decay>> {
   using type = mp::mp_push_back<typename update_rules<UpdateRule>::type, average_keeps_a_share<Decay>>;

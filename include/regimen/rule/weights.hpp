@@ -3,6 +3,7 @@
 
 #include <regimen/layer/children.hpp>
 #include <regimen/layer/model.hpp>
+#include <regimen/rule/model_layers.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -57,15 +58,15 @@ struct kept_statistics_exist {
   };
 };
 
-/// A tied layer has no weights of its own. Found: whether the model has Layer; Shares: whether Layer is an Embedding.
+/// A tied layer has no weights of its own. Found: whether the model has Layer, which is an Embedding.
 /// docs/errors/weights.md#tied_layer_exists
-template <class Layer, bool Found = false, bool Shares = true>
+template <class Layer, bool Found = false>
 struct tied_layer_exists {
-  static constexpr bool holds = Found && Shares;
+  static constexpr bool is_table = vocabulary<Layer>::size > 0, holds = is_table && Found;
   struct must_hold {
-    static_assert(holds || !Shares,
+    static_assert(holds || !is_table,
                   "regimen: a tied layer shares the weights of a layer that this model lacks; name one that it has");
-    static_assert(Shares,
+    static_assert(is_table,
                   "regimen: TiedLinear<...> shares the table of an Embedding; write TiedLinear<Embedding<...>>");
   };
 };
