@@ -225,9 +225,10 @@ Tried hold() {
 template <std::uint64_t Seed>
 constexpr bool ends_at_least =
     pair_of<Seed, least<Seed>>.taken == least<Seed> &&
-    rule::budget_rule<model<Seed>, configured<Seed, Checkpoint<Budget<least<Seed>>>>>::holds &&
-    std::is_same_v<rule::budget_rule<model<Seed>, configured<Seed, Checkpoint<Budget<least<Seed> - 1>>>>,
-                   rule::budget_reaches_least<least<Seed> - 1, least<Seed>>> &&
+    mp::mp_empty<
+        decltype(rule::budget_rules<model<Seed>, configured<Seed, Checkpoint<Budget<least<Seed>>>>>())>::value &&
+    std::is_same_v<decltype(rule::budget_rules<model<Seed>, configured<Seed, Checkpoint<Budget<least<Seed> - 1>>>>()),
+                   mp::mp_list<rule::budget_reaches_least<least<Seed> - 1, least<Seed>>>> &&
     !rule::budget_reaches_least<least<Seed> - 1, least<Seed>>::holds;
 
 /// A run takes what the plan of that pair says.

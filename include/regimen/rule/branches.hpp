@@ -196,16 +196,13 @@ template <class First, class... Others>
 struct join_rules<Concat, First, Others...> : join_rules<ConcatAlong<First::Shape::rank - 1>, First, Others...> {};
 
 template <class Layer, std::size_t extent, std::size_t Begin, std::size_t Count, class X>
-using part_rules = mp::mp_list<input_matches<X, Layer, !detail::is_bundle<typename X::Element>>,
-                               slice_fits_extent<Layer, typename X::Shape, extent, Begin, Count>>;
+struct part_rules : RuleList<input_matches<X, Layer, !detail::is_bundle<typename X::Element>>,
+                             slice_fits_extent<Layer, typename X::Shape, extent, Begin, Count>> {};
 template <std::size_t axis, std::size_t Begin, std::size_t Count, class X>
-struct layer_rules<SliceAlong<axis, Begin, Count>, X> {
-  using type = part_rules<SliceAlong<axis, Begin, Count>, X::Shape::extent(axis), Begin, Count, X>;
-};
+struct layer_rules<SliceAlong<axis, Begin, Count>, X>
+    : part_rules<SliceAlong<axis, Begin, Count>, X::Shape::extent(axis), Begin, Count, X> {};
 template <std::size_t Begin, std::size_t Count, class X>
-struct layer_rules<Slice<Begin, Count>, X> {
-  using type = part_rules<Slice<Begin, Count>, X::columns, Begin, Count, X>;
-};
+struct layer_rules<Slice<Begin, Count>, X> : part_rules<Slice<Begin, Count>, X::columns, Begin, Count, X> {};
 template <std::size_t I, class X>
 struct layer_rules<Part<I>, X> : RuleList<part_of_a_bundle<X, Part<I>>> {};
 template <std::size_t I, class X>

@@ -159,12 +159,10 @@ struct window_sees_pixels {
 };
 
 template <class Layer, std::size_t Size, class X>
-using square_rules = mp::mp_list<input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>,
-                                 squares_divide_image<Layer, Size, typename X::Shape>>;
+struct square_rules : RuleList<input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>,
+                               squares_divide_image<Layer, Size, typename X::Shape>> {};
 template <std::size_t Size, class X>
-struct layer_rules<Patches<Size>, X> {
-  using type = square_rules<Patches<Size>, Size, X>;
-};
+struct layer_rules<Patches<Size>, X> : square_rules<Patches<Size>, Size, X> {};
 /// A pool that cuts the image into squares, or, with options, has windows.
 template <class Layer, class X>
   requires detail::HasOptions<Layer, detail::PoolOptions>
@@ -177,17 +175,15 @@ struct layer_rules<Layer, X> {
 };
 template <class Layer, class X>
   requires detail::HasOptions<Layer, detail::PoolOptions> && (Layer::options.cuts)
-struct layer_rules<Layer, X> {
-  using type = square_rules<Layer, Layer::options.size, X>;
-};
+struct layer_rules<Layer, X> : square_rules<Layer, Layer::options.size, X> {};
 template <class Layer, class X>
   requires detail::HasOptions<Layer, detail::ResamplingOptions>
 struct layer_rules<Layer, X> {
-  using type =
-      mp::mp_push_back<mp::mp_if_c<Layer::options.cuts, square_rules<Layer, Layer::options.factor, X>,
-                                   mp::mp_list<input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>,
-                                               extents_at_least_one<Layer, Layer::options.factor>>>,
-                       resampling_takes_mode<Layer>>;
+  using Larger = RuleList<input_matches<X, Layer>, layer_takes_images<Layer, typename X::Shape>,
+                          extents_at_least_one<Layer, Layer::options.factor>>;
+  using type = mp::mp_push_back<
+      typename mp::mp_if_c<Layer::options.cuts, square_rules<Layer, Layer::options.factor, X>, Larger>::type,
+      resampling_takes_mode<Layer>>;
 };
 /// Those of all convolutions: OfInput is about the number of its axes; Windows say whether windows fit.
 template <class Layer, class X, class OfInput, class... Windows>

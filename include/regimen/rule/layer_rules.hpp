@@ -50,16 +50,12 @@ struct position_rules
           std::conditional_t<Number<typename X::Element>, layer_takes_positions<Layer, typename X::Shape, most_axes>,
                              input_matches<X, Layer>>> {};
 template <class Layer, std::size_t Width, class X>
-using recurrent_rules = mp::mp_list<mp::mp_front<typename position_rules<Layer, X>::type>,
-                                    recurrent_takes_option<Layer>, extents_at_least_one<Layer, Width>>;
+struct recurrent_rules : RuleList<mp::mp_front<typename position_rules<Layer, X>::type>, recurrent_takes_option<Layer>,
+                                  extents_at_least_one<Layer, Width>> {};
 template <std::size_t Width, auto... More, class X>
-struct layer_rules<Lstm<Width, More...>, X> {
-  using type = recurrent_rules<Lstm<Width, More...>, Width, X>;
-};
+struct layer_rules<Lstm<Width, More...>, X> : recurrent_rules<Lstm<Width, More...>, Width, X> {};
 template <std::size_t Width, auto... More, class X>
-struct layer_rules<Gru<Width, More...>, X> {
-  using type = recurrent_rules<Gru<Width, More...>, Width, X>;
-};
+struct layer_rules<Gru<Width, More...>, X> : recurrent_rules<Gru<Width, More...>, Width, X> {};
 template <class Layer, class X>
   requires detail::is_any_of<Layer, PositionEmbedding, SinusoidalPositions, ClassToken, TakeFirst>
 struct layer_rules<Layer, X> : position_rules<Layer, X> {};
