@@ -66,8 +66,12 @@ struct BrokenAxes {
 };
 template <template <class> class rules_of, class... Policies>
 struct BrokenTogether : BrokenOf<rules_of<ConfigurationOf<Policies...>>> {};
+/// A constraint, for `holds` is no constant in nvcc where the compiler could not read the base of Model.
 template <class Model>
-struct BrokenModel : BrokenOf<mp::mp_list<rule::model_comes_first<Model>>> {};
+struct BrokenModel : rule::RuleList<rule::model_comes_first<Model>> {};
+template <class Model>
+  requires(rule::model_comes_first<Model>::holds)
+struct BrokenModel<Model> : rule::RuleList<> {};
 template <class Model, class... Policies>
 struct BrokenWithModel {
   using type = rule::broken_of<typename model_rules<Model, ConfigurationOf<Policies...>>::type>;
