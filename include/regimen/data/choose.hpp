@@ -154,14 +154,8 @@ using GivesNumber = rule::predicate_gives_result<result_of<F, D>, std::is_constr
 template <class F, class D>
 using GivesHashed = rule::predicate_gives_result<result_of<F, D>, Hashed<result_of<F, D>>>;
 
-/// Refuses what may not choose values: a dataset that varies, a function of something else, an unsuitable result.
 template <template <class, class> class Gives, class F, class D>
-struct Choice {
-  static_assert(sizeof(typename rule::choice_stands_before_random<D>::must_hold));
-  static_assert(sizeof(typename rule::predicate_takes_value<F, D>::must_hold));
-  static_assert(sizeof(typename Gives<F, D>::must_hold));
-  static constexpr bool holds = !varies<D> && rule::predicate_takes_value<F, D>::holds && Gives<F, D>::holds;
-};
+inline constexpr bool may_choose = !varies<D> && rule::predicate_takes_value<F, D>::holds && Gives<F, D>::holds;
 
 }  // namespace detail
 
@@ -215,7 +209,10 @@ template <class P>
   requires(!Dataset<P>)
 auto filter(P p, Opening opening = {}) {
   return detail::Pipe{[p = std::move(p), opening = std::move(opening)]<class D>(D dataset) {
-    if constexpr (detail::Choice<detail::GivesBool, P, D>::holds) {
+    static_assert(sizeof(typename rule::choice_stands_before_random<D>::must_hold));
+    static_assert(sizeof(typename rule::predicate_takes_value<P, D>::must_hold));
+    static_assert(sizeof(typename detail::GivesBool<P, D>::must_hold));
+    if constexpr (detail::may_choose<detail::GivesBool, P, D>) {
       const detail::Underlying<D> below(std::move(dataset));
       const auto is_true = [&](auto&& value) { return static_cast<bool>(p(static_cast<decltype(value)&&>(value))); };
       const auto stays = detail::all_of<std::uint8_t>(below, is_true, opening, " | filter");
@@ -245,7 +242,10 @@ template <class Length>
   requires(!Dataset<Length>)
 auto by_length(Length length, Opening opening = {}) {
   return detail::Pipe{[length = std::move(length), opening = std::move(opening)]<class D>(D dataset) {
-    if constexpr (detail::Choice<detail::GivesNumber, Length, D>::holds) {
+    static_assert(sizeof(typename rule::choice_stands_before_random<D>::must_hold));
+    static_assert(sizeof(typename rule::predicate_takes_value<Length, D>::must_hold));
+    static_assert(sizeof(typename detail::GivesNumber<Length, D>::must_hold));
+    if constexpr (detail::may_choose<detail::GivesNumber, Length, D>) {
       const detail::Underlying<D> below(std::move(dataset));
       const auto lengths = detail::all_of<double>(below, length, opening, " | by_length");
       for (std::size_t i = 0; i < lengths.size(); ++i)
@@ -289,7 +289,10 @@ template <class By>
   requires(!Dataset<By>)
 auto split(double fraction, By by, Opening opening = {}) {
   return detail::Pipe{[fraction, by = std::move(by), opening = std::move(opening)]<class D>(D dataset) {
-    if constexpr (detail::Choice<detail::GivesHashed, By, D>::holds) {
+    static_assert(sizeof(typename rule::choice_stands_before_random<D>::must_hold));
+    static_assert(sizeof(typename rule::predicate_takes_value<By, D>::must_hold));
+    static_assert(sizeof(typename detail::GivesHashed<By, D>::must_hold));
+    if constexpr (detail::may_choose<detail::GivesHashed, By, D>) {
       const detail::Underlying<D> below(std::move(dataset));
       regimen::detail::expect_fraction(below.name(), fraction);
       const auto hash = [&](auto&& value) { return detail::hash_of(by(static_cast<decltype(value)&&>(value))); };
