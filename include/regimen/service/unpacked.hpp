@@ -52,10 +52,7 @@ class Unpacked final {
  private:
   /// Without bounds of ids: the loader checks what was written.
   SampleShape sent(std::size_t input, std::size_t target) const {
-    SampleShape from;
-    from.input = sent_.input != 0 ? sent_.input : input;
-    from.target = sent_.target != 0 ? sent_.target : target;
-    return from;
+    return {.input = sent_.input != 0 ? sent_.input : input, .target = sent_.target != 0 ? sent_.target : target};
   }
 
   Remote<In, Label> remote_;

@@ -52,12 +52,11 @@ static_assert(sizeof(Frame) == 28 && std::has_unique_object_representations_v<Fr
 
 inline Frame frame_of(Kind kind, std::uint32_t number, std::span<const std::byte> first,
                       std::span<const std::byte> second = {}) {
-  Frame frame;
-  frame.kind = kind;
-  frame.first = static_cast<std::uint32_t>(first.size());
-  frame.bytes = static_cast<std::uint32_t>(first.size() + second.size());
-  frame.number = number;
-  frame.sums = {crc32c(first), crc32c(second)};
+  Frame frame{.kind = kind,
+              .bytes = static_cast<std::uint32_t>(first.size() + second.size()),
+              .first = static_cast<std::uint32_t>(first.size()),
+              .number = number,
+              .sums = {crc32c(first), crc32c(second)}};
   frame.own = frame.sum();
   return frame;
 }
@@ -74,12 +73,10 @@ struct Extents final {
   std::uint64_t input_bytes = 0, target_bytes = 0;              // of one element
 
   SampleShape sample_shape() const {
-    SampleShape shape;
-    shape.input = static_cast<std::size_t>(input);
-    shape.target = static_cast<std::size_t>(target);
-    shape.vocabulary_or_classes = static_cast<std::size_t>(bound);
-    shape.classes = static_cast<std::size_t>(classes);
-    return shape;
+    return {.input = static_cast<std::size_t>(input),
+            .target = static_cast<std::size_t>(target),
+            .vocabulary_or_classes = static_cast<std::size_t>(bound),
+            .classes = static_cast<std::size_t>(classes)};
   }
   std::size_t bytes_of_input() const { return static_cast<std::size_t>(input * input_bytes); }
   std::size_t bytes_of_target() const { return static_cast<std::size_t>(target * target_bytes); }
@@ -148,8 +145,7 @@ inline std::span<const std::byte> bytes_of(std::string_view text) {
 /// A pipeline as errors name it: "flowers | decode" (1000 samples, the first of which have the sum 1a2b3c4d).
 inline std::string words_of_pipeline(const std::string& name, const PipelineFacts& opened) {
   return "\"" + name + "\" of " + regimen::detail::counted(static_cast<std::size_t>(opened.size), "sample") +
-         " (a sum of three of them: " +
-         regimen::detail::printed("%08x", opened.print) + ")";
+         " (a sum of three of them: " + regimen::detail::printed("%08x", opened.print) + ")";
 }
 
 /// "fp32", "uint8", "(int32[64], fp32[8])".

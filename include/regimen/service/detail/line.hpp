@@ -74,9 +74,7 @@ class Line final {
     }
     const Clock::time_point until = end_of(deadline);
     comm::detail::Transcript transcript;
-    transcript.hello.fingerprint = protocol;
-    transcript.hello.to = addressee;
-    transcript.hello.channel = channel;
+    transcript.hello = comm::detail::Hello{.fingerprint = protocol, .to = addressee, .channel = channel};
     using comm::detail::Heard;
     using comm::detail::Outcome;
     const Outcome outcome = comm::detail::prove(*socket_, transcript, secret, until);
@@ -95,8 +93,7 @@ class Line final {
     if (heard == Heard::Refusal) throw Lost(text, "a worker that takes this trainer");
   }
   /// Opens a shape of samples: which pipeline is it?
-  void open(const Extents& shape, const std::string& types, comm::Deadline deadline, PipelineFacts& opened,
-            std::string& name) {
+  Pipeline open(const Extents& shape, const std::string& types, comm::Deadline deadline) {
     const std::string question = packed(shape, types);
     send(frame_of(Kind::Open, 0, bytes_of(question)), question.data(), question.size(), deadline);
     const Frame frame = next(deadline);
@@ -104,7 +101,9 @@ class Line final {
       throw Lost(words_of(frame, Kind::Failed, deadline), "a worker that can serve the model's samples",
                  "serve data that fit the model");
     const std::string answer = words_of(frame, Kind::Opened, deadline);
-    if (!unpack(answer, opened, name)) throw Lost("an answer that makes no sense");
+    Pipeline pipeline{.name = {}, .from = address_, .opened = {}};
+    if (!unpack(answer, pipeline.opened, pipeline.name)) throw Lost("an answer that makes no sense");
+    const PipelineFacts& opened = pipeline.opened;
     if (opened.size > most_samples)
       throw Lost(std::to_string(opened.size) + " samples", "a worker of at most 2^48 samples",
                  "another program listens there; correct the address");
@@ -113,6 +112,7 @@ class Line final {
                  "a worker of 1 to " + std::to_string(most_threads) + " threads and at least " +
                      std::to_string(least_memory) + " bytes",
                  "another program listens there; correct the address");
+    return pipeline;
   }
   void ask(std::uint32_t number, std::span<const Key> keys, comm::Deadline deadline) {
     const auto bytes = std::as_bytes(keys);

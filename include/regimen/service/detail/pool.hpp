@@ -250,9 +250,7 @@ class Pool final {
   }
   void connect(Worker& worker) {
     worker.line.call(secret_, options_.deadline);
-    Pipeline found;
-    found.from = worker.line.address();
-    worker.line.open(*shape_, types_, options_.deadline, found.opened, found.name);
+    const Pipeline found = worker.line.open(*shape_, types_, options_.deadline);
     const std::lock_guard lock(mutex_);
     if (pipeline_ && (found.name != pipeline_->name || found.opened.size != pipeline_->opened.size ||
                       found.opened.print != pipeline_->opened.print))
