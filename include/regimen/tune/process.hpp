@@ -63,8 +63,7 @@ class Process final {
       child_.kill();
     }
     if (!child_.has_ended()) return false;
-    outcome = {};
-    outcome.seconds = seconds;
+    outcome = Outcome{.seconds = seconds};
     const std::string& said = child_.said();
     if (said.size() == 1 + sizeof(Score) && said[0] == has_score) {
       std::memcpy(&outcome.score, said.data() + 1, sizeof(Score));  // also of one that a signal ended just after

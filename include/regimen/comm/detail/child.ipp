@@ -86,7 +86,9 @@ REGIMEN_INLINE bool Child::has_ended() {
   return true;
 }
 
-REGIMEN_INLINE void Child::kill() const { ::kill(leads_group_ ? -process_ : process_, SIGKILL); }
+REGIMEN_INLINE void Child::kill() const {
+  if (process_ > 0) ::kill(leads_group_ ? -process_ : process_, SIGKILL);  // 0 would be this process's own group
+}
 
 REGIMEN_INLINE std::string Child::words() const {
   return signal() != 0 ? "was ended by signal " + std::to_string(signal()) + " (" + ::strsignal(signal()) + ")"
