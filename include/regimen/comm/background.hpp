@@ -62,8 +62,8 @@ class Background final : public detail::Waiter {
                   all, slice_bytes, nullptr, teams});
   }
   PendingCollective all_gather_small(const std::byte* own, std::byte* all, std::size_t count) {
-    return start({[](C& c, const Job& job) { c.all_gather_small(bytes(job.in), bytes(job.out), job.count); }, own, all,
-                  count});
+    return start(
+        {[](C& c, const Job& job) { c.all_gather_small(bytes(job.in), bytes(job.out), job.count); }, own, all, count});
   }
   template <Number T>
   PendingCollective reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {

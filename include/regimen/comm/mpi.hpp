@@ -227,8 +227,7 @@ class Mpi final {
     if (own != here && bytes != 0) std::memcpy(here, own, bytes);
     for (std::size_t at = 0; at < bytes; at += piece) {
       const std::size_t now = piece < bytes - at ? piece : bytes - at;
-      teams.for_each_other(rank_, size(),
-                           [&](std::size_t p, std::size_t r) { receive(r, all + p * bytes + at, now); });
+      teams.for_each_other(rank_, size(), [&](std::size_t p, std::size_t r) { receive(r, all + p * bytes + at, now); });
       teams.for_each_other(rank_, size(), [&](std::size_t, std::size_t r) { send(r, here + at, now); });
       finish();
     }

@@ -60,8 +60,8 @@ class RanksOf final : public Ranks {
                                    Teams teams) override {
     return with_element(element, [&]<class T>(T) {
       T* const whole = reinterpret_cast<T*>(all);
-      return ticket_of(behind_.reduce_scatter(static_cast<const T*>(whole),
-                                              whole + teams.place(behind_.rank()) * count, count, staging, teams));
+      return ticket_of(behind_.reduce_scatter(static_cast<const T*>(whole), whole + teams.place(behind_.rank()) * count,
+                                              count, staging, teams));
     });
   }
   void await(std::size_t ticket) override { behind_.wait(ticket); }

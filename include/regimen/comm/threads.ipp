@@ -57,8 +57,7 @@ REGIMEN_INLINE void Threads::gather(CollectiveKind kind, const std::byte* own, s
     if (bytes != 0) std::memcpy(to, from, bytes);
   };
   if (own != place) copy(own, place);
-  teams.for_each_other(rank_, size(),
-                       [&](std::size_t p, std::size_t r) { copy(world_->shown(r), all + p * bytes); });
+  teams.for_each_other(rank_, size(), [&](std::size_t p, std::size_t r) { copy(world_->shown(r), all + p * bytes); });
   world_->barrier();
 }
 

@@ -154,9 +154,7 @@ class Tokenizer final {
   }
 
   /// Writes tokenizer.json; a vocabulary that came from tiktoken has no merges to write, and is refused.
-  void save(const std::string& path) const {
-    regimen::detail::write_text(path, bpe::write_json(parts()));
-  }
+  void save(const std::string& path) const { regimen::detail::write_text(path, bpe::write_json(parts())); }
 
  private:
   struct State {

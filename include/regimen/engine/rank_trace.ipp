@@ -55,9 +55,7 @@ REGIMEN_INLINE void RankTrace::add(std::size_t rank, const OperationTimes& times
 REGIMEN_INLINE std::string RankTrace::text() const {
   return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[" + events_ + "\n]}\n";
 }
-REGIMEN_INLINE void RankTrace::write(const std::string& path) const {
-  detail::write_text(path, text());
-}
+REGIMEN_INLINE void RankTrace::write(const std::string& path) const { detail::write_text(path, text()); }
 REGIMEN_INLINE void RankTrace::add_operations(std::size_t rank, const OperationTimes& times) {
   name(rank, 0, "process_name", "rank " + std::to_string(rank));
   name(rank, computing, "thread_name", "operations");

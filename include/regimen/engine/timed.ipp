@@ -145,9 +145,7 @@ REGIMEN_INLINE std::string OperationTimes::trace() const {
   text += "\n]}\n";
   return text;
 }
-REGIMEN_INLINE void OperationTimes::write_trace(const std::string& path) const {
-  detail::write_text(path, trace());
-}
+REGIMEN_INLINE void OperationTimes::write_trace(const std::string& path) const { detail::write_text(path, trace()); }
 REGIMEN_INLINE std::size_t OperationTimes::row_of(const char* name, op::Phase phase, const OperationShape& shape) {
   for (std::size_t i = 0; i < rows_.size(); ++i)
     if (rows_[i].phase == phase && rows_[i].shape == shape && std::strcmp(rows_[i].name, name) == 0) return i;

@@ -113,8 +113,8 @@ constexpr auto joined(const Parts&... parts) {
 /// These names, with a prefix. Of nested prefixes the outer one comes first.
 template <std::size_t... N>
 constexpr auto inside(const char* prefix, const Names<N>&... parts) {
-  return detail::together(
-      detail::one({.kind = detail::Entry::Kind::open, .text = prefix, .length = (N + ... + 0)}), parts...);
+  return detail::together(detail::one({.kind = detail::Entry::Kind::open, .text = prefix, .length = (N + ... + 0)}),
+                          parts...);
 }
 /// These names, with a prefix that a file may leave out.
 template <std::size_t... N>

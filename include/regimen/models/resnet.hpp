@@ -154,10 +154,9 @@ struct resnet_form {
   template <std::size_t Depth, std::size_t channels, class First>
   using from_first = std::conditional_t<Depth == 1, First, Sequential<First, Repeat<Depth - 1, plain<channels>>>>;
   template <std::size_t stage, std::size_t Depth, std::size_t channels = (Chosen::width << stage)>
-  using stage_of = std::conditional_t<
-      stage == 0 && Block::expansion == 1,
-      std::conditional_t<Depth == 1, plain<channels>, Repeat<Depth, plain<channels>>>,
-      from_first<Depth, channels, first<channels, stage == 0 ? 1 : 2>>>;
+  using stage_of = std::conditional_t<stage == 0 && Block::expansion == 1,
+                                      std::conditional_t<Depth == 1, plain<channels>, Repeat<Depth, plain<channels>>>,
+                                      from_first<Depth, channels, first<channels, stage == 0 ? 1 : 2>>>;
 
   using stem = std::conditional_t<Chosen::cifar_stem, Sequential<conv<Chosen::width, 3>, Relu>,
                                   Sequential<conv<Chosen::width, 7, 2>, Relu, MaxPool<3, Stride<2>, Padding<1>>>>;

@@ -68,8 +68,7 @@ std::vector<std::size_t> last_of_parts(const std::vector<std::size_t>& bytes, st
 /// older     parts that the index named before and does not name now are removed in the end, nothing else
 [[gnu::cold]] void write_in_parts(
     const std::string& path, const std::vector<std::string>& names, const std::vector<std::size_t>& bytes,
-    std::size_t largest,
-    const std::function<void(const std::string& file, std::size_t first, std::size_t last)>& part);
+    std::size_t largest, const std::function<void(const std::string& file, std::size_t first, std::size_t last)>& part);
 
 }  // namespace regimen::safetensors
 

@@ -31,8 +31,8 @@ struct HeldParameter {
   /// Calls f with the values as a span of their type.
   template <class F>
   void visit(F&& f) const {
-    with_element(
-        element, [&]<class T>(T) { f(std::span<T>(reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T))); });
+    with_element(element,
+                 [&]<class T>(T) { f(std::span<T>(reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T))); });
   }
   /// The values; throws Error if their type is not T.
   template <class T>

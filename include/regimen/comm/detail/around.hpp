@@ -31,8 +31,7 @@ class Around {
   }
 
   void all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
-    watched(CollectiveKind::AllGather, slice_bytes, teams,
-            [&] { inner_.all_gather(own, all, slice_bytes, teams); });
+    watched(CollectiveKind::AllGather, slice_bytes, teams, [&] { inner_.all_gather(own, all, slice_bytes, teams); });
   }
   void all_gather_small(const std::byte* own, std::byte* all, std::size_t bytes) {
     watched(CollectiveKind::AllGatherSmall, bytes, {}, [&] { inner_.all_gather_small(own, all, bytes); });

@@ -65,7 +65,7 @@ class Bootstrap final {
         const std::string doing = "connecting to rank " + std::to_string(r);
         Caller caller = call(addresses[r], r, channel, doing);
         hear_answer(caller, 0, nullptr, doing);
-        put(r, channel, std::move(caller.socket));
+        at(r, channel) = std::move(caller.socket);
       }
     }
     accept_rest();
@@ -99,7 +99,6 @@ class Bootstrap final {
   Socket& at(std::size_t rank, std::uint32_t channel) {
     return channel == 0 ? mesh_.peers[rank].control : mesh_.peers[rank].data;
   }
-  void put(std::size_t rank, std::uint32_t channel, Socket socket) { at(rank, channel) = std::move(socket); }
 
   /// Connects to a rank and proves the secret to it. If that rank, busy with strangers, closes the
   /// connection early, connects again.
@@ -213,9 +212,10 @@ class Bootstrap final {
         ++left;
       }
     }
-    const std::string absent = ranks_where(options_.size, missing), others = ranks_where(options_.size, [&](std::size_t r) {
-      return r != 0 && told[r].transcript.hello.fingerprint != options_.fingerprint;
-    });
+    const std::string absent = ranks_where(options_.size, missing),
+                      others = ranks_where(options_.size, [&](std::size_t r) {
+                        return r != 0 && told[r].transcript.hello.fingerprint != options_.fingerprint;
+                      });
     if (problem.empty() && pending.is_out_of_files())
       problem = "rank 0 without a file descriptor for " + absent + ": raise its limit of open files (ulimit -n)";
     if (problem.empty() && !absent.empty()) {
@@ -228,7 +228,7 @@ class Bootstrap final {
     const bool is_refused = !problem.empty();
     tell(told, is_refused, is_refused ? std::as_bytes(std::span(problem)) : std::as_bytes(std::span(addresses)));
     if (is_refused) throw refusal(problem);
-    for (std::size_t r = 1; r < options_.size; ++r) put(r, 0, std::move(told[r].socket));
+    for (std::size_t r = 1; r < options_.size; ++r) at(r, 0) = std::move(told[r].socket);
   }
 
   /// A rank that connected to rank 0 and awaits its answer.
@@ -284,7 +284,7 @@ class Bootstrap final {
     for (Address& address : addresses) {
       if (address.is_loopback()) address.host = master.host;  // rank 0 sees its own machine as loopback
     }
-    put(0, 0, std::move(caller.socket));
+    at(0, 0) = std::move(caller.socket);
   }
 
   /// The higher ranks connect to this one.

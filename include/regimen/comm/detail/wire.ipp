@@ -138,8 +138,9 @@ REGIMEN_INLINE bool Wire::look(Clock::time_point until) {
 
 REGIMEN_INLINE void Wire::rest(Clock::time_point until) {
   if (look(until)) return;
-  fail("no sign of " + ranks_where(size(), [this](std::size_t r) { return peers_[r].sends() || peers_[r].receives(); }) +
-       " within " + words(deadline_));
+  fail("no sign of " +
+       ranks_where(size(), [this](std::size_t r) { return peers_[r].sends() || peers_[r].receives(); }) + " within " +
+       words(deadline_));
   throw error();
 }
 
