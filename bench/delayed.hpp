@@ -20,38 +20,28 @@ struct Link final {
   }
 };
 
-class Delayer final {
+/// C behind a slower link: every collective first sleeps as long as the link takes, which costs no processor.
+template <regimen::comm::Collectives C>
+class Delayed final : public regimen::comm::detail::Around<Delayed<C>, C> {
  public:
-  explicit Delayer(const Link& link) : link_(link) {}
-  template <class Body>
-  void operator()(regimen::comm::CollectiveKind, std::size_t sent, const Body& body) const {
+  Delayed(C& inner, const Link& link) : regimen::comm::detail::Around<Delayed, C>(inner), link_(link) {}
+
+ private:
+  friend regimen::comm::detail::Around<Delayed, C>;
+  void observe(regimen::comm::CollectiveKind, std::size_t sent, const auto& body) const {
     std::this_thread::sleep_for(std::chrono::duration<double>(link_.seconds(sent)));
     body();
   }
 
- private:
   Link link_;
-};
-struct Unwatched final {
-  template <class Body>
-  void operator()(regimen::comm::CollectiveKind, std::size_t, const Body& body) const {
-    body();
-  }
-};
-
-/// C behind a slower link: every collective first sleeps as long as the link takes, which costs no processor.
-template <regimen::comm::Collectives C>
-class Delayed final : public regimen::comm::detail::Around<C, Delayer> {
- public:
-  Delayed(C& inner, const Link& link) : regimen::comm::detail::Around<C, Delayer>(inner, link) {}
 };
 
 /// C, for whose collectives a Trainer waits where it starts them: what it is without overlap.
 template <regimen::comm::Collectives C>
-class WaitedFor final : public regimen::comm::detail::Around<C, Unwatched> {
+class WaitedFor final : public regimen::comm::detail::Around<WaitedFor<C>, C> {
  public:
   static constexpr bool waits_at_start = true;
-  explicit WaitedFor(C& inner) : regimen::comm::detail::Around<C, Unwatched>(inner) {}
+  explicit WaitedFor(C& inner) : regimen::comm::detail::Around<WaitedFor, C>(inner) {}
 };
 
 }  // namespace bench

@@ -125,8 +125,8 @@ TEST_CASE("a weight that differs on one rank is found at the next comparison") {
 namespace {
 
 /// Gathers what the others sent, but for one bit.
-class Flipping final : public comm::detail::Around<comm::Threads, bench::Unwatched> {
-  using Base = comm::detail::Around<comm::Threads, bench::Unwatched>;
+class Flipping final : public comm::detail::Around<Flipping, comm::Threads> {
+  using Base = comm::detail::Around<Flipping, comm::Threads>;
 
  public:
   explicit Flipping(comm::Threads& inner) : Base(inner) {}
@@ -160,8 +160,8 @@ TEST_CASE("a weight that came to one rank as another is found where ranks keep s
 namespace {
 
 /// Says of rank 1 that its registers are others, as one would that was built for another processor.
-class OtherProcessor final : public comm::detail::Around<comm::Threads, bench::Unwatched> {
-  using Base = comm::detail::Around<comm::Threads, bench::Unwatched>;
+class OtherProcessor final : public comm::detail::Around<OtherProcessor, comm::Threads> {
+  using Base = comm::detail::Around<OtherProcessor, comm::Threads>;
 
  public:
   explicit OtherProcessor(comm::Threads& inner) : Base(inner), rank_(inner.rank()) {}

@@ -30,6 +30,13 @@ namespace regimen::comm::detail {
 /// The processes that launch_processes started, one for each rank. A process says why it failed.
 class Children final {
  public:
+  Children() = default;
+  Children(const Children&) = delete;
+  Children& operator=(const Children&) = delete;
+  ~Children() {
+    for (const Ranked& one : children_) one.child->kill();  // all, before the first is waited for
+  }
+
   void add(const Run& run, const std::function<std::string()>& body) {
     children_.push_back({std::make_unique<Child>(
         "launch_processes", "a process for rank " + std::to_string(children_.size()), false, run, body)});

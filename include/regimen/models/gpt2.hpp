@@ -45,7 +45,7 @@ struct gpt2_layers {
 template <std::size_t Words, std::size_t Length, std::size_t Channels, std::size_t HeadCount, std::size_t Depth,
           class Rate = Ratio<0>>
 struct Gpt2Model : std::conditional_t<
-                       Rate::value == 0, detail::gpt2_layers<Words, Channels, HeadCount, Depth>,
+                       std::is_same_v<Rate, Ratio<0>>, detail::gpt2_layers<Words, Channels, HeadCount, Depth>,
                        detail::gpt2_layers<Words, Channels, HeadCount, Depth, Dropout<Rate>>>::template model<Length> {
   static constexpr std::size_t gpt2_depth = Depth;
   static constexpr std::size_t parameter_count =

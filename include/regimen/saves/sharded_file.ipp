@@ -92,14 +92,16 @@ namespace detail {
 
 /// Whether a file beside `path` has the name of one of its parts.
 inline bool is_part_of(const std::string& path, const std::string& file) {
-  if (!path.ends_with(extension)) return false;
-  const std::size_t stem = regimen::detail::name_of_file(path).size() - extension.size() + 1, of = file.rfind("-of-");
-  if (of == std::string::npos || of < stem || file.size() < of + 4 + extension.size()) return false;
-  const auto number = [&](std::size_t from, std::size_t to) {
-    return regimen::detail::number_of<std::size_t>(std::string_view(file).substr(from, to - from));
+  const std::string name = regimen::detail::name_of_file(path);
+  const std::size_t stem = name.size() - extension.size(), of = file.rfind("-of-");
+  if (!path.ends_with(extension) || of == std::string::npos || !file.starts_with(name.substr(0, stem) + "-") ||
+      !file.ends_with(extension))
+    return false;
+  const auto is_number = [&](std::size_t from, std::size_t to) {  // others write more digits than part_of
+    return to >= from + 5 && std::string_view(file).substr(from, to - from).find_first_not_of("0123456789") ==
+                                 std::string_view::npos;
   };
-  const auto part = number(stem, of), parts = number(of + 4, file.size() - extension.size());
-  return part && parts && file == regimen::detail::name_of_file(part_of(path, *part - 1, *parts));
+  return is_number(stem + 1, of) && is_number(of + 4, file.size() - extension.size());
 }
 
 /// The parts that the index of a path names. Of an index that cannot be read: none.

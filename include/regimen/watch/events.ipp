@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -105,8 +106,9 @@ inline std::string png(std::size_t width, std::size_t height, std::size_t channe
   }
   ::uLongf size = ::compressBound(raw.size());
   std::string stored(size, '\0');
-  ::compress2(reinterpret_cast<Bytef*>(stored.data()), &size, reinterpret_cast<const Bytef*>(raw.data()), raw.size(),
-              Z_NO_COMPRESSION);
+  if (::compress2(reinterpret_cast<Bytef*>(stored.data()), &size, reinterpret_cast<const Bytef*>(raw.data()), raw.size(),
+                  Z_NO_COMPRESSION) != Z_OK)
+    throw std::bad_alloc();
   stored.resize(size);
   constexpr std::array<char, 5> colours{0, 0, 4, 2, 6};  // by channels: gray, gray and alpha, colour, colour and alpha
   const std::string header = big_bytes(width) + big_bytes(height) + '\x08' + colours[channels] + std::string(3, '\0');

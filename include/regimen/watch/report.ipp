@@ -7,6 +7,7 @@
 #include <regimen/core/finite.hpp>
 #include <regimen/watch/chart.hpp>
 #include <regimen/watch/report.hpp>
+#include <regimen/watch/text.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -8,8 +8,8 @@
 
 namespace regimen::comm::detail {
 
-/// Calls observe(kind, bytes this rank sends, body) of Observer, which derives from this, for each collective of `inner`;
-/// observe must run the body.
+/// Calls observe(kind, bytes this rank sends, body) of Observer, which derives from this, for each collective of `inner`.
+/// observe must run the body; an Observer without one observes nothing.
 ///
 ///   all_gather, all_gather_small   bytes · (ranks of a team − 1)
 ///   reduce_scatter                 count · element · (ranks of a team − 1)
@@ -57,6 +57,7 @@ class Around {
   }
 
  private:
+  void observe(CollectiveKind, std::size_t, const auto& body) { body(); }
   void watched(CollectiveKind kind, std::size_t slice_bytes, Teams teams, const auto& body) {
     static_cast<Observer*>(this)->observe(kind, slice_bytes * (teams.members(size()) - 1), body);
   }

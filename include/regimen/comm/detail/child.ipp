@@ -59,7 +59,11 @@ REGIMEN_INLINE Child::Child(const char* who, const std::string& what, bool leads
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   std::string said;
-  run([&] { said = body(); });
+  try {
+    run([&] { said = body(); });
+  } catch (...) {  // no thread: what is behind this call is the other process's
+    ::_exit(1);
+  }
   const std::string_view text = std::string_view(said).substr(0, most_said);
   [[maybe_unused]] const ::ssize_t written = ::write(*writer, text.data(), text.size());
   std::fflush(nullptr);
