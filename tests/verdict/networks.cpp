@@ -104,6 +104,10 @@ static_assert(normalises<BatchNorm<OverRanks>, Communicator<Threads>> && normali
 static_assert(normalises<BatchNorm<PerMicroBatch, OverRanks>, Accumulate<2>, Communicator<Threads>> &&
               normalises<BatchNorm<PerMicroBatch>, SimulateWorld<2>> &&
               !normalises<BatchNorm<OverRanks, PerMicroBatch>, SimulateWorld<2>>);
+/// An option of another layer is refused as such, whatever its numbers are; a program's own layer may have `options`.
+static_assert(breaks<Numbers<GroupNorm<2, Rotary<>>, Linear<4>>, rule::group_norm_takes_option<Rotary<>>> &&
+              breaks<Numbers<BatchNorm<KeyHeads<2>>, Linear<4>>, rule::batch_norm_takes_option<KeyHeads<2>>> &&
+              breaks<Numbers<BatchNorm<Dropout<int>>, Linear<4>>, rule::batch_norm_takes_option<Dropout<int>>>);
 /// A bias before BatchNorm: in every list, at a block's end for its beginning, and in sums.
 struct Places;
 using Norm = BatchNorm<>;
@@ -126,6 +130,13 @@ static_assert(Composable<Iterates<1, Norm, Linear<8>>> && Composable<Iterates<2,
               Composable<Iterates<2, Norm, Linear<8>, Relu>>);
 template <class Before, class Next = Norm>
 inline constexpr bool follows = Composable<Numbers<Before, Next, Linear<4>>>;
+struct Optioned : Mine {  // of a program, whose options are its own affair
+  struct Options {
+    bool bias;
+  };
+  static constexpr Options options{true};
+};
+static_assert(follows<Optioned>);
 static_assert(follows<As<fp32, Unbiased>> && follows<As<fp32, Linear<8>, Relu>> && follows<Repeat<2, Unbiased>> &&
               follows<Residual<Linear<8>>> && follows<Fork<Add, Identity, Linear<8>>> &&
               follows<Fork<Multiply, Linear<8>, Linear<8>>> && follows<Shared<Places, Unbiased>> &&

@@ -37,6 +37,7 @@ class ArrayRows {
   }
 
  protected:
+  ArrayRows() = default;
   /// extents   at least one      owner   of the values
   void keep(std::string name, std::vector<std::size_t> extents, std::span<const T> values,
             std::shared_ptr<const void> owner) {

@@ -49,7 +49,7 @@ struct RandomCrop final {
 
   Image operator()(const Image& image, const Key& key) const {
     const std::size_t tall = image.height() + 2 * padding, wide = image.width() + 2 * padding;
-    if (height > tall || width > wide) return crop(image, {0, 0, height, width});  // refuses
+    if (height == 0 || height > tall || width == 0 || width > wide) return crop(image, {0, 0, height, width});  // refuses
     Draws draws(key, Philox::mix(0xC0, stage));
     const std::size_t top = draws.below(tall - height + 1), left = draws.below(wide - width + 1);
     Image result(height, width, image.channels());

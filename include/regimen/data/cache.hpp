@@ -19,9 +19,8 @@ namespace regimen::data {
 
 namespace detail {
 
-/// A pair, a tuple or an array.
 template <class T>
-concept IsTuple = requires { std::tuple_size<T>::value; };
+concept IsTuple = is_of<T, std::pair> || is_of<T, std::tuple>;
 
 template <class T>
 constexpr bool knows_bytes() {

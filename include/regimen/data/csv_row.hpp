@@ -1,6 +1,7 @@
 // regimen/data/csv_row.hpp — a row of a table of text: its fields, and their types.
 #pragma once
 
+#include <regimen/data/dataset.hpp>
 #include <regimen/data/files.hpp>
 
 #include <algorithm>

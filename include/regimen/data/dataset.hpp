@@ -12,6 +12,14 @@
 
 namespace regimen::data {
 
+namespace detail {
+/// Whether T is an Of<...>, such as a std::optional.
+template <class T, template <class...> class Of>
+inline constexpr bool is_of = false;
+template <template <class...> class Of, class... Arguments>
+inline constexpr bool is_of<Of<Arguments...>, Of> = true;
+}  // namespace detail
+
 /// The index of a value, its epoch, and the seed of the run. A stage draws random numbers only from its key: a value
 /// does not depend on the thread, the rank or the run that computes it, and each epoch has other numbers.
 struct Key final {
@@ -60,7 +68,10 @@ template <Dataset D>
 /// Whether the value of an index changes with the epoch: because a stage draws, or because a mixture continues its
 /// datasets. A dataset of your own that draws has `static constexpr bool varies = true;`
 template <class D>
-inline constexpr bool varies = requires { requires bool(D::varies); };
+inline constexpr bool varies = false;
+template <class D>
+  requires requires { D::varies; }
+inline constexpr bool varies<D> = D::varies;
 
 /// The type of a dataset's values, without references.
 template <Dataset D>

@@ -125,12 +125,6 @@ std::string type_of_number() {
            std::to_string((std::numeric_limits<T>::max)());
 }
 
-/// Whether T is an Of<...>, such as a std::optional.
-template <class T, template <class...> class Of>
-inline constexpr bool is_of = false;
-template <template <class...> class Of, class... Arguments>
-inline constexpr bool is_of<Of<Arguments...>, Of> = true;
-
 /// Refuses files that are no text in UTF-8, whose bytes an error would show instead.
 [[gnu::noinline]] inline void expect_text(const std::string& path, std::span<const std::byte> bytes) {
   const auto begins = [&](unsigned first, unsigned second) {

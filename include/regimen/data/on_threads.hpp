@@ -7,7 +7,6 @@
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -40,7 +39,7 @@ namespace regimen::data::detail {
   others.reserve(threads);
   try {
     for (std::size_t thread = 1; thread < threads; ++thread) others.emplace_back(work, thread);
-  } catch (const std::system_error&) {  // those that began, and this one, do it
+  } catch (const std::exception&) {  // those that began, and this one, do it
   }
   work(0);
   for (std::thread& one : others) one.join();

@@ -48,11 +48,17 @@ inline constexpr bool couples_samples<T> = T::couples_samples;
 
 /// Whether it says that pieces of a batch are meant: `takes_pieces`, as BatchNorm<PerMicroBatch> does.
 template <class T>
-inline constexpr bool takes_pieces = requires { requires bool(T::takes_pieces); };
+inline constexpr bool takes_pieces = false;
+template <class T>
+  requires requires { T::takes_pieces; }
+inline constexpr bool takes_pieces<T> = T::takes_pieces;
 
 /// Whether it sees the samples of all ranks: `joins_ranks`, as BatchNorm<OverRanks> does.
 template <class T>
-inline constexpr bool joins_ranks = requires { requires bool(T::joins_ranks); };
+inline constexpr bool joins_ranks = false;
+template <class T>
+  requires requires { T::joins_ranks; }
+inline constexpr bool joins_ranks<T> = T::joins_ranks;
 
 /// There is no default: Accumulate and ranks cut batches of independent samples, and a wrong
 /// guess would change the result.

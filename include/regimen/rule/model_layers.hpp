@@ -47,7 +47,10 @@ using unknown_layers_in = mp::mp_transform<list_holds_layers, mp::mp_remove_if<d
 
 /// Whether positions read later ones. A layer may say so itself.
 template <class Layer>
-inline constexpr bool looks_ahead = requires { requires bool(Layer::looks_ahead); };
+inline constexpr bool looks_ahead = false;
+template <class Layer>
+  requires requires { Layer::looks_ahead; }
+inline constexpr bool looks_ahead<Layer> = Layer::looks_ahead;
 template <class Layout, class Rate>
 inline constexpr bool looks_ahead<detail::Attend<Layout, false, Rate>> = true;
 template <class Layout, class Rate, class Option>

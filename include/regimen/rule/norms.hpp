@@ -73,8 +73,7 @@ template <class Layer>
 inline constexpr bool ends_with_bias = false;
 template <std::size_t Width>
 inline constexpr bool ends_with_bias<Linear<Width>> = true;
-template <class Layer>
-  requires requires { Layer::options.bias; }
+template <detail::IsConvolution Layer>
 inline constexpr bool ends_with_bias<Layer> = Layer::options.bias;
 template <detail::InSequence Layer>
 inline constexpr bool ends_with_bias<Layer> = ends_with_bias<detail::last_child<Layer>>;
@@ -115,20 +114,21 @@ template <class Value>
 struct rules_of_option<Epsilon<Value>> : RuleList<epsilon_above_zero<Value>> {};
 template <class Value>
 struct rules_of_option<Momentum<Value>> : RuleList<momentum_in_range<Value>> {};
-template <class Layer, class X, class... Options>
-using norm_rules = mp::mp_append<mp::mp_list<input_matches<X, Layer>>, typename rules_of_option<Options>::type...>;
+/// Chosen   reads the layer's options; of others than these another rule speaks
+template <template <class...> class Chosen, class Layer, class X, class... Options>
+using norm_rules = mp::mp_append<
+    mp::mp_list<input_matches<X, Layer>>,
+    typename mp::mp_if_c<is_among<Chosen, Options>, rules_of_option<Options>, RuleList<>>::type...>;
 template <class Value, class X>
-struct layer_rules<in_order::LayerNormWith<Epsilon<Value>>, X> {
-  using type = norm_rules<in_order::LayerNormWith<Epsilon<Value>>, X, Epsilon<Value>>;
-};
+struct layer_rules<in_order::LayerNormWith<Epsilon<Value>>, X>
+    : RuleList<input_matches<X, in_order::LayerNormWith<Epsilon<Value>>>, epsilon_above_zero<Value>> {};
 template <class Value, class X>
-struct layer_rules<in_order::RmsNormWith<Epsilon<Value>>, X> {
-  using type = norm_rules<in_order::RmsNormWith<Epsilon<Value>>, X, Epsilon<Value>>;
-};
+struct layer_rules<in_order::RmsNormWith<Epsilon<Value>>, X>
+    : RuleList<input_matches<X, in_order::RmsNormWith<Epsilon<Value>>>, epsilon_above_zero<Value>> {};
 template <class... Options, class X>
 struct layer_rules<in_order::BatchNorm<Options...>, X> {
   using Layer = in_order::BatchNorm<Options...>;
-  using type = mp::mp_push_back<norm_rules<Layer, X, Options...>,
+  using type = mp::mp_push_back<norm_rules<detail::batch_norm_options, Layer, X, Options...>,
                                 batch_norm_takes_option<Layer, options_differ<detail::batch_norm_options, Options...>>,
                                 batch_norm_takes_option<Options>...>;
 };
@@ -136,7 +136,8 @@ template <std::size_t Groups, class... Options, class X>
 struct layer_rules<in_order::GroupNorm<Groups, Options...>, X> {
   using Layer = in_order::GroupNorm<Groups, Options...>;
   using type =
-      mp::mp_push_back<norm_rules<Layer, X, Options...>, norm_groups_divide_channels<Layer, Groups, typename X::Shape>,
+      mp::mp_push_back<norm_rules<detail::group_norm_options, Layer, X, Options...>,
+                       norm_groups_divide_channels<Layer, Groups, typename X::Shape>,
                        group_norm_takes_option<Layer, options_differ<detail::group_norm_options, Options...>>,
                        group_norm_takes_option<Options>...>;
 };

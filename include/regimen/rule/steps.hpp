@@ -69,7 +69,10 @@ inline constexpr bool cuts_the_batch = Accumulate::count > 1 ||
 
 /// Whether a loss gathers the samples of all ranks, so that these do not cut its batch.
 template <class LossOrLayer>
-inline constexpr bool gathers_samples = requires { requires bool(LossOrLayer::gathers_samples); };
+inline constexpr bool gathers_samples = false;
+template <class LossOrLayer>
+  requires requires { LossOrLayer::gathers_samples; }
+inline constexpr bool gathers_samples<LossOrLayer> = LossOrLayer::gathers_samples;
 
 /// A loss that compares the samples of a batch, or a layer that normalises over them, gives
 /// another result on a piece of it.
