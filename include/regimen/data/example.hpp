@@ -152,7 +152,7 @@ class Example final {
     }
     if (feature.count == 0) feature.kind = Absent, feature.list = {};
   }
-  /// f(reader that stands before a number), for packed numbers and others.
+  /// Calls f(reader) for each number, packed or not: the reader's next bytes are the number.
   void for_each_number(const Feature& feature, auto&& f) const {
     const unsigned single = feature.kind == Floats ? Reader::Fixed32 : Reader::Varint;
     for (Reader list(feature.list, record_); !list.ended();) {
@@ -165,7 +165,7 @@ class Example final {
     }
   }
 
-  /// read(reader that stands before a number) of all numbers of a feature.
+  /// All numbers of a feature: read(reader) reads the next number.
   template <class T>
   std::vector<T> numbers_of(std::string_view name, Kind kind, const auto& read) const {
     const Feature& feature = expect(name, kind);

@@ -220,7 +220,7 @@ struct PreparedConvBound : LayerDefaults {
 
  private:
   using Run = Convolve<has_bias, T, typename Roles::reduce>;
-  /// Where each position is mapped alone: of rows, all channels of an image's pixel.
+  /// For windows of one pixel: a product, whose rows are the channels of a pixel.
   using Product = LinearBound<Layer::channels, Value<T, Shape<of_one.positions(), of_one.channels>>, Roles, T,
                               has_bias ? BiasIs::added_here : BiasIs::absent>;
 

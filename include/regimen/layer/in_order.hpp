@@ -20,8 +20,8 @@
 
 namespace regimen::detail {
 
-/// Where options stand in order.
-///   from    the options that stand at each place, by where they are written     count   how many of them are left
+/// The order of options.
+///   from    for each place the index of its option as written     count   their number, without defaults
 ///   sound   whether each has a place of its own
 template <std::size_t size>
 struct OptionOrder {
@@ -36,7 +36,7 @@ struct OptionPlace {
   int place = unknown_option;
   bool needless = false;
 };
-/// By the place of each; the last place is no option's.
+/// The order, from each option's place; the last element of places is no option.
 template <std::size_t size>
 constexpr OptionOrder<size> order_of(const std::array<OptionPlace, size + 1>& places) {
   OptionOrder<size> order;

@@ -230,7 +230,7 @@ struct Last final {
 };
 
 namespace detail {
-/// Last in incremental decoding: the other values are computed at the first position only, since they do not change.
+/// Last in incremental decoding: computes the other values only at the first position, since they do not change.
 struct LastOn final {
   static constexpr const char* name = Last::name;
   static constexpr bool is_last_alone(const auto& walk) { return walk.position > 0; }

@@ -66,8 +66,8 @@ struct TwinTowers
             Fork<ConcatAlong<0>, typename Both::template shared_on<0, detail::TwinWeights<Both, Head...>, Head...>,
                  typename Both::template shared_on<1, detail::TwinWeights<Both, Head...>, Head...>>> {};
 
-/// The names of SimCLR in the program that most PyTorch users have (github.com/sthalles/SimCLR), whose head stands in place
-/// of the classifier's: for TwinTowers with the head Linear, Relu, Linear.
+/// The names of a SimCLR of github.com/sthalles/SimCLR, which most PyTorch users have; its head has the name of the
+/// classifier. For TwinTowers with the head Linear, Relu, Linear.
 ///
 ///   encoder   the names of the tower's tensors
 ///

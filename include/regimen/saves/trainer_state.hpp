@@ -80,7 +80,7 @@ struct StateAccess {
   using UpdateRule = typename Session::UpdateRule;
   static constexpr bool moves_loss_scale = Session::Recipe::loss_scaling.growth_interval > 0;
 
-  /// What decides the bits of a run, besides the program.
+  /// The engine's numerics, which decide a run's bits.
   [[gnu::cold]] static std::string path_text() {
     return Session::Engine::template numerics<typename Session::Recipe::Roles::computed>();
   }

@@ -111,9 +111,9 @@ inline std::size_t character_begin(std::string_view text, std::size_t at) {
 
 namespace regimen::data {
 
-/// A text in which U+FFFD stands for every piece that is no UTF-8, as the Unicode standard recommends and Python's
-/// bytes.decode("utf-8", "replace") does. Tokenizer takes any bytes; this is for ids equal to those of libraries that do
-/// not.
+/// The text with U+FFFD in place of every piece that is no UTF-8, as the Unicode standard recommends and Python's
+/// bytes.decode("utf-8", "replace") does. Tokenizer takes any bytes; use this function to get the ids of libraries that
+/// take only UTF-8.
 inline std::string replace_invalid_utf8(std::string_view text) {
   std::string result;
   result.reserve(text.size());

@@ -35,7 +35,7 @@ inline bool from_base64(std::string_view text, std::string& bytes) {
   return true;
 }
 
-/// Special tokens beside a tiktoken file, which has none: their texts and ids.
+/// Texts and ids of special tokens, which a tiktoken file does not have.
 using SpecialIds = std::vector<std::pair<std::string, std::int32_t>>;
 
 inline Parts read_tiktoken(std::string_view text, const std::string& name, const std::string& pattern,
