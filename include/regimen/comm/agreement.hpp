@@ -25,7 +25,7 @@ std::vector<T> gather_small(Control& ranks, const T& own) {
 ///   ranks   null: a single rank
 void agree(Control* ranks, const char* where, const char* what, std::uint64_t own);
 
-/// The same for text: the error shows the texts of rank 0 and of the first rank that differs.
+/// As agree, for texts: the error shows those of rank 0 and of the first rank that differs.
 ///   own   255 bytes are shown; the rest is compared as a hash
 void agree_in_words(Control* ranks, const char* where, const char* what, const std::string& own, const char* cure);
 

@@ -22,16 +22,15 @@ namespace regimen::comm {
 ///   sums.wait();
 ///
 /// Starting a collective copies its arguments and allocates nothing; it blocks while `depth` collectives wait. While a
-/// Background exists, nobody else may call collectives of C. One thread starts
-/// collectives; any thread may wait for them.
+/// Background exists, nobody else may call collectives of C. One thread starts collectives; any thread may wait for
+/// them.
 ///
 /// failure  if a collective throws, its wait(), all later waits and all later starts throw the same; later collectives
 ///          never run; the results of earlier ones stay valid
-/// end      the destructor waits for collectives that were started, and does not throw.
-///          During stack unwinding C leaves if a collective has not ended:
-///          then the wait is short, and collectives that have not begun never begin. If all have ended, C stays: who
-///          catches the exception leaves, with its words, as launch does; so does the destructor of C. Declare a Background after the
-///          memory that its collectives use
+/// end      the destructor waits for started collectives, and does not throw. During stack unwinding C leaves if a
+///          collective has not ended: then the wait is short, and collectives that have not begun never begin. If all
+///          have ended, C stays: the catcher of the exception leaves with its words, as launch and the destructor of C
+///          do. Declare a Background after the memory that its collectives use
 template <Collectives C>
 class Background final : public detail::Waiter {
  public:
@@ -45,7 +44,7 @@ class Background final : public detail::Waiter {
       unfinished = started_ > done_ && !failure_;
       stop_ = true;
     }
-    // The words of an exception cannot be had here. Who catches it has them, and is the first to leave if nobody must now.
+    // The words of the exception are unknown here. Its catcher knows them, and leaves first if nobody must leave now.
     if (unfinished && std::uncaught_exceptions() > exceptions_) leave("an exception");
     changed_.notify_all();
     worker_.join();
@@ -80,8 +79,8 @@ class Background final : public detail::Waiter {
   /// Waits for all started collectives.
   void wait_for_all() { wait(started_); }
 
-  /// This rank leaves and tells the other ranks why: the running collective ends, and
-  /// waiting ones throw when they begin.
+  /// This rank leaves and tells the other ranks why: the running collective ends, and waiting ones throw when they
+  /// begin.
   void leave(std::string_view reason) { inner_.leave(reason); }
 
   /// Returns when collective number `ticket`, counted from 1, has ended. PendingCollective calls it.

@@ -33,17 +33,17 @@ class Control {
   /// This rank leaves. Returns when no other rank reads its memory.
   virtual void leave(std::string_view reason) = 0;
 
-  /// Between two calls, and without waiting: throws PeerError if a rank has left. Returns the ranks that have ended, or
-  /// were killed, in words: who waits for more of them than they gave waits in vain. Empty if there is none.
+  /// Between two calls, and without waiting: throws PeerError if a rank has left. Names the ranks that have ended, or
+  /// were killed, and send nothing more. Empty if there is none.
   virtual std::string gone() = 0;
   /// How long a rank waits for the others.
   virtual Deadline deadline() const = 0;
-  /// Whether each collective of tensors is awaited where it starts, so that nothing runs beside it.
+  /// Whether a rank awaits each collective of tensors when it starts it: nothing overlaps.
   virtual bool waits_at_start() const = 0;
 };
 
 /// Collectives over tensors in host memory. They run in the order of their starts, which is the same on all ranks. All
-/// communicators share this interface, so that kernels are compiled once for all of them.
+/// communicators share this interface, so kernels are compiled once.
 ///
 ///   failure   await throws the error that ended the collective; then all later calls throw
 class TensorCollectives {

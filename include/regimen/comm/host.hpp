@@ -47,8 +47,8 @@ inline void expect_processes(Control& ranks, const char* who) {
                     "start them with torchrun, srun or mpirun");
 }
 
-/// All ranks have failed and meet, so that those who do not come are named: nobody else gathers so many bytes, so it is
-/// never taken for another exchange.
+/// All ranks have failed and meet: the error names absent ranks. No other exchange gathers so many bytes, so none is
+/// confused with it.
 inline void meet_after_failure(Control& ranks) {
   struct Failure {
     std::byte bytes[24];

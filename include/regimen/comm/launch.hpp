@@ -11,7 +11,7 @@
 namespace regimen {
 
 namespace comm::detail {
-/// What launch does.
+/// The work of launch.
 void run_threads(std::size_t ranks, const std::function<void(Threads&)>& f, Deadline deadline);
 }  // namespace comm::detail
 

@@ -13,7 +13,7 @@
 namespace regimen {
 
 namespace comm::detail {
-/// What launch_processes does.   run   on_new_thread(ranks)
+/// The work of launch_processes.   run   on_new_thread(ranks)
 void run_processes(std::size_t ranks, const std::function<void(Tcp&)>& f, const Run& run, Deadline deadline,
                    std::uint64_t fingerprint);
 }  // namespace comm::detail

@@ -43,10 +43,10 @@ namespace regimen::comm {
 ///           deadline, writes the error that Collectives would throw to standard error and ends the job
 ///           (MPI_Abort). The same happens when an exception destroys the communicator. mpirun names a
 ///           killed rank and ends the others.
-///           Ranks in different collectives run into the deadline. So does the constructor where some ranks of the
-///           communicator do not come: MPI waits for them without end and cannot tell which they are, so that the process
-///           says so and ends, as which mpirun ends the others. It throws Error when MPI lacks MPI_THREAD_SERIALIZED, which
-///           Background needs, and for a communicator that has no ranks or two groups of them
+///           Ranks in different collectives run into the deadline. So does the constructor if some ranks of the
+///           communicator do not come: MPI waits for them without end and cannot name them, so the process writes an
+///           error and ends, and mpirun ends the others. The constructor throws Error if MPI lacks
+///           MPI_THREAD_SERIALIZED, which Background needs, and for a communicator without ranks or with two groups
 /// cost      all_gather, reduce_scatter: (ranks − 1) · slice out and as much in; staging: chunked_staging_bytes. A
 ///           waiting rank yields its core at first, and after a millisecond sleeps 50 µs at a time
 class Mpi final {

@@ -12,7 +12,7 @@ namespace regimen::comm {
 ///   stride   from one member to the next. Of eight ranks, Teams{4, 1} are neighbours: 0 1 2 3 and 4 5 6 7; Teams{2, 4}
 ///            join equal places of these: 0 4, 1 5, 2 6 and 3 7. size · stride divides the number of ranks
 ///
-/// A collective with Teams uses a rank's place in its team, from 0, where one of all ranks uses the rank.
+/// A collective with Teams uses a rank's place in its team, from 0, in place of the rank.
 struct Teams final {
   std::size_t size = 0, stride = 1;
 
@@ -22,8 +22,8 @@ struct Teams final {
   constexpr std::size_t member(std::size_t rank, std::size_t place) const {
     return size == 0 ? place : rank / (size * stride) * (size * stride) + place * stride + rank % stride;
   }
-  /// Calls body(place, rank) for the other ranks of the team of `own`. Each rank begins with its neighbour, so that not all
-  /// turn to the same one at once.
+  /// Calls body(place, rank) for the other ranks of the team of `own`. Each rank begins with its neighbour: no rank is
+  /// the first of all.
   template <class Body>
   constexpr void for_each_other(std::size_t own, std::size_t ranks, const Body& body) const {
     for (std::size_t step = 1; step < members(ranks); ++step) {

@@ -13,8 +13,8 @@
 
 namespace regimen::data {
 
-/// What Npy, IdxArray and TensorRows have in common: the dataset of the rows of an array (N, ...). Row i is all values of
-/// index i of the first dimension. Copies share the array.
+/// The rows of an array (N, ...) as a dataset, for Npy, IdxArray and TensorRows. Row i has all values of index i of the
+/// first dimension. Copies share the array.
 template <class T>
 class ArrayRows {
  public:

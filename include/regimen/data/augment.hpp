@@ -40,7 +40,7 @@ class Draws final {
 
 // ---- at random: function objects of an image and its key ---------------------------------------------------------------
 //
-// `stage` tells apart two of the same kind in one function; those of different kinds never draw the same numbers.
+// Give two of one kind in one function different `stage`s. Different kinds never draw the same numbers.
 
 /// A part of height x width at any place; with `padding`, of the image with this number of black pixels around it.
 struct RandomCrop final {

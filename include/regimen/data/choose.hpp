@@ -140,7 +140,7 @@ std::vector<T> all_of(const Underlying<D>& below, const F& f, const Opening& ope
   return result;
 }
 
-/// What F makes of a value of D; an int, which suits every stage, if F does not take one.
+/// F's result for a value of D; if F does not take one, int, which suits every stage.
 template <class F, class D, class Takes = rule::predicate_takes_value<F, D>>
 using result_of = typename std::conditional_t<Takes::holds, std::invoke_result<const F&, typename Takes::Value>,
                                               std::type_identity<int>>::type;

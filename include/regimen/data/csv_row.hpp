@@ -65,7 +65,7 @@ std::string field_type() {
   else return {};  // Csv refuses the type
 }
 
-/// What is wrong with a row, and where.
+/// The fault of a row, and its place.
 struct FieldProblem {
   const char* at = nullptr;  // null: nothing
   std::string column, expected, found;

@@ -1,4 +1,4 @@
-// regimen/data/files.hpp — what readers and writers of records share: paths, little-endian numbers, damage, a file to write.
+// regimen/data/files.hpp — for readers and writers of records: paths, little-endian numbers, damage, a file to write.
 #pragma once
 
 #include <regimen/core/atomic_file.hpp>

@@ -147,10 +147,10 @@ inline Image to_gray(const Image& image) {
 ///
 ///   data::Normalise{}(image, sample.input);
 ///
-///   height, width     of the model's images. 0: they are not checked, and an image of 2 x 4 is taken for one of 4 x 2
+///   height, width     of the model's images. 0: they are not checked, so an image of 2 x 4 passes for one of 4 x 2
 ///
-/// failure  Error if the model takes another number of numbers, the image has other extents than those given, or alpha,
-///          or a deviation is not above 0
+/// failure  Error if the model takes another number of numbers, the image has alpha or other extents than given, or a
+///          deviation is not above 0
 /// cost     one multiplication and addition a number. A pipeline of images moves a quarter of the bytes of a pipeline
 ///          of floats: normalise last
 struct Normalise final {

@@ -95,7 +95,7 @@ Image decode_part(const EncodedImage& file, const Part& part, std::size_t height
   const auto [tall, wide] = extents(file.encoded, file.path);
   Box box = part(tall, wide);
   detail::expect_inside(file.path + ", part", tall, wide, box, "a part is made for the extents that it is called with");
-  // Sides that the whole image must not become less than, so that the part does not become less than the result.
+  // The least sides of the whole image, for a part no smaller than the result.
   const auto needed = [](std::size_t whole, std::size_t of, std::size_t wanted) {
     return wanted > of ? whole : (whole * wanted + of - 1) / of;
   };

@@ -33,10 +33,9 @@ namespace regimen::data {
 ///   most_pixels         an image of more pixels is refused before memory is allocated
 ///   blend, background   with `blend` transparent pixels are blended with `background`; without `blend` alpha is
 ///                       dropped
-///   strict              refuses a JPEG with stray bytes before its end, whose image is whole, and one of a revision of JFIF
-///                       that does not exist. Without it such images are
-///                       read as other libraries read them; the first is named on standard error, and
-///                       images_with_stray_bytes() counts them
+///   strict              refuses a JPEG whose image is whole, but with stray bytes before its end, or of a revision of
+///                       JFIF that does not exist. Without `strict` such images are read as by other libraries;
+///                       standard error names the first, and images_with_stray_bytes() counts them
 struct Decode final {
   std::size_t channels = 3, height = 0, width = 0, most_pixels = std::size_t{1} << 27;
   bool blend = false;
@@ -64,7 +63,7 @@ inline void expect_pixels(const std::string& where, std::size_t height, std::siz
                 "raise Decode::most_pixels if the file is right");
 }
 
-/// What the library of a format says of a file.
+/// The error of a format's library for a file.
 inline Error no_image(const std::string& where, const char* format, const char* words) {
   return Error(where, std::string("a whole ") + format + " image", words, "the file is damaged or cut off; replace it");
 }

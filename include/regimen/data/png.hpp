@@ -27,8 +27,8 @@ namespace detail {
 #if defined(REGIMEN_HAS_PNG)
 inline constexpr bool has_png = true;
 
-/// What reading and writing by libpng have in common. Its errors return to the last setjmp: between it and the call that
-/// may fail there is no C++ object.
+/// Common to reading and writing by libpng. Its errors return to the last setjmp: between it and the call that may fail
+/// there is no C++ object.
 class PngState {
  public:
   PngState(const PngState&) = delete;
@@ -39,7 +39,7 @@ class PngState {
   PngState() = default;
   ~PngState() = default;
 
-  /// Takes what libpng has made of `this` and fail(); false: it had no memory.
+  /// Takes the struct that libpng has made with `this` and fail(). False: no memory.
   bool begin(::png_structp made) {
     png_ = made;
     if (png_ != nullptr) info_ = ::png_create_info_struct(png_);
@@ -79,7 +79,7 @@ class PngReader final : public PngState {
     });
     ::png_set_crc_action(png_, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
     ::png_set_benign_errors(png_, 0);
-    // What says nothing of the pixels is passed over, apart from its checksum. Only tRNS is left of the optional chunks.
+    // Chunks without pixels are skipped, after their checksum. Of the optional chunks only tRNS is read.
     static constexpr ::png_byte others[] =
         "bKGD\0cHRM\0eXIf\0gAMA\0hIST\0iCCP\0iTXt\0oFFs\0pCAL\0pHYs\0sBIT\0sCAL\0sPLT\0sRGB\0tEXt\0tIME\0zTXt";
     ::png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, 0);

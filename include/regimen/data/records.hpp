@@ -76,7 +76,7 @@ class Records final : public detail::IndexedReader<detail::IndexedFiles> {
   static constexpr std::size_t header = sizeof(regimen::detail::RecordEnds::before),
                                trailer = sizeof(regimen::detail::RecordEnds::behind);
 
-  /// A record's data, without a place if its length is wrong; `found` says what is wrong, if anything is.
+  /// A record's data, empty if its length is wrong; `found` names the fault, if there is one.
   struct Frame {
     std::span<const std::byte> data;
     std::string expected, found;

@@ -60,14 +60,14 @@ class Meter final {
   std::atomic<std::uint64_t> values_{0}, timed_{0}, nanoseconds_{0};
 };
 
-/// The number of stages from a reader up to D, which tells apart the random numbers of stages in a row.
+/// The number of stages from a reader up to D: stages in a row draw different random numbers by it.
 template <class D>
 inline constexpr std::size_t height = [] {
   if constexpr (requires { D::height; }) return std::size_t{D::height};
   else return std::size_t{0};
 }();
 
-/// The dataset that a stage stands on. Copies share one meter, which times it if it is no stage itself.
+/// The dataset below a stage. Copies share one meter, which times this dataset if it is no stage itself.
 template <Dataset D>
 class Underlying final {
  public:
@@ -94,7 +94,7 @@ class Underlying final {
   std::shared_ptr<Meter> meter_;
 };
 
-/// A value in errors: its stage, its index there, and its place in what is read, if that is another.
+/// A value in errors: its stage, its index there, and its place in the file, if this differs.
 [[gnu::cold]] inline std::string value_text(const std::string& stage, std::size_t index, const std::string& place) {
   const std::string value = ", value " + std::to_string(index);
   return stage + value + (stage.substr(0, stage.find(" | ")) + value == place ? "" : " (" + place + ")");
@@ -114,7 +114,7 @@ template <Dataset D>
   refuse_value(value_text(stage, key.index, below.place(key)));
 }
 
-/// What stages that work on each value have in common: the dataset that they stand on, a name, and how long they work.
+/// Common to stages that work on each value: the dataset below, a name, and the working time.
 template <Dataset D>
 class ValueStage {
  public:

@@ -76,9 +76,9 @@ class TokenFile final : public detail::WindowSource<TokenFile> {
 
   static bool has_header(std::span<const std::byte> bytes);
 
-  /// Whether these are tokens of 32 bits, read as twice as many of 16: the upper halves of ids below 2^19 are below 8. Of
-  /// the first 4096 pairs; fewer than 16 say nothing, and neither do files in which all numbers are small. Text that is
-  /// what it seems has 16 such ids in every second place with a chance of one in 10^30 for a vocabulary of 1,000.
+  /// Whether these are tokens of 32 bits, read as twice as many of 16: the upper halves of ids below 2^19 are below 8.
+  /// Reads the first 4096 pairs; fewer than 16, and files of small numbers only, decide nothing. Real tokens of 16 bits
+  /// have 16 such ids in every second place with a chance of one in 10^30 for a vocabulary of 1,000.
   static bool looks_wide(std::span<const std::byte> bytes);
 
   static std::size_t check_header(const std::string& path, std::span<const std::byte> bytes);

@@ -13,7 +13,7 @@ namespace regimen::detail {
 /// Windows over tokens [begin, end) of a stream; T is the sample's extent, N = end − begin.
 ///
 ///   overlapping   sample i: input [i, i + T), target [i + 1, i + T + 1)                           N − T samples
-///   blocks        sample i: the same at i·T, so that every token but the first is a target       ⌈(N − 1) / T⌉ samples
+///   blocks        sample i: overlapping's sample i·T; every token except the first is a target   ⌈(N − 1) / T⌉ samples
 ///                 exactly once; the last block is moved back to end with the stream, and
 ///                 targets of an earlier block become ignore_index there
 struct Windows {
@@ -47,7 +47,7 @@ struct Windows {
   void split(const std::string& name, double fraction, Windows& front, Windows& back) const;
 };
 
-/// What texts and files of tokens have in common: the windows over their tokens, or over a part of these.
+/// Windows over the tokens of a text or a file, or over a part of them.
 ///
 ///   Stream   derives from it; its copies share the tokens
 template <class Stream>

@@ -40,7 +40,7 @@ struct RelativeBias final {
 
 namespace detail {
 
-/// What distances add, into a scratch tensor (H,distances), before attention reads it.
+/// Writes the bias of each distance to a scratch tensor (H,distances), before attention reads it.
 template <class Option>
 struct distance_bias {};
 template <>
@@ -140,7 +140,7 @@ struct AttendByDistance final {
                                                 .buckets = Bias::buckets(causal),
                                                 .add = call.add});
     }
-    /// The gradient of what comes before may have no place: where all of it is frozen and the table is not.
+    /// d_x may have no place: if all layers before are frozen, and the table is not.
     static constexpr bool always_writes_d_x = true;
   };
 };
@@ -148,7 +148,7 @@ struct AttendByDistance final {
 template <class Layout, bool causal, class Rate, class Option>
 inline constexpr bool is_composite<AttendByDistance<Layout, causal, Rate, Option>> = true;
 
-/// Attend as it stands where the option says: alone, or with a table that has a name.
+/// Attend; with a table that has a name, inside its Shared.
 template <class Option, class Attend>
 struct with_table {
   using type = Attend;

@@ -43,7 +43,7 @@ struct HeadLayout final {
             .window = causal ? Window : 0,
             .is_scaled = scaled};
   }
-  /// What attention makes of X.
+  /// The output of attention for X.
   template <class X>
   using Output =
       InAttention<Value<typename X::Element, typename with_columns<typename X::Shape, X::columns / all * heads>::type>,
@@ -71,7 +71,7 @@ template <class Layout, BiasIs bias, class Text = void>
 struct HeadsProduct final {
   static constexpr const char* name = "linear";
   static constexpr bool couples_samples = false;
-  /// How often the outputs of this product stand in in_proj_weight.
+  /// How many products of this width in_proj_weight has.
   static constexpr std::size_t shares([[maybe_unused]] std::size_t columns) {
     if constexpr (std::is_void_v<Text>) return 1;
     else return Text::columns == columns ? 3 : 1;
@@ -159,7 +159,7 @@ struct HeadsNorm final {
     walk.run(op::Normalize<false, T>{
         .x = x, .gain = gain, .y = y, .rstd = rstd, .rows = heads, .columns = width, .epsilon = epsilon(Epsilon{})});
   }
-  /// The columns are those of a head.
+  /// The columns of a head.
   static constexpr void differentiate(auto& walk, op::NormalizeBackward<false, T, G> o) {
     o.columns = width;
     walk.run(o);
@@ -175,8 +175,8 @@ constexpr Parameter head_gain(const char* name, std::size_t width) {
   return {name, ParameterRole::gain, 1, {width, 1, 1, 1}, {InitialValue::Kind::one, 1}};
 }
 
-/// QueryKeyNorm behind the first product: heads are copied side by side, normalised, and copied back. Saves its input.
-/// Where that has no keys, of q alone.
+/// QueryKeyNorm after the first product: heads are copied side by side, normalised, and copied back. Saves its input.
+/// If the product has no keys, only of q.
 template <class Layout, class Epsilon>
 struct NormalizeHeads final {
   static constexpr const char* name = "query_key_norm";

@@ -67,7 +67,7 @@ struct ConvOptions {
     for (const unsigned times : given) sound &= times <= 1;
     return sound;
   }
-  /// Whether it maps each pixel alone, all channels together.
+  /// Whether each pixel is mapped alone, by a product of its channels.
   constexpr bool is_product() const { return height * width == 1 && stride == 1 && padding == 0 && groups == 1; }
   constexpr op::Convolution shape(std::size_t image_height, std::size_t image_width, std::size_t channels,
                                   std::size_t out_channels) const {
@@ -168,18 +168,18 @@ struct ConvBound : LayerDefaults {
     if (call.trains()) Run::parameters(walk, call, call.x, shape(walk));
   }
 };
-/// One that maps each pixel alone is a Linear whose weight has four extents.
+/// A convolution of single pixels: a Linear whose weight has four extents.
 template <class Layer, class X, class Roles>
 struct PixelBound : LinearBound<Layer::channels, X, Roles, typename X::Element,
                                 Layer::options.bias ? BiasIs::added_here : BiasIs::absent> {
   static constexpr auto parameters = conv_parameters<Layer::options.bias>(convolution_of<Layer, X>);
 };
 
-/// A convolution of other inputs than images, by that of images.   Layer::Form<X> says how:
+/// A convolution of other inputs than images, by the convolution of images. Layer::Form<X> has
 ///   shape             of the images that a sample becomes          Output   the shape of y
 ///   weight            its extents, and how many
-///   copies            whether the images are a copy of x: by prepare(walk, x, images), which restore(walk, d_images,
-///                     d_x) derives; of so many `elements`
+///   copies            whether prepare(walk, x, images) copies x to the images, of `elements` numbers; its derivative
+///                     is restore(walk, d_images, d_x)
 template <class Layer, class X, class Roles>
 struct PreparedConvBound : LayerDefaults {
   using T = typename X::Element;

@@ -23,7 +23,7 @@ struct ConvTransposeOptions : ConvOptions {
   using ConvOptions::add;
   constexpr void add(OutputPaddingOption size) { output_padding = static_cast<std::size_t>(size), ++output_paddings; }
   constexpr bool are_sound() const { return ConvOptions::are_sound() && output_paddings <= 1; }
-  /// Lines of the output, with those that padding takes off at both ends.
+  /// Lines of the output, before padding removes some at both ends.
   constexpr std::size_t padded(std::size_t extent, std::size_t window) const {
     return (extent - 1) * stride + dilation * (window - 1) + 1 + output_padding;
   }

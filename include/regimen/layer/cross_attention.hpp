@@ -18,9 +18,9 @@ namespace regimen {
 
 namespace detail {
 
-/// softmax(q kᵀ / √D) v per head, where x is q, and (k, v) = kv(the named value): its product belongs to this layer, so
-/// that k and v lie in memory once, and nothing else of that text.
-///   Norm   the epsilon of QueryKeyNorm, by which k is normalised; or void
+/// softmax(q kᵀ / √D) v per head, where x is q, and (k, v) = kv(the named value). This layer computes the product kv,
+/// so k and v lie in memory once, and nothing else of the named text.
+///   Norm   the epsilon of QueryKeyNorm, which normalises k; or void
 template <class Name, class Layout, BiasIs bias, class Rate, class Norm>
 struct AttendTo final {
   static constexpr const char* name = "attend_to";
@@ -53,7 +53,7 @@ struct AttendTo final {
         return all;
       }
     }();
-    /// Of k beside v.
+    /// For k, next to v.
     using KeysNorm = HeadsNorm<T, typename Roles::reduce, Norm, width, 2 * Layout::key_heads * width>;
     using OfKeysAlone = PerSample<T, Text::rows * Layout::key_heads * width>;
     template <class Plain, class... WithNorm>
@@ -239,7 +239,7 @@ struct cross_attention_in_order<Name, HeadCount, Options...> {
 template <class... Given>
 using CrossAttention = typename detail::cross_attention_in_order<Given...>::type;
 
-/// Written out where it stands.
+/// Written out in its place.
 template <class Name, class HeadCount, class... Options>
 struct children<in_order::CrossAttention<Name, HeadCount, Options...>> {
   using type = boost::mp11::mp_transform<detail::layer_of_part,

@@ -135,7 +135,7 @@ struct AttendToOn final {
     using typename Base::T;
     using Saved = Tensors<>;
     using Cache = Tensors<FixedTensor<T, Base::KeysAndValues::size>>;
-    // What Base has; each row's log-sum-exp; k before its norm, and its rstd.
+    // Base's scratch; each row's log-sum-exp; k before its norm, and its rstd.
     using ForwardScratch = boost::mp11::mp_append<
         typename Base::ForwardScratch, Tensors<typename Base::OfRows>,
         std::conditional_t<Base::normalizes,

@@ -1,10 +1,10 @@
 // regimen/layer/in_order.hpp — layers with options: one type for one meaning, for every order and form of the options.
 //
 // Conv2d<64, 7, Stride<2>, Padding<3>> and Conv2d<64, std::size_t{7}, Padding<3>, Stride<2>, Dilation<1>> are both
-// in_order::Conv2d<64, 7, Stride<2>, Padding<3>>, which is the name that compilers show, and which a program may write,
-// too. So a policy that names a layer means every layer like it. docs/why/identity.md says why the public name is an alias.
+// in_order::Conv2d<64, 7, Stride<2>, Padding<3>>. Compilers show this name, and a program may write it, too. So a
+// policy that names a layer means every layer like it. docs/why/identity.md has the reason for an alias.
 //
-// What has no order, since an option is unknown, or given twice, stays as it is written, and is refused by its rule.
+// A layer with an option that is unknown, or given twice, stays as it is written; its rule refuses it.
 #pragma once
 
 #include <regimen/layer/linear.hpp>
@@ -55,7 +55,7 @@ constexpr OptionOrder<size> order_of(const std::array<OptionPlace, size + 1>& pl
 
 // ---- options that are values
 
-/// Of an option that is a value: its place, and the number for which it says nothing.
+/// The place of an option that is a value, and its default, which is left out.
 struct ValuePlace {
   int place = unknown_option;
   std::size_t needless = ~std::size_t{0};
@@ -100,7 +100,7 @@ struct values_in_order {
  public:
   using type = typename decltype(ordered(std::make_index_sequence<order.count>{}))::type;
 };
-/// The same; or, if its options are not sound, as they are.
+/// values_in_order; options that are not sound stay as written.
 template <template <std::size_t, auto, auto...> class Layer, bool sound, std::size_t Channels, auto Window,
           auto shortest, auto... Options>
 struct values_in_order_if {

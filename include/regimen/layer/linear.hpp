@@ -19,8 +19,7 @@ constexpr double inverse_square_root(double x) {  // Newton; std::sqrt is no con
 
 enum class BiasIs { added_here, added_by_neighbour, absent };
 
-/// What backward does with the derivative of an activation that is applied here: multiplies by it, or the next layer
-/// has multiplied.
+/// Which backward multiplies by the derivative of an activation that is applied here: this layer's, or the next one's.
 enum class DerivativeIs { taken_here, taken_by_next };
 
 /// y = act(x · Wᵀ + b), with the bias added here, or by the neighbour it is fused with, or without one.
@@ -206,7 +205,7 @@ struct LinearForm<Linear<Width>, bias, Out, Activation, derivative, Before> fina
                             typename function_of<Activation>::type, derivative, typename function_of<Before>::type>;
 };
 
-/// One without a bias has the form with a wider output alone.
+/// A Linear without a bias has only the form with a wider output.
 template <std::size_t Width, class Out>
 struct LinearForm<Linear<Width, NoBias>, BiasIs::absent, Out> final {
   static constexpr const char* name = "linear";

@@ -12,9 +12,9 @@ namespace regimen::detail {
 template <class Layer>
 inline constexpr bool writes_padded_rows = false;
 
-/// The form of a last layer whose output has rows that begin at multiples of so many bytes, as its gradient, which
-/// overwrites it: what lies between two rows is never read. The gradient has the type of the layer's factors, if that is
-/// narrower: tensor cores multiply by nothing wider.
+/// The form of a last layer whose output, like the gradient that overwrites it, has rows that begin at multiples of
+/// `row_alignment` bytes. Bytes between two rows are never read. The gradient has the type of the layer's factors if
+/// this is narrower: tensor cores multiply no wider type.
 template <class Layer, std::size_t row_alignment>
 struct PaddedRows final {
   static constexpr const char* name = Layer::name;

@@ -93,7 +93,7 @@ struct Within final {};
 
 namespace detail {
 
-/// A walk whose attention sees keys within lengths alone.
+/// A walk whose attention sees only keys within lengths.
 template <class Walk>
 struct WalkWithinLengths final {
   Walk& walk;
@@ -111,7 +111,7 @@ struct WalkWithinLengths final {
   constexpr auto random() const { return walk.random(); }
 };
 
-/// Attend, AttendByDistance or AttendTo, whose keys end where the named length says.
+/// Attend, AttendByDistance or AttendTo, whose keys end at the named length.
 template <class Attend, class Name>
 struct AttendWithin final {
   static constexpr const char* name = Attend::name;
@@ -156,14 +156,14 @@ struct AttendWithinOn final {
   };
 };
 
-/// The source of a model of two texts, and attention to it, where a token pads it, or where none does, below 0.
+/// The source of a model of two texts, and attention to it. `token` pads the source; below 0 no token does.
 template <std::int32_t token, class Length>
 using source_part = std::conditional_t<(token < 0), Part<0>,
                                        Sequential<Part<0>, KeepLength<Length, PaddedWith<(token < 0 ? 0 : token)>>>>;
 template <std::int32_t token, class Length, class Attention>
 using within_source = std::conditional_t<(token < 0), Attention, boost::mp11::mp_push_back<Attention, Within<Length>>>;
 
-/// As it stands where there are lengths, or none.
+/// Attend, within lengths if there are any.
 template <class Lengths, class Attend>
 struct attend_within {
   using type = AttendWithin<Attend, Lengths>;

@@ -248,7 +248,7 @@ struct GruBound : RecurrentBound<Width, 3, has_bias, X, Roles> {
     Base::run_input_backward(walk, call, gates);
     if (!call.trains()) return;
     Base::template run_bias_backward<0>(walk, call, gates);
-    // What the state's product gets differs in the last part alone.
+    // The gradients of the two products differ only in their last part.
     walk.run(op::CopyColumns<T>{.x = inner,
                                 .y = gates + 2 * Width,
                                 .rows = walk.batch * length,

@@ -133,7 +133,7 @@ struct self_attention_in_order<HeadCount, Options...> {
 template <class... Given>
 using SelfAttention = typename detail::self_attention_in_order<Given...>::type;
 
-/// Written out where it stands.
+/// Written out in its place.
 template <class HeadCount, class... Options>
 struct children<in_order::SelfAttention<HeadCount, Options...>> {
   using type =

@@ -1,5 +1,4 @@
-// regimen/layer/window.hpp — options of layers whose outputs read windows of an image: values, like NoBias; and what
-// rules know of such a layer.
+// regimen/layer/window.hpp — options of layers with windows of an image, values like NoBias; facts of them for rules.
 #pragma once
 
 #include <array>
@@ -48,7 +47,7 @@ template <class Layer>
 concept IsConvolution = requires { requires std::is_base_of_v<ConvOptions, std::remove_cv_t<decltype(Layer::options)>>; };
 /// Of a pool over all positions.
 struct GlobalPoolOptions {};
-/// Of a layer that makes images larger, or, where it cuts them into squares, smaller.
+/// Of a layer that makes images larger, or smaller if it cuts them into squares.
 struct ResamplingOptions {
   std::size_t factor = 1;
   bool cuts = false, known = true;

@@ -100,7 +100,7 @@ struct SumOf final {
       (body(Place<i, Losses, detail::part_of_output<i, Output>>{}), ...);
     }(std::index_sequence_for<Losses...>{});
   }
-  // What is asked in a constraint, or of a constant, is asked without a lambda: nvcc 13 aborts at one.
+  // Constraints and constants use no lambda: nvcc 13 aborts at one.
   /// The first loss that counts correct rows, or `count`.
   template <class Output, class Engine, std::size_t... i>
   static constexpr std::size_t first_that_counts(std::index_sequence<i...>) {
@@ -145,7 +145,7 @@ struct SumOf final {
   static_assert(count <= op::SumLosses::limit,
                 "regimen: SumOf has at most 8 losses; Concat outputs of one kind of loss");
   static constexpr bool couples_samples = (detail::weighed<Losses>::Function::couples_samples || ...);
-  /// Whether each loss that couples samples gathers those of all ranks.
+  /// Whether each loss that couples samples gathers the samples of all ranks.
   static constexpr bool gathers_samples =
       couples_samples && (detail::stays_exact_on_ranks<typename detail::weighed<Losses>::Function> && ...);
   template <class Output>

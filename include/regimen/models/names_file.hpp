@@ -138,7 +138,7 @@ void for_each_pair(const Correspondence& both, F&& f) {
 /// The tensors of a file by the keys of a mapping, checked against it.
 class Reading final {
  public:
-  /// widest   bytes of an element that the owner takes, and what it calls the type; 0: any
+  /// widest   the most bytes of an element that the owner takes, and the type's name; 0: any
   Reading(const std::string& path, const TensorMap& written, std::size_t widest, const char* widest_name)
       : files_(path), written_(written) {
     for (const Source& found : files_.tensors()) {

@@ -8,11 +8,10 @@
 
 namespace regimen {
 
-// ---- what decays, the second option of Optimizer<...>. Your own is a struct like these: Layer is the layer that owns the
-// parameter, which has a role, a shape and a name.
+// ---- which parameters decay, the second option of Optimizer<...>. Your own is a struct like these: Layer is the layer
+// that owns the parameter, which has a role, a shape and a name.
 
-/// Only weights of products decay: those of Linear, attention, convolutions and recurrent layers. The default, as in
-/// llm.c.
+/// Only weights of products decay: of Linear, attention, convolutions and recurrent layers. The default, as in llm.c.
 struct DecayProducts final {
   template <class Layer>
   static constexpr bool decays(const auto& parameter) {

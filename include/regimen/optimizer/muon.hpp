@@ -16,7 +16,7 @@ namespace regimen {
 
 namespace detail {
 
-/// 1 / |u| from |u|²; and what is left of the weights.
+/// 1 / |u|, from |u|²; and the factor of the weights, 1 − lr λ.
 struct MuonFactors final {
   double epsilon, decay;
   REGIMEN_HD void operator()(double* n, const Scalars& s) const {

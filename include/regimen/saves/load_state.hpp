@@ -12,7 +12,7 @@
 
 namespace regimen::saves {
 
-/// What comes back from a file that StateAccess wrote.
+/// Restores a Session from a file that StateAccess wrote.
 template <class Session>
 struct StateLoading {
   using Master = typename Session::Master;

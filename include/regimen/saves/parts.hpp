@@ -65,13 +65,13 @@ class SavedState final {
   }
   [[gnu::cold]] void expect(const std::string& name, safetensors::Dtype dtype,
                             const std::vector<std::size_t>& shape) const;
-  /// The same for optimizer state, which a file may lack.
+  /// As expect; optimizer state may be absent.
   [[gnu::cold]] void expect_state(const std::string& name, safetensors::Dtype dtype,
                                   const std::vector<std::size_t>& shape) const;
   /// Throws Error for a tensor that is neither one of these weights nor of this optimizer state.
-  ///   states   null: the optimizer state of these weights is not read, whatever it is
+  ///   states   null: any optimizer state of these weights is allowed, and not read
   [[gnu::cold]] void expect_only(const std::vector<std::string>& weights, const std::vector<std::string>* states) const;
-  /// The same as expect for any floating-point type.
+  /// As expect, for any floating-point type.
   [[gnu::cold]] void expect_numbers(const std::string& name, const std::vector<std::size_t>& shape) const;
 
   /// Reads elements [first, first + to.size()) of a tensor that expect has checked.
@@ -79,13 +79,13 @@ class SavedState final {
   void copy(const std::string& name, std::size_t first, std::span<T> to) const {
     copy(name, first, std::as_writable_bytes(to), sizeof(T));
   }
-  /// The same with conversion: each number is rounded once to To.
+  /// As copy, with conversion: each number is rounded once to To.
   template <Number To>
   [[gnu::cold]] void copy_converted(const std::string& name, std::size_t first, std::span<To> to) const;
 
   /// The name of the save at `path`: empty if it is one file, or if there is none; nullopt if it cannot be determined.
   [[gnu::cold]] static std::optional<std::string> save_at(const std::string& path);
-  /// What a file says of itself. Reads neither its numbers, nor the parts of an index.
+  /// The metadata of a file. Reads neither its numbers, nor the parts of an index.
   [[gnu::cold]] static std::map<std::string, std::string> metadata_of(const std::string& path);
 
   /// Removes the files beside `path` of saves that began before `time`, except the parts of the save `kept`: parts of a

@@ -30,7 +30,7 @@ namespace regimen::saves {
 /// Throws Error unless a state can be saved now.
 [[gnu::cold]] void expect_finished(const char* who, bool is_in_average, bool is_between_steps);
 
-/// What the metadata of a state say besides the names of its parts.
+/// The metadata of a state, without the names of its parts.
 struct SavedNumbers final {
   std::uint64_t step = 0, seed = 0, updates = 0, skipped = 0, finite_streak = 0;
   double loss_scale = 1;
@@ -64,7 +64,7 @@ struct Inside final {
     if constexpr (requires { typename Owner::Session; }) return owner.session_.enter(who);
     else return typename Owner::Writing(owner, who);
   }
-  /// Held by what calls an object several times: no other thread comes between. Nothing, of an object of the program's own.
+  /// Hold it during several calls of an object: no other thread calls between them. null for a program's own object.
   template <class Owner>
   static auto holding(Owner& owner, const char* who) {
     if constexpr (requires { typename Owner::Session; }) return owner.session_.enter(who);
@@ -73,7 +73,7 @@ struct Inside final {
   }
 };
 
-/// What is saved of a Session. load_state.hpp brings it back.
+/// Saves a Session; load_state.hpp restores it.
 template <class Session>
 struct StateAccess {
   using Master = typename Session::Master;

@@ -50,7 +50,7 @@ class Unpacked final {
   }
 
  private:
-  /// Without bounds of ids: the loader checks what was written.
+  /// Without bounds of ids: the loader checks written samples.
   SampleShape sent(std::size_t input, std::size_t target) const {
     return {.input = sent_.input != 0 ? sent_.input : input, .target = sent_.target != 0 ? sent_.target : target};
   }

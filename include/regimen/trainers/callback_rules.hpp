@@ -1,4 +1,4 @@
-// regimen/trainers/callback_rules.hpp — rules about what fit and evaluate are given beside their data: callbacks and metrics.
+// regimen/trainers/callback_rules.hpp — rules about the callbacks and metrics of fit and evaluate.
 #pragma once
 
 #include <regimen/core/rules.hpp>

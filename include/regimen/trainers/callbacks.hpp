@@ -40,7 +40,7 @@ auto measurement_of(Session& session, auto&... callbacks) {
 [[gnu::cold]] std::string words_of_event(const Measured& found, std::uint64_t step);
 [[gnu::cold]] std::string words_of_event(const Fitted&, std::uint64_t step);
 
-/// Tells the event to the callbacks that hear it, in their order. False: one of them ends the run.
+/// Gives the event to the callbacks that take it, in their order. False: one of them ends the run.
 ///
 /// failure   a callback's exception, as it is; the other ranks get a PeerError that names this rank, the callback and the
 ///           event. A single rank may continue to use its Trainer

@@ -1,5 +1,5 @@
-// regimen/trainers/fit_loop.hpp — the loop of Trainer::fit: steps, epochs, evaluations, progress, the end. No type of a program
-// reaches it: data, steps and callbacks stand behind FitProgram (trainers/fit.hpp).
+// regimen/trainers/fit_loop.hpp — the loop of Trainer::fit: steps, epochs, evaluations, progress, the end. It knows no
+// type of a program: FitProgram (trainers/fit.hpp) has data, steps and callbacks.
 #pragma once
 
 #include <regimen/data/loader.hpp>

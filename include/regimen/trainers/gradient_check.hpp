@@ -151,10 +151,10 @@ class GradientProbe final {
     const std::size_t columns = table.extents[1], from = static_cast<std::size_t>(table.zero_row) * columns;
     return {from, from + columns};
   }
-  /// Calls f(gradients of the table) in a state where differences show no lookup of its padding, but all else that reads
-  /// that row, as a TiedLinear does: each text begins with that token; for the differences another one stands there, whose
-  /// row has the same numbers and holds still. (At the first position alone, so that a text has the same length with
-  /// either.) A table of one row has no other; nor does f follow where something else than a table tells the two apart.
+  /// Calls f(gradients of the table), for differences that do not see a lookup of padding, but see other readers of the
+  /// padding's row, such as a TiedLinear: for gradients each text begins with padding, for differences with another
+  /// token, whose row has the same, constant numbers. (Only the first position, so a text has the same length with
+  /// both.) Does not call f for a table of one row, or if the two tokens give different losses.
   void look_away(const programs::TensorRecord& table, const auto& f) {
     const std::size_t rows = table.parameter.extents[0], padding = static_cast<std::size_t>(table.parameter.zero_row);
     if (rows < 2) return;

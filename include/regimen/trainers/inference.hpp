@@ -103,7 +103,7 @@ class Inference {
   Inference& operator=(Inference&&) noexcept = default;
   Inference(const Inference&) = delete;
   Inference& operator=(const Inference&) = delete;
-  /// The error for a copy. (The copy of a const Inference is deleted, so that type traits see it.)
+  /// The error for a copy. (The copy of a const Inference is deleted, for type traits.)
   template <class Other>
     requires std::is_same_v<Other, Inference&>
   Inference(Other&& other) : Inference(other.share()) {

@@ -44,8 +44,8 @@ class PinnedBatches final : public data::BatchMemory {
     if (Block* const block = block_of(place.input)) block->is_taken = false;
   }
 
-  /// Gives micro-batch number `number` of the ring to the engine, with the scalars before it. False: its input is no
-  /// block's, and nothing was done.
+  /// Gives micro-batch number `number` of the ring to the engine, with the scalars before it. Returns false, and does
+  /// nothing, if no block has its input.
   bool feed(std::uint64_t number, const void* input, std::span<const std::byte> given) {
     Block* const block = block_of(input);
     if (block == nullptr) return false;

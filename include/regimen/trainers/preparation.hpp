@@ -1,4 +1,4 @@
-// regimen/trainers/preparation.hpp — what batches need of a device's libraries is made before a run, not in its middle.
+// regimen/trainers/preparation.hpp — prepares a device's libraries for all batches before a run, not in its middle.
 #pragma once
 
 #include <regimen/core/error.hpp>

@@ -94,7 +94,7 @@ REGIMEN_INLINE void Progress::draw(std::uint64_t step, double loss, bool last) {
     return "step " + std::to_string(step) + "/" + total() + gap + "loss " + shown(loss) + rest;
   };
   if (terminal_) {
-    // The bar has what the line leaves of the terminal: what is wrapped is not redrawn.
+    // The bar has the rest of the terminal's width: a wrapped line is not redrawn.
     const int width = std::clamp(columns() - 2 - static_cast<int>(line(" ").size()), 0, 24);
     const int filled = steps_ > 0 ? static_cast<int>(double(width) * double(step) / double(steps_)) : 0;
     std::string bar;

@@ -297,7 +297,7 @@ struct Session final {
     return launches.results[0];
   }
   /// Starts a step. At most two started steps may be without their finish().
-  ///   see(output)   is told where the output of each micro-batch lies, before its loss
+  ///   see(output)   gets the place of each micro-batch's output, before its loss
   template <class Load, class See = programs::Unseen>
   Launch& start_step(Load&& load, const See& see = {}) {
     if (!is_between_steps()) out_of_order(waiting, "step");

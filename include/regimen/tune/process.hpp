@@ -1,4 +1,4 @@
-// regimen/tune/process.hpp — one trial in a process of its own: whatever happens there is an answer, not an end.
+// regimen/tune/process.hpp — a trial in a process of its own: its crash is an outcome, and does not end the search.
 #pragma once
 
 #include <regimen/comm/detail/child.hpp>

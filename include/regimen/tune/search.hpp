@@ -84,14 +84,14 @@ class Watch final {
   std::uint64_t every_;
 };
 
-/// As in the user's code, which says `using namespace regimen`.
+/// The name in code with `using namespace regimen`.
 [[gnu::cold]] inline std::string name_of_recipe(std::string text) {
   const std::string left_out = "regimen::";
   for (std::size_t at = 0; (at = text.find(left_out, at)) != std::string::npos;) text.erase(at, left_out.size());
   return text;
 }
 
-/// One recipe, by functions: so that a Search is compiled once for each, and its trials are found by number.
+/// One recipe, behind functions: a Search is compiled once for each recipe, and finds its trials by number.
 template <class Train, class Options>
 class Recipe final {
  public:
@@ -122,7 +122,7 @@ class Recipe final {
     trainer.load(state_in(trial.folder));
     return evaluated(trainer, settings, source);
   }
-  /// Not a state of a later rung: it exists if somebody has removed only the trial's line.
+  /// Ignores a state of a later rung, which exists if somebody has removed only the trial's line.
   [[gnu::cold]] static bool has_state(const std::string& path, std::uint64_t steps) {
     using regimen::saves::SavedState;
     return regimen::detail::exists(path) &&

@@ -239,7 +239,7 @@ class Trials final {
   bool is_open(std::size_t trial, std::size_t rung) const {
     return !found_.trials[trial].has_failed() && found_.trials[trial].rungs.size() <= rung;
   }
-  /// The best `count` trials of a rung that is over, by their losses then: the same whatever they did after it.
+  /// The best `count` trials of a finished rung, by their losses in this rung; later rungs do not change the result.
   [[gnu::cold]] std::vector<std::size_t> best_of(std::size_t rung, std::size_t count) const {
     std::vector<std::size_t> all;
     for (const Trained& trial : found_.trials)

@@ -35,7 +35,7 @@ inline constexpr const char* report_style =
     "normal}th{color:var(--soft)}pre{overflow:auto;background:var(--box);padding:1em;font-size:12px}"
     "@media(max-width:500px){svg text{font-size:18px}}";
 
-/// What a reader looks for first.
+/// The main numbers of the run.
 inline std::string summary(const History& history) {
   double milliseconds = 0, waited = 0, best = no_value;
   std::uint64_t samples = 0, skipped = 0;

@@ -12,7 +12,7 @@ std::string text_of(double number);
 /// A field of CSV, as RFC 4180 has it: in quotation marks where it must be.
 std::string csv_field(std::string_view text);
 
-/// Makes a folder, and those around it, if they are not there.
+/// Makes a folder, and its parent folders, unless they exist.
 void make_folder(const std::string& path);
 
 }  // namespace regimen::detail

@@ -11,7 +11,7 @@
 
 namespace regimen::data::bpe {
 
-/// Finds the leftmost of some texts, and of those that begin at one place the longest.
+/// Finds the leftmost of some texts, and at one place the longest.
 ///
 /// cost     of a text without the first two characters of any, two reads a byte
 class AddedTokens final {

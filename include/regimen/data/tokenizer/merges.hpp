@@ -61,7 +61,7 @@ class PairTable final {
   int shift_ = 0;
 };
 
-/// What the merging of long words needs beside the word; kept from word to word.
+/// The memory to merge long words, kept from word to word.
 struct MergeScratch final {
   std::vector<std::uint32_t> ids{}, ranks{}, next{}, previous{};
   std::vector<std::uint64_t> heap{};
@@ -180,7 +180,7 @@ class Merges final {
     for (std::size_t i = 0; i < count; ++i) out.push_back(static_cast<std::int32_t>(ids[i]));
   }
 
-  /// The same with a heap of (rank, place). An entry counts while the pair at its place has its rank.
+  /// As encode_short, with a heap of (rank, place). An entry counts while the pair at its place has its rank.
   void encode_long(std::string_view word, MergeScratch& s, std::vector<std::int32_t>& out) const {
     const std::size_t count = word.size();
     if (count >= ~std::uint32_t{0})

@@ -92,7 +92,7 @@ class WordCache final {
   std::vector<Slot> slots_ = std::vector<Slot>(std::size_t{1} << bits);
 };
 
-/// A match of the first pattern: what was searched from, and what was found; begin == end: nothing up to the text's end.
+/// A match [begin, end) of the first pattern, searched at `from`; begin == end: none up to the text's end.
 struct Match final {
   std::size_t from = 0, begin = 0, end = 0;
 };
@@ -105,7 +105,7 @@ class Cutter final {
   }
 
   /// Calls word(bytes) for the words whose search begins in [from, until) of `text`, valid UTF-8; returns where the next
-  /// search begins. Whoever goes on from there gets the same words, wherever the text was cut.
+  /// search begins. From there the next call gets the same words, wherever the text was cut.
   ///
   ///   stage   the first pattern that cuts; those after it cut its pieces
   template <class Word>
@@ -121,7 +121,7 @@ class Cutter final {
     }
     return from;
   }
-  /// The same for all of a text that need not be UTF-8: bytes between valid parts are words.
+  /// As cut, for a whole text of any bytes: bytes between parts of valid UTF-8 are words.
   template <class Word>
   void cut_bytes(std::string_view text, Word&& word) {
     for_each_part(text, [&](std::string_view valid) { cut(valid, 0, valid.size(), word); }, word);

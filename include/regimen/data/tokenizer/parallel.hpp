@@ -11,16 +11,16 @@
 
 namespace regimen::data::bpe {
 
-/// Cuts valid UTF-8 by several threads. Each begins somewhere, as if a word began there. What a pattern finds is a
-/// function of the text and of where it searches: once the search of the thread before begins where a search of this one
-/// began, all that follows is what one thread finds; what this thread found before is dropped. A pattern whose words never
-/// meet (digits in threes) is slow, not wrong.
+/// Cuts valid UTF-8 by several threads. Each begins somewhere, as if a word began there. A match depends only on the
+/// text and on the place of the search. So from the first common place of the thread before and of this thread all
+/// matches are those of one thread; earlier matches of this thread are dropped. A pattern whose words never meet
+/// (digits in threes) is slow, not wrong.
 class ParallelCut final {
  public:
   ParallelCut(const std::vector<Encoders::Lease>& encoders, std::string_view text, std::size_t block)
       : encoders_(encoders), text_(text), block_(block), parts_(encoders.size()) {}
 
-  /// The tokens of the next blocks, one of each thread, go to `sink` in their order; returns how far the text is done.
+  /// Gives `sink` the tokens of the next blocks, one for each thread, in order; returns the end of the done text.
   template <class Sink>
   std::size_t round(std::size_t from, const Sink& sink) {
     const std::size_t threads = parts_.size();

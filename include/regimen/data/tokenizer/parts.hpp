@@ -1,4 +1,4 @@
-// regimen/data/tokenizer/parts.hpp — what a tokenizer's files say, whichever they are.
+// regimen/data/tokenizer/parts.hpp — the contents of a tokenizer's files, of any format.
 #pragma once
 
 #include <regimen/core/error.hpp>

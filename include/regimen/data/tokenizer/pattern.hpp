@@ -35,8 +35,8 @@ enum class Dialect { Tokenizers, Tiktoken };
 constexpr bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 constexpr bool is_letter(char letter) { return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z'); }
 
-/// A pattern of a peer as PCRE2 understands it. What has another meaning there is written otherwise (`\s` is Unicode's
-/// White_Space in both dialects, `\p{Greek}` a script), what PCRE2 cannot express is refused by name.
+/// A pattern of another library, for PCRE2. Parts with another meaning there are written in another way (`\s` is
+/// Unicode's White_Space in both dialects, `\p{Greek}` a script); an error names parts that PCRE2 cannot express.
 class Translation final {
  public:
   Translation(std::string_view text, Dialect dialect, std::string where)
@@ -216,7 +216,7 @@ class Matcher final {
     places_ = pcre2_get_ovector_pointer_8(data_.get());
   }
 
-  /// The first match at or behind `from` in valid UTF-8: a function of these two alone. False: there is none.
+  /// The first match at or after `from` in valid UTF-8, a function of only these two. False: there is none.
   bool find(std::string_view text, std::size_t from, std::size_t& begin, std::size_t& end) {
     const auto* const subject = reinterpret_cast<PCRE2_SPTR8>(text.data());
     const int found =
