@@ -108,7 +108,7 @@ class Paths final {
 
 namespace detail {
 
-/// As many names as there are types; whether they are as many is for the caller to refuse.
+/// One name for each type; the caller refuses another number of names.
 template <std::size_t Types, std::size_t Count>
 std::array<std::string, Types> names_of(const std::string (&names)[Count]) {
   std::array<std::string, Types> result;

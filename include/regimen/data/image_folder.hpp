@@ -151,7 +151,7 @@ inline void write_jpeg(const std::string& path, const Image& image, int quality 
 ///   value       the file's bytes, its class, its path: EncodedImage. Decode it in a stage, with several workers
 ///   classes     sub-folders sorted by the bytes of their names; class i is classes()[i]
 ///   images      files that end in .jpg, .jpeg or .png, in capitals or not, sorted by their paths. others() counts the
-///               rest; names that begin with a point are passed over
+///               rest; names that begin with a dot are ignored
 ///   links       to a file, and of a class to a folder, are followed
 ///
 ///   const data::ImageFolder folder("photos");

@@ -107,7 +107,7 @@ class RankedList final {
       std::copy(ones.begin(), ones.end(), list.begin() + zeros);
     }
   }
-  /// Of list[first], ..., the last.
+  /// Among list[first], ..., the last.
   std::size_t smallest(std::size_t first, std::size_t k) const {
     std::size_t end = size_, value = 0;
     for (std::size_t level = 0; level < bits_; ++level) {

@@ -102,7 +102,7 @@ struct JpegErrors {
     strict = false;
     has_stray_bytes = false;
   }
-  /// With these words, or with libjpeg's own.
+  /// null: libjpeg's own words.
   [[noreturn]] static void fail(::j_common_ptr of, const char* words = nullptr) {
     auto* const errors = reinterpret_cast<JpegErrors*>(of->err);
     if (words == nullptr) errors->base.format_message(of, errors->words);

@@ -99,7 +99,7 @@ void expect_classes(const std::string& name, std::size_t bound, std::size_t clas
 
 void expect_index(const std::string& name, std::size_t index, std::size_t size);
 
-/// Of a split.
+/// A split's fraction.
 void expect_fraction(const std::string& name, double fraction);
 
 }  // namespace detail

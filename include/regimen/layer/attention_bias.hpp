@@ -99,7 +99,7 @@ struct AttendByDistance final {
     using OfDistances = FixedTensor<S, Layout::heads * distances>;
     using Saved = Tensors<PerSample<S, 2 * Layout::heads * X::rows>>;  // each row's softmax
     using ForwardScratch = Tensors<OfDistances>;
-    /// y · d_y, the bias, and the gradient of each sample's.
+    /// y · d_y, the bias, and each sample's gradient of the bias.
     using BackwardScratch =
         std::conditional_t<Bias::is_trained, Tensors<OfRows, OfDistances, PerSample<S, Layout::heads * distances>>,
                            Tensors<OfRows, OfDistances>>;

@@ -29,9 +29,9 @@ template <std::size_t Count, std::size_t KeyCount, std::size_t Width, std::size_
 struct HeadLayout final {
   static constexpr std::size_t heads = Count, key_heads = KeyCount, all = Count + 2 * KeyCount, window = Window;
   static constexpr bool is_scaled = scaled;
-  /// Of so many channels before attention.
+  /// From the channels before attention.
   static constexpr std::size_t width_in(std::size_t channels) { return Width > 0 ? Width : channels / Count; }
-  /// Of q, k and v side by side in X.
+  /// X has q, k and v side by side.
   template <class X>
   static constexpr op::AttentionShape shape(std::size_t batch, bool causal) {
     return {.batch = batch,
@@ -50,8 +50,8 @@ struct HeadLayout final {
                   X::channels>;
 };
 
-/// As torch.nn's MultiheadAttention begins its products: q, k and v as one weight, in_proj_weight, by Glorot's uniform
-/// distribution, ±√(6 / (inputs + outputs)), or of keys and values with other inputs three; all biases zero.
+/// The initial values of torch.nn's MultiheadAttention: q, k and v as one weight, in_proj_weight, or as three if keys
+/// and values have other inputs; Glorot's uniform distribution, ±√(6 / (inputs + outputs)); all biases zero.
 template <std::size_t count>
 constexpr std::array<Parameter, count> in_projection(std::array<Parameter, count> product, std::size_t inputs,
                                                      std::size_t outputs) {
@@ -66,7 +66,7 @@ constexpr std::array<Parameter, count> out_projection(std::array<Parameter, coun
 }
 
 /// q, k and v of all heads, side by side.
-///   Text   a value whose keys and values a product of its own makes; void: this one
+///   Text   a value whose keys and values another product computes; void: this product does
 template <class Layout, BiasIs bias, class Text = void>
 struct HeadsProduct final {
   static constexpr const char* name = "linear";
@@ -236,7 +236,7 @@ struct NormalizeHeads final {
 
    private:
     static constexpr std::size_t heads_of(std::size_t part) { return part == 0 ? Layout::heads : Layout::key_heads; }
-    /// Where q, k or v begins at a position.
+    /// The begin of q, k or v in a position.
     static constexpr std::size_t begin_of(std::size_t part) {
       return (part == 0 ? 0 : Layout::heads + (part - 1) * Layout::key_heads) * width;
     }

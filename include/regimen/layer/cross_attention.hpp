@@ -40,7 +40,7 @@ struct AttendTo final {
     using Output = X;
     static constexpr bool normalizes = !std::is_void_v<Norm>;
     static constexpr std::size_t products = Product::parameters.size();
-    /// With k and v of other columns than q, torch.nn has a weight for each.
+    /// If k and v have other columns than q, torch.nn has separate weights.
     static constexpr std::size_t outputs = (Text::columns == X::channels ? X::columns : 0) +
                                            (Text::columns == X::channels ? 2 : 1) * Layout::key_heads * width;
     static constexpr auto parameters = [] {

@@ -82,7 +82,7 @@ struct AttendOn final {
       return {.qkv = {call.x}, .y = {call.y}, .softmax = {call.saved[0]}, .shape = shape};
     }
     static constexpr op::AttendKept<T> last(auto& walk, const auto& call) {
-      // Of every head the positions before the first that is seen come first.
+      // Skips each head's positions before the first visible one.
       const std::size_t first = shape.begin(walk.position), before = first * shape.width;
       return {.qkv = {call.x},
               .keys = View<T>{call.cache[0]} + before,
@@ -364,7 +364,7 @@ struct decoding_model<Tokens<Window>, Layers...> {
   template <std::size_t Rows>
   using by = Model<Input<Tokens<Rows>>, typename decoding<Layers, Window>::type...>;
 };
-/// Of a model of two texts: the encoder as it is, the decoder by positions of the target.
+/// For a model of two texts: the encoder unchanged, the decoder by positions of the target.
 template <std::size_t Source, std::size_t Window, class Encoder, class Decoder, class... Layers>
 struct decoding_model<Bundle<Tokens<Source>, Tokens<Window>>, Fork<Last, Encoder, Decoder>, Layers...> {
   static constexpr bool translates = reads_part<Encoder, 0> && reads_part<Decoder, 1>,

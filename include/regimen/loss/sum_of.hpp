@@ -16,7 +16,7 @@
 
 namespace regimen {
 
-/// In SumOf: a loss times a Ratio above 0: `Weighted<MeanSquaredError, Ratio<1, 2>>`.
+/// In SumOf, a loss times a Ratio above 0: `Weighted<MeanSquaredError, Ratio<1, 2>>`.
 template <class Function, class Weight>
 struct Weighted final {};
 

@@ -26,7 +26,7 @@ struct model_sequence<Network, false> {
   using type = Sequential<>;
 };
 
-/// None of no layers.
+/// No layers stay none.
 template <class Layers, std::size_t count = boost::mp11::mp_size<Layers>::value>
 using without_last = boost::mp11::mp_take_c<Layers, (count > 0 ? count - 1 : 0)>;
 

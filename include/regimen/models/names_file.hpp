@@ -170,7 +170,7 @@ class Reading final {
                     "was the file written by a model of this size? Name what the model leaves unread in ignore(...)");
   }
 
-  /// Ours, from theirs.
+  /// Copies a tensor of the file to the model's.
   template <class To>
   void copy(const Piece& piece, std::span<To> to) const {
     const Source& found = source(piece);
@@ -237,7 +237,7 @@ class Reading final {
   std::map<std::string, Source, std::less<>> found_;
 };
 
-/// Their tensors, from ours.
+/// Writes the model's tensors as the file's.
 template <class Parameters>
 void write(const TensorMap& written, const Parameters& parameters, const std::string& path, std::size_t largest) {
   struct Theirs {

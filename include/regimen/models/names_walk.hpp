@@ -137,7 +137,7 @@ struct Walk {
   static constexpr bool names_tensors(const Entry& entry) {
     return entry.kind == Entry::Kind::tensor || entry.kind == Entry::Kind::layer;
   }
-  /// Ours may be a part of theirs: then the parts in one block are all of it.
+  /// Whether a block has all parts of the file's tensor that entry `which` is a part of.
   constexpr bool has_all_parts(std::size_t begin, std::size_t end, std::size_t which) const {
     std::size_t sum = 0;
     for (std::size_t i = begin; i < end; ++i)

@@ -32,7 +32,7 @@ struct Interpolated final {
   using layer = Upsample<2, Bilinear>;
 };
 
-/// The output of an encoder's level, which the decoder's reads.
+/// The output of an encoder's level, for the decoder's level.
 template <class Kind, std::size_t Channels, std::size_t level>
 struct Skip final : NamedValue<Shape<1>> {};  // of no image, which MaxPool refuses
 template <std::size_t Height, std::size_t Width, std::size_t Depth, std::size_t Channels, std::size_t level>

@@ -16,7 +16,7 @@ namespace regimen {
 namespace detail {
 
 struct LambDirection;
-/// From |w|² and |r|².
+/// lr · |w| / |r|, from squares.
 struct LambRate final {
   REGIMEN_HD void operator()(double* n, const Scalars& s) const {
     n[0] = s.learning_rate * (n[0] > 0 && n[1] > 0 ? std::sqrt(n[0] / n[1]) : 1);
@@ -85,7 +85,7 @@ struct Lamb final : detail::Moments {
 
 namespace detail {
 
-/// As an elementwise rule: moves the moments, and writes r − λ w.
+/// An elementwise rule: moves the moments, and writes r − λ w.
 struct LambDirection final : Moments {
   using Options = Lamb::Options;
   template <class S>

@@ -8,7 +8,7 @@
 
 namespace regimen {
 
-/// In place of a number of samples: the largest batch that fits the target.
+/// Batch<Largest>: the largest batch that fits the target.
 enum BatchSize { Largest };
 
 /// Decides how many samples a micro-batch has: one forward and backward pass on one rank. An optimizer step has N

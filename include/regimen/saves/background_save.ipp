@@ -41,7 +41,7 @@ REGIMEN_INLINE void StateFiles::finish() const {
       throw Error(path, "the part " + part, "none any more",
                   "one run at a time may save to a path; the older state is in place");
   if (!save.empty()) {
-    // In the background a rank's part may have its name before that name is on the disk.
+    // In the background a rank may rename its part before the new name is on the disk.
     if (!parts.empty() && !regimen::detail::AtomicFile::sync_directory_of(parts.front()))
       throw Error(path, "to sync the directory of its parts", regimen::detail::system_words(errno),
                   "the older state is in place");

@@ -36,7 +36,7 @@ class File final {
 
   const std::string& path() const& { return path_; }
   std::string path() const&& { return path(); }
-  /// In the order of their data.
+  /// By the order of their data.
   std::span<const Tensor> tensors() const&;
   template <class Temporary = File>
   std::span<const Tensor> tensors() const&& {

@@ -64,7 +64,7 @@ struct callback_hears_launches {
   };
 };
 
-/// It accepts (trainer, StepResult), or an Evaluation, EpochEvent, Fitted or Measured in its place.
+/// A callback accepts (trainer, event): a StepResult, Evaluation, EpochEvent, Fitted or Measured.
 /// docs/errors/fit.md#callback_takes_event
 template <class Callback, class Train, bool measures>
 struct callback_takes_event {

@@ -43,7 +43,7 @@ class Feed final {
   }
   /// Waits until the engine has read the last batch.
   void wait() { uploaded_.wait(); }
-  /// To be called after an exception: the device may have taken fewer micro-batches than it was given.
+  /// Call it after an exception: the device may have taken fewer micro-batches than it got.
   void recount() { ring_differs_ = given_batches_ > 0; }
 
   /// Copies a micro-batch to the input, for operations that run from now on.

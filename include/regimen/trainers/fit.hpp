@@ -140,7 +140,7 @@ class FitOf final : public FitProgram {
                          .validates = validation_ != nullptr,
                          .hears_epochs = measures || (hears_epochs<Trainer, Callbacks> || ...),
                          .has_callbacks = sizeof...(Callbacks) > 0,
-                         // Not where a step must not follow an anomaly.
+                         // No step may follow an anomaly.
                          .reads_late = sizeof...(Callbacks) == 0 && !Trainer::Recipe::checks_finite,
                          .moves_scale = Trainer::Recipe::loss_scaling.growth_interval > 0,
                          .divisor_of = [](double count) { return Step::divisor_of(count); }};

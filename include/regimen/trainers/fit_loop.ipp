@@ -149,7 +149,7 @@ REGIMEN_INLINE void FitLoop::resume() {
   }
   patience_.is_resumed = false;
 }
-/// On all ranks at once.
+/// All ranks begin together.
 REGIMEN_INLINE bool FitLoop::begins_epoch() {
   if (!tells_epochs_ || epoch_.is_open) return false;
   if (metrics_ != nullptr) metrics_->begin();
@@ -211,7 +211,7 @@ REGIMEN_INLINE void FitLoop::validate() {
   tell(found);
   if (epoch_.is_open) metrics_->resume();
 }
-/// Of the steps of the epoch so far; once after each step, and where the epoch ends.
+/// For the epoch's steps so far; once after each step, and at the epoch's end.
 REGIMEN_INLINE void FitLoop::tell_metrics(bool ended) {
   if (metrics_ == nullptr || epoch_.event.steps == 0) return;
   const Measured found = metrics_->found(epoch_.event, ended);

@@ -92,7 +92,7 @@ class Process final {
     [[maybe_unused]] const ::ssize_t marked = *mark < 0 ? 0 : ::write(*mark, "500", 3);
     const Descriptor file(::open(output_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
     if (*file >= 0 && (::dup2(*file, STDOUT_FILENO) < 0 || ::dup2(*file, STDERR_FILENO) < 0)) ::_exit(1);
-    // Not in the terminal's group, a process that reads from the terminal would be stopped.
+    // Outside the terminal's group the system stops a process that reads from the terminal.
     const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (*nothing >= 0 && ::dup2(*nothing, STDIN_FILENO) < 0) ::_exit(1);
     std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // a crash loses no whole line

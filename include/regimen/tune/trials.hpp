@@ -134,8 +134,8 @@ class Trials final {
     return found_;
   }
 
-  /// Only one process works in a folder: the lock ends with the descriptor, or the process. It is waited for, for a
-  /// second: a trial of a search that was killed just now may not have closed its copy.
+  /// Only one process works in a folder: the lock ends with the descriptor, or the process. Waits up to a second: a
+  /// trial of a search that was just killed may not have closed its copy.
   [[gnu::cold]] detail::Descriptor lock() const {
     const std::string path = folder_ + "/lock";
     detail::Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
@@ -257,7 +257,7 @@ class Trials final {
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
     return all;
   }
-  /// After a rung: only these trials are needed.
+  /// After a rung: removes all other trials' folders.
   [[gnu::cold]] void clean(const std::vector<std::size_t>& kept) const {
     for (const Trained& trial : found_.trials)
       if (std::find(kept.begin(), kept.end(), trial.number) == kept.end()) remove_folder(trial.number);

@@ -29,7 +29,7 @@ namespace regimen {
 
 namespace detail {
 
-/// Of a number in `count` bytes, the lowest comes first.
+/// A number in `count` bytes, the lowest first.
 inline std::string little_bytes(std::uint64_t value, unsigned count) {
   std::string bytes;
   for (unsigned i = 0; i < count; ++i) bytes += static_cast<char>(value >> 8 * i);
@@ -53,7 +53,7 @@ class Message final {
     bytes_ += little_bytes(std::bit_cast<std::uint64_t>(value), 8);
     return *this;
   }
-  /// Also if it is 0: a member of a oneof.
+  /// A member of a oneof, written also if 0.
   Message& real_of_one(unsigned field, float value) {
     varint(field << 3 | 5);
     bytes_ += little_bytes(std::bit_cast<std::uint32_t>(value), 4);
@@ -83,7 +83,7 @@ class Message final {
   std::string bytes_;
 };
 
-/// Of a number in four bytes, the highest comes first.
+/// A number in four bytes, the highest first.
 inline std::string big_bytes(std::uint64_t value) {
   std::string bytes;
   for (unsigned i = 4; i-- > 0;) bytes += static_cast<char>(value >> 8 * i);

@@ -16,7 +16,7 @@ namespace regimen::data::bpe {
 /// cost     of a text without the first two characters of any, two reads a byte
 class AddedTokens final {
  public:
-  /// Those of `added` with this `normalized`. `added` stays where it is.
+  /// The tokens of `added` with this `normalized`; keeps pointers to them.
   AddedTokens(const std::vector<AddedToken>& added, bool normalized) {
     for (const AddedToken& token : added) {
       if (token.normalized != normalized || token.content.empty()) continue;

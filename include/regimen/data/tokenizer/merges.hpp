@@ -26,7 +26,7 @@ class PairTable final {
     shift_ = 64 - std::countr_zero(slots);
     slots_.assign(slots, free);
   }
-  /// Of a pair that comes again the last rank counts.
+  /// The last rank of a pair counts.
   void put(std::uint32_t first, std::uint32_t second, std::uint32_t rank) {
     if (2 * (used_ + 1) > slots_.size()) grow();
     const std::uint64_t key = key_of(first, second);

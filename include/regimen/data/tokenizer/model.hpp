@@ -59,7 +59,7 @@ class WordCache final {
     std::memcpy(slot.ids.data(), ids, count * sizeof *ids);
   }
 
-  /// Of 1 to 26 bytes; collisions cost time, and nothing else.
+  /// For 1 to 26 bytes; collisions cost only time.
   static std::uint64_t hash(std::string_view word) {
     std::uint64_t state = word.size() * 0x9E3779B97F4A7C15u;
     const auto mix = [&state](std::uint64_t eight) {

@@ -31,7 +31,7 @@ namespace bpe {
 /// The two peers' regular expressions: Oniguruma in Ruby's syntax, and Rust's with look-around.
 enum class Dialect { Tokenizers, Tiktoken };
 
-/// Of ASCII, in every locale.
+/// ASCII, in every locale.
 constexpr bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 constexpr bool is_letter(char letter) { return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z'); }
 
