@@ -55,7 +55,7 @@ Membership world_from(const Look& look);
 ///          all of them against a recorded handshake
 std::string secret_from(const Look& look);
 
-/// Likewise of this process's environment.
+/// world_from this process's environment.
 Membership world_of_environment();
 std::string secret_of_environment();
 

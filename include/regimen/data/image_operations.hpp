@@ -218,7 +218,7 @@ inline Image affine(const Image& image, const std::array<double, 6>& matrix) {
   return result;
 }
 
-/// Turned against the clock about its middle.
+/// Turned counter-clockwise about its middle.
 inline Image rotate(const Image& image, double degrees) {
   const double angle = degrees * (std::numbers::pi / 180), x = double(image.width()) / 2,
                y = double(image.height()) / 2;

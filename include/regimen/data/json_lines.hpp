@@ -54,7 +54,7 @@ namespace regimen::data {
 
 namespace detail {
 
-/// What a field of type T must be; JsonLines refuses other types.
+/// The JSON type of a field T; JsonLines refuses other types.
 template <class T>
 std::string json_type() {
   if constexpr (is_of<T, std::optional>) return json_type<typename T::value_type>() + ", null, or no such field";

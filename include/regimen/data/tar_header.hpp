@@ -113,7 +113,7 @@ class TarReader final {
       refuse(offset, "a number in octal digits", "other characters");
     return value;
   }
-  /// The name, after the prefix of ustar if there is one. GNU's magic has a blank there, and other fields.
+  /// The name, after ustar's prefix if there is one. GNU's archives have another magic, and other fields.
   static std::string plain_name(std::span<const std::byte> header) {
     const std::string name = text_until_zero(header.first(100)), prefix = text_until_zero(header.subspan(345, 155));
     const bool ustar = text_of(header.subspan(257, 6)) == std::string_view("ustar\0", 6);

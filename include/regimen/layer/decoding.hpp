@@ -18,7 +18,7 @@ namespace regimen {
 
 namespace detail {
 
-/// PositionEmbedding of a window, for the positions from engine.position on.
+/// PositionEmbedding of a window, for the positions from walk.position on.
 template <std::size_t Window>
 struct PositionsFrom final {
   static constexpr const char* name = "position_embedding";
@@ -154,8 +154,8 @@ struct AttendToOn final {
   };
 };
 
-/// Lstm of one sample, with a cache of h and c before the first position, which are zero, and behind each: over the whole
-/// window from position 0 on, or for one new position.
+/// Lstm of one sample, over the whole window from position 0 on, or for one new position. The cache has h and c: zero
+/// before the first position, then after each position.
 template <std::size_t Width, bool has_bias, std::size_t Window>
 struct LstmOn final {
   static constexpr const char* name = "lstm";
@@ -203,8 +203,7 @@ struct LstmOn final {
   };
 };
 
-/// Gru in the same way. Its cache is h, and, where that is narrower than the state, the state; behind a whole window this
-/// is h, rounded.
+/// Gru, as LstmOn. Its cache is h, and the state if h is narrower; after a whole window this state is h, rounded.
 template <std::size_t Width, bool has_bias, std::size_t Window>
 struct GruOn final {
   static constexpr const char* name = "gru";
@@ -309,7 +308,7 @@ struct decoding<in_order::SelfAttention<HeadCount, Options...>, Window> {
           attention_parts<Layout, typename Attention::Chosen,
                           typename attend_on<Layout, Window, typename Attention::Chosen::distances>::type, true>>>;
 };
-/// Possible where the text is kept before the target is read: Keep itself has no such form.
+/// Possible if the encoder keeps the text before the decoder begins: Keep itself has no such form.
 template <class Name, class HeadCount, class... Options, std::size_t Window>
 struct decoding<in_order::CrossAttention<Name, HeadCount, Options...>, Window> {
   using Attention = in_order::CrossAttention<Name, HeadCount, Options...>;

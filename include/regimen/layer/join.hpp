@@ -139,7 +139,7 @@ struct GatedMultiply final {
   };
 };
 
-/// The first shape, longer along the axis by so much.
+/// The first shape, longer by `more` along the axis.
 template <std::size_t axis, std::size_t more, class First>
 struct extended;
 template <std::size_t axis, std::size_t more, std::size_t... Extents>

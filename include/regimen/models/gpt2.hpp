@@ -33,7 +33,7 @@ struct gpt2_layers {
 }  // namespace detail
 
 /// GPT-2: learned positions, norms before attention and before the two-layer network, GELU by tanh, epsilon 1e-5,
-/// biases everywhere but in the output layer, which shares the token table.
+/// biases everywhere except in the output layer, which shares the token table.
 ///
 ///   Words, Length, Channels, HeadCount, Depth   vocabulary, positions, width, heads, blocks
 ///   Rate    dropout after the embedding, on attention, and at the end of each branch;

@@ -160,7 +160,7 @@ constexpr auto list(const Names<N>&... parts) {
 
 namespace detail {
 
-/// A mapping, written out for the model of a Trainer or an Inference, which it fits.
+/// The tensors of a mapping, for the model of a Trainer or an Inference.
 template <const auto& map, class Owner>
 TensorMap written_for() {
   using Model = TensorsOf<typename Owner::Recipe::Bound>;

@@ -24,7 +24,7 @@
 
 namespace regimen::names::detail {
 
-/// A tensor of theirs, or the rows of ours that it is.
+/// A tensor of the file: a tensor of the model, or rows of one.
 struct Piece {
   std::string name, key;  // as it is written; without an optional prefix
   std::size_t tensor = 0;
@@ -33,7 +33,7 @@ struct Piece {
   std::vector<std::string> also{};  // keys
 };
 
-/// A mapping, written out for a model that it fits.
+/// The tensors of a mapping, for a model that it fits.
 struct TensorMap {
   std::vector<Piece> pieces;
   std::vector<std::string> ignored;  // patterns of keys

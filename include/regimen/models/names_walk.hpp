@@ -52,7 +52,7 @@ struct ModelTensor {
   std::size_t position = 0;
 };
 
-/// How one entry and one tensor correspond. Rows are along axis 0 of the view of ours.
+/// How one entry and one tensor correspond. Rows are along axis 0 of the model's viewed tensor.
 struct Correspondence {
   Misfit misfit = Misfit::none;
   Extents ours{};  // as viewed

@@ -107,7 +107,7 @@ constexpr auto unet_names(std::size_t depth) {
 
 /// U-Net: an encoder that halves the image Depth times and doubles the channels, a decoder that goes back, and at every
 /// level a connection, through which the decoder reads the encoder's output. Two 3x3 with norm and ReLU at every level;
-/// a 1x1 makes the logits of every pixel, y (B,H,W,Classes), of which a loss counts each pixel as a row.
+/// a 1x1 makes the logits of every pixel, y (B,H,W,Classes). A loss counts each pixel as a row.
 ///
 ///   Kind       Image<Height, Width, C>, both multiples of 2^Depth
 ///   Channels   of the first level

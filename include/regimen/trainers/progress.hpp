@@ -25,8 +25,8 @@ namespace regimen::trainers {
 [[gnu::cold]] void announce_engine(std::size_t rank, std::size_t ranks, const std::string& engine);
 
 /// Writes to standard error. On a terminal redraws one line, at most ten times a second; elsewhere writes a line at the
-/// first step, at the last, and at most every two seconds: the loss, targets a second, the time that is left, the memory of
-/// this process where the system says it (a GPU's is in the plan), the share of waiting for data. If nobody reads the
+/// first step, at the last, and at most every two seconds: the loss, targets a second, the time left, the memory of
+/// this process if the system reports it (a GPU's is in the plan), the share of waiting for data. If nobody reads the
 /// output any more, stops writing; the run continues.
 class Progress {
  public:

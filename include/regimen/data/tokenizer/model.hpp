@@ -40,7 +40,7 @@ class WordCache final {
  public:
   static constexpr std::size_t longest = 26, most = 8;
 
-  /// The tokens of a word; appends them to `out`, and returns true, if they are here.
+  /// If the cache has a word's tokens, appends them to `out` and returns true.
   bool find(std::string_view word, std::uint64_t hash, std::vector<std::int32_t>& out) const {
     const Slot& slot = slots_[place(hash)];
     if (slot.tag != tag(hash) || slot.length != word.size() ||

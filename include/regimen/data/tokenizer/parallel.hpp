@@ -57,7 +57,7 @@ class ParallelCut final {
     for (std::size_t from = part.begin; from < part.end; from = part.found.back().end)
       part.found.push_back(cutter.find(text_, from));
   }
-  /// One thread's search begins at `at`; returns where it begins behind this part.
+  /// One thread's search begins at `at`; returns where it begins after this part.
   std::size_t join(Cutter& cutter, Part& part, std::size_t at) const {
     part.mended.clear();
     part.first = 0;
