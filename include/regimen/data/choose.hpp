@@ -37,8 +37,8 @@ struct Opening final {
 
 namespace detail {
 
-/// Calls visit(i) for every i below size, from several threads, neighbours from one. Throws the exception of the lowest
-/// i that threw.
+/// Calls visit(i) for every i below size, from several threads, for neighbours from one thread. Throws the exception of
+/// the lowest i.
 [[gnu::noinline]] inline void scan(std::size_t size, const Opening& opening, const char* what,
                                    const std::function<void(std::size_t)>& visit) {
   constexpr std::size_t piece = 256;

@@ -16,7 +16,7 @@
 
 namespace regimen::data {
 
-/// A record: its bytes, which lie in the mapped file, and where, for errors.
+/// A record: its bytes in the mapped file, and their place, for errors.
 struct Record final {
   std::span<const std::byte> bytes;
   const std::string* file = nullptr;

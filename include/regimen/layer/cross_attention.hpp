@@ -64,10 +64,10 @@ struct AttendTo final {
     // k and v, each row's softmax; k before its norm, and its rstd
     using Saved = if_normalized<Tensors<OfKeys, PerSample<S, 2 * Layout::heads * X::rows>>, OfKeysAlone,
                                 PerSample<S, Text::rows * Layout::key_heads>>;
-    // The named value in T; k behind its norm.
+    // The named value in T; k after its norm.
     using ForwardScratch = if_normalized<std::conditional_t<Base::casts, Tensors<OfText>, Tensors<>>, OfKeysAlone>;
-    /// y · d_y, the gradient of k and v, that of the named value in T, and where that is not K: in K, and the value in T;
-    /// the gradient of k.
+    /// y · d_y; the gradient of k and v; the gradient of the named value in T, and if T is not K, in K; then the value
+    /// in T; with a norm, the gradient of k.
     using BackwardScratch =
         if_normalized<std::conditional_t<Base::casts, Tensors<OfRows, OfKeys, OfText, PerSample<K, Text::size>, OfText>,
                                          Tensors<OfRows, OfKeys, OfText>>,

@@ -27,7 +27,7 @@ struct Pooled {
   }
 };
 
-/// A pool with options in order; as they are, if they are not sound, or none.
+/// A pool with options in order; options that are not sound stay as written.
 template <template <std::size_t, auto...> class Pool, auto given, std::size_t Size, auto... Options>
 struct pool_in_order {
   using type = Pool<Size, Options...>;

@@ -40,7 +40,7 @@ struct AttentionPart final {
 template <class Part>
 using layer_of_part = typename Part::Layer;
 
-/// The norm, where there is one.
+/// The norm, if there is one.
 template <class Layout, class Norm>
 using norm_part = std::conditional_t<std::is_void_v<Norm>, boost::mp11::mp_list<>,
                                      boost::mp11::mp_list<AttentionPart<NormalizeHeads<Layout, Norm>, norm_label>>>;

@@ -9,7 +9,7 @@ namespace regimen {
 
 namespace detail {
 
-///   walks_on      in incremental decoding: from the position on that the engine has come to
+///   walks_on      in incremental decoding: from walk.position on
 ///   sines_first   all sines, then all cosines
 template <bool walks_on, bool sines_first = false>
 struct Sinusoids final {

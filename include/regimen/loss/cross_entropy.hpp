@@ -14,11 +14,11 @@ namespace regimen {
 /// −Σ_v q_v log softmax(x)_v per row, averaged over all valid rows of the global batch
 ///
 ///   x (B,...,V) the model's output, at least fp32; overwritten by its gradient, never stored twice. On GPUs, under a
-///   Precision of 16 bits, the gradient is stored in the 16-bit type of the products that read it target (B,...) int32
-///   in [0,V), or ignore_index (−100): the row adds nothing to loss, count and gradient, for any logits. Use
-///   ignore_index as the mask. q = (1 − Smoothing) · onehot(target) + Smoothing / V
-///
-/// Smoothing: a Ratio in [0, 1)
+///   Precision of 16 bits, the gradient is stored in the 16-bit type of the products that read it
+///   target (B,...) int32 in [0,V), or ignore_index (−100): the row adds nothing to loss, count and gradient, for any
+///   logits. Use ignore_index as the mask
+///   q = (1 − Smoothing) · onehot(target) + Smoothing / V
+///   Smoothing: a Ratio in [0, 1)
 ///
 /// refuses  an output of one column; a Smoothing outside its range; Softmax, Sigmoid or Relu as the last layer
 /// failure  a target outside [0,V) is an Error when its batch is loaded; in a kernel it makes the loss NaN

@@ -166,8 +166,8 @@ namespace hugging_face {
 ///   struct Mine : T5Small<128> {};
 ///   names::load<hugging_face::t5_names<Mine>>(trainer, "model.safetensors");
 ///
-/// copies    embed_tokens of encoder and decoder, and the lm_head of T5 1.0, must equal shared.weight, where a file has
-///           them; they are not written, as transformers does not write them
+/// copies    if a file has embed_tokens of encoder and decoder, or the lm_head of T5 1.0, they must equal
+///           shared.weight; names::save does not write them, like transformers
 /// ignored   the table of distances between source and target, which old files have and no program reads
 template <class Network>
 inline constexpr auto t5_names = [] {

@@ -118,8 +118,8 @@ namespace hugging_face {
 /// The names of MarianMTModel: names::load<hugging_face::marian_names<OpusMtEnDe>>(trainer, "model.safetensors").
 ///
 ///   ignored   embed_positions, which are sines
-///   copies    embed_tokens of encoder and decoder, and lm_head, must equal model.shared.weight, where a file has them; they
-///             are not written, as transformers does not write them
+///   copies    if a file has embed_tokens of encoder and decoder, or lm_head, they must equal model.shared.weight;
+///             names::save does not write them, like transformers
 ///   bias      here final_logits_bias trains. In MarianMTModel it is a buffer, which fine-tuning does not change: use
 ///             Freeze<AddBias> for this
 template <class Network>

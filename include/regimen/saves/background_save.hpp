@@ -24,8 +24,8 @@ struct StateFiles final {
   std::map<std::string, std::string> index;  // likewise
   bool first = true;                         // whether this is rank 0
 
-  /// The ranks, if there are several, wait for each other between writing all bytes to the disk and putting the files in
-  /// place: one that runs out of disk space leaves no part behind, of any rank.
+  /// The ranks, if there are several, wait for each other after writing all bytes to the disk, before the files get
+  /// their names: if one runs out of disk space, no rank leaves a part.
   [[gnu::cold]] void write_own(comm::Control* ranks) const;
   /// Called when all parts are in place. The older state stays valid until the index is in place; then its parts are
   /// removed.

@@ -101,7 +101,7 @@ void for_each_part(std::string_view text, Valid&& valid, Other&& other) {
 
 inline bool is_utf8(std::string_view text) { return utf8_until(text, 0) == text.size(); }
 
-/// The first place at or behind `at` where a character begins, in valid UTF-8.
+/// The first place at or after `at` where a character begins, in valid UTF-8.
 inline std::size_t character_begin(std::string_view text, std::size_t at) {
   while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) ++at;
   return at;

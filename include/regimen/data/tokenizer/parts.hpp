@@ -54,7 +54,7 @@ struct Parts final {
 /// A pair and its rank are packed into 64 bits.
 inline constexpr std::size_t most_tokens = (std::size_t{1} << 21) - 1, most_ranks = (std::size_t{1} << 22) - 1;
 
-/// Puts a token at its id, which must be free, and near the others, as a table by id is made of them.
+/// Puts a token at its id, which must be free, and not far beyond the others: ids index a table.
 inline void put_token(Parts& parts, std::uint64_t id, Token token, std::size_t expected) {
   const std::size_t limit = 2 * expected + 4096 < most_tokens ? 2 * expected + 4096 : most_tokens;
   if (id >= limit)
