@@ -108,7 +108,7 @@ struct CsvContent final : IndexedFiles {
 ///
 ///   Types    std::string, float, double, integers, bool (true, false, 1, 0), std::optional of these: a field may be empty
 ///   value    std::tuple<Types...>, owned
-///   format   RFC 4180: a header, fields in quotation marks if need be, LF or CRLF; a byte order mark is passed over.
+///   format   RFC 4180: a header, fields in quotation marks if need be, LF or CRLF; a byte order mark is ignored.
 ///            tabs() for values separated by tabs. All files have the same header, or the columns in another order
 ///
 ///   data::Csv<float, std::string> houses("houses.csv", {"price", "street"});

@@ -37,8 +37,8 @@ struct IndexedFiles {
     for (const std::string& path : paths.files()) files.push_back({path, MappedFile(path)});
   }
 
-  /// Reads the files: `next(file, offset)` looks at the record at `offset`, calls add() or skip(), and returns where the next
-  /// one begins; it is not called at the end of a file.
+  /// Reads the files: `next(file, offset)` checks the record at `offset`, calls add() or skip(), and returns the begin
+  /// of the next record; it is not called at the end of a file.
   template <class Next>
   void index(const Report& report, const char* what, const Next& next) {
     std::size_t all = 0, before = 0, reported = 0;
@@ -75,7 +75,7 @@ struct IndexedFiles {
   Skipped skipped;
 };
 
-/// What datasets of records in files have in common. Copies share the files.
+/// Common to datasets of records in files. Copies share the files.
 ///
 ///   Content   IndexedFiles, or derived from it
 template <class Content>

@@ -63,7 +63,7 @@ class PartsOfOneType final {
   std::vector<Underlying<D>> parts_;
 };
 
-/// Which value of which part; in a mixture also of which of the part's epochs.
+/// A value of a part; in a mixture also the part's epoch.
 struct Place final {
   std::size_t part, index;
   std::uint64_t epoch;

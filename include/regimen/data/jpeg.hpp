@@ -89,8 +89,9 @@ struct JpegErrors {
   void join(auto& info) {
     info.err = ::jpeg_std_error(&base);
     base.error_exit = [](::j_common_ptr of) { fail(of); };
-    // Level −1 means corrupt data, of which libjpeg would make gray pixels; others are remarks. So are two of this level,
-    // which old cameras and programs write: bytes between the last pixel and the marker of the end, a revision of JFIF.
+    // Level −1 means corrupt data, which libjpeg would show as gray pixels; other levels are remarks. Two messages of
+    // this level are remarks, too, on files of old cameras and programs: bytes after the last pixel, a revision of
+    // JFIF.
     base.emit_message = [](::j_common_ptr of, int level) {
       if (level >= 0) return;
       auto* const errors = reinterpret_cast<JpegErrors*>(of->err);
@@ -234,8 +235,8 @@ class JpegWriter final {
   JpegErrors errors_{};
 };
 
-/// An image of inks as red, green and blue. 255 stands for no ink, as Adobe writes it; also in files without Adobe's marker,
-/// of which Pillow and torchvision read the same.
+/// An image of inks as red, green and blue. 255 means no ink, as in Adobe's files; also without Adobe's marker, as
+/// Pillow and torchvision read it.
 inline Image from_inks(const Image& inks) {
   Image result(inks.height(), inks.width(), 3);
   const std::uint8_t* from = inks.pixels().data();

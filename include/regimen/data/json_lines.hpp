@@ -163,7 +163,7 @@ struct JsonContent final : IndexedFiles {
 ///
 ///   Types    std::string, bool, float, double, integers, std::vector and std::optional of these, nlohmann::json
 ///   value    std::tuple<Types...>, owned
-///   format   an object in each line, LF or CRLF; a line of blanks is passed over. Other fields are ignored. If an
+///   format   an object in each line, LF or CRLF; a line of blanks is skipped. Other fields are ignored. If an
 ///            object has a field twice, the last one counts
 ///
 ///   data::JsonLines<std::string, std::int32_t> reviews("reviews-*.jsonl", {"text", "stars"});

@@ -48,7 +48,7 @@ class BatchRing {
   /// The samples of each batch.
   const Batching& batching() const& { return batching_; }
   Batching batching() const&& { return batching(); }
-  /// Seconds in which next() has waited for data, or has read them itself.
+  /// Seconds that next() has waited for data, or has read them itself.
   double waited() const { return std::chrono::duration<double>(waited_).count(); }
   /// The numbers of reading threads, and of batches that they keep ready; both change if workers are automatic.
   std::size_t workers() const { return threads_.size(); }
@@ -125,8 +125,8 @@ class BatchRing {
   std::uint64_t claimed_ = 0;   // guarded: the next step to be read
   std::uint64_t released_ = 0;  // guarded: batches given back
   bool stop_ = false;           // guarded
-  // The caller's: how long it has waited; of automatic workers, since when and what had been waited then, and the batches
-  // since.
+  // Of the caller: the time of its waits. For automatic workers: the begin of a measurement, the waits before it, and
+  // the batches in it.
   Clock::duration waited_{}, waited_before_{};
   Clock::time_point since_{};
   std::uint64_t batches_ = 0;

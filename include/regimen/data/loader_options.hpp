@@ -27,8 +27,7 @@ namespace detail {
 constexpr std::size_t batches_held(const LoaderOptions& options) {
   return options.workers == 0 ? 1 : (options.ahead > 1 ? options.ahead : 1) + 1;
 }
-/// Bytes of the inputs, or of the targets, of a batch: `values` of a sample, of so many bytes each. False: too many to
-/// be counted.
+/// Bytes of the inputs, or of the targets, of a batch: `values` of a sample, of `bytes` each. False: too many to count.
 constexpr bool count_batch(std::size_t batch, std::size_t values, std::size_t bytes, std::size_t& sum) {
   return !__builtin_mul_overflow(batch, values, &sum) && !__builtin_mul_overflow(sum, bytes, &sum);
 }

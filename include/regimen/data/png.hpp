@@ -87,7 +87,7 @@ class PngReader final : public PngState {
     ::png_read_info(png_, info_);
     return true;
   }
-  /// Asks for bytes: gray, or red, green and blue, and alpha behind these if it is wanted and there is any.
+  /// Asks for bytes: gray, or red, green and blue, then alpha if it is wanted and present.
   bool choose(bool gray_as_rgb, bool alpha) {
     if (setjmp(back_) != 0) return false;
     ::png_set_expand(png_);

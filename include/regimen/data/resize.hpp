@@ -77,7 +77,7 @@ constexpr std::uint8_t level_of(std::int32_t sum) {
   return static_cast<std::uint8_t>(std::clamp<std::int32_t>(sum >> 22, 0, 255));
 }
 
-/// A row with other columns, from a row of numbers behind which there is another one.
+/// A row with other columns, from a row of numbers with one more number after it.
 template <std::size_t channels>
 void resize_row(const std::int32_t* from, const Taps& taps, std::uint8_t* to) {
   constexpr std::size_t lanes = channels == 3 ? 4 : channels;  // four at once; the fourth is not used
@@ -108,8 +108,8 @@ inline void mix_rows(const std::uint8_t* from, std::size_t stride, const std::in
     for (std::size_t i = 0; i < size; ++i) sum[i] += weight[k] * from[k * stride + i];
 }
 
-/// The rows of a box with the columns of the result: as many at a time as fit `memory` bytes, which is all of an image of
-/// usual sides.
+/// The rows of a box with the columns of the result. At a time it has the rows that fit `memory` bytes: all rows of a
+/// usual image.
 class NarrowRows final {
  public:
   NarrowRows(const Image& image, const Box& box, const Taps& columns, std::size_t memory)

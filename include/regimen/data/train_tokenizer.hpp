@@ -156,7 +156,7 @@ class Vocabulary final {
 
   std::size_t size() const { return parts_.tokens.size(); }
   std::uint32_t id_of(char byte) const { return id_of_byte_[static_cast<unsigned char>(byte)]; }
-  /// The id of the two as one: a new token's, or that of other merges or of a special with the same text.
+  /// The id of the two as one: of a new token, or of an older token or special with the same text.
   std::uint32_t merge(std::uint32_t first, std::uint32_t second) {
     const std::string merged = parts_.tokens[first].bytes + parts_.tokens[second].bytes, text = to_characters(merged);
     put(text, {.bytes = merged, .kind = Token::Bytes});

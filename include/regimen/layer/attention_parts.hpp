@@ -14,7 +14,7 @@
 
 namespace regimen::detail {
 
-/// A Value between the products of attention: `channels` is the width before the first and behind the last.
+/// A Value between the products of attention: `channels` is the width before the first and after the last.
 template <class Dense, std::size_t Channels>
 struct InAttention final {
   using Element = typename Dense::Element;
@@ -23,8 +23,8 @@ struct InAttention final {
   static constexpr std::size_t leading = Dense::leading, bytes = Dense::bytes, channels = Channels;
 };
 
-/// How many heads there are of queries and of keys, how wide they are: 0 if they share the channels equally, how many
-/// positions they see: 0 for all, and whether scores are divided by √D.
+/// The numbers of heads of queries and of keys; their width, 0 if they share the channels equally; the positions that
+/// they see, 0 for all; whether scores are divided by √D.
 template <std::size_t Count, std::size_t KeyCount, std::size_t Width, std::size_t Window = 0, bool scaled = true>
 struct HeadLayout final {
   static constexpr std::size_t heads = Count, key_heads = KeyCount, all = Count + 2 * KeyCount, window = Window;
@@ -254,7 +254,7 @@ struct NormalizeHeads final {
 
 /// Rotary between the first product and Attend, in place: the gradient of a rotation is the rotation by the negative
 /// angle.
-///   walks_on   in incremental decoding: from the position on that the engine has come to
+///   walks_on   in incremental decoding: from walk.position on
 template <class Layout, class Rotary, bool walks_on = false>
 struct RotateHeads final {
   static constexpr const char* name = "rotary";

@@ -110,7 +110,7 @@ namespace detail {
 template <class Layer>
 concept InSequence = Combinator<Layer> && requires { requires children<Layer>::in_sequence; } &&
                      (!boost::mp11::mp_empty<typename children<Layer>::type>::value);
-/// Its first child, and its last.
+/// Its first and last child.
 template <class Layer>
 using first_child = boost::mp11::mp_front<typename children<Layer>::type>;
 template <class Layer>

@@ -55,7 +55,7 @@ struct Conv3d final {
   struct Form {
     using T = typename X::Element;
     using From = typename X::Shape;
-    /// Frames as lines, and all pixels of a frame as one line's.
+    /// Frames as lines: a line has all pixels of its frame.
     static constexpr op::Convolution frames = [] {
       op::Convolution all = options.shape(From::extent(0), From::extent(1) * From::extent(2), X::columns, X::columns);
       all.window_height = options.depth, all.window_width = 1;

@@ -117,7 +117,7 @@ struct AttendTo final {
     }
 
    protected:
-    /// k before its norm, its rstd, and k behind it.
+    /// k before its norm, its rstd, and k after it.
     struct NormOfKeys {
       std::size_t keys = 0, rstd = 0, copy = 0;
     };

@@ -191,8 +191,8 @@ struct function_of<void> {
   using type = activation::Identity;
 };
 
-/// The forms of a Linear that the fusion pass uses: without its bias, with a wider output, with the activation behind
-/// it, and behind an activation whose derivative it multiplies by. Activation and Before: layers, or void.
+/// The forms of a Linear that the fusion pass uses: without its bias, with a wider output, with the activation after
+/// it, and after an activation by whose derivative it multiplies. Activation and Before: layers, or void.
 template <class Linear, BiasIs bias, class Out, class Activation = void,
           DerivativeIs derivative = DerivativeIs::taken_here, class Before = void>
 struct LinearForm;

@@ -41,7 +41,7 @@ struct NamedBound : LayerDefaults {
   static constexpr void copy(auto& walk, std::size_t from, std::size_t to) {
     if (from != to) walk.run(op::Cast<From, To>{{from}, {to}, walk.batch * size});
   }
-  /// to += from, by way of the scratch where the types differ.
+  /// to += from, through the scratch if the types differ.
   template <class From, class To>
   static constexpr void add(auto& walk, std::size_t from, std::size_t to, const auto& scratch) {
     if constexpr (std::is_same_v<From, To>) walk.run(op::Add<To>{{from}, {to}, walk.batch * size});

@@ -98,8 +98,8 @@ struct RecurrentBound : LayerDefaults {
                                                             .columns = wide,
                                                             .add = call.add});
   }
-  /// The gradient of W_hh: d_gates of every position but a sample's first, times y of the one before it. As rows of one
-  /// product these are all rows but the last, and a first position, behind which lies the last of another sample, gets 0.
+  /// The gradient of W_hh: d_gates of every position except a sample's first, times y of the position before. One
+  /// product has all rows except the last; first positions get 0, since the row before belongs to another sample.
   ///   zeros   (rows,wide), overwritten
   static constexpr void run_weight_hh_backward(auto& walk, const auto& call, View<T> d_gates, View<T> zeros) {
     const std::size_t rows = walk.batch * length;

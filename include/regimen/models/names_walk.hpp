@@ -43,7 +43,7 @@ struct Entry {
 };
 
 /// A tensor of a model, as its walker lists it.
-///   layer      the same for the tensors of one layer
+///   layer      equal for the tensors of one layer
 ///   position   in parameters(), where buffers come last
 struct ModelTensor {
   Parameter parameter{};

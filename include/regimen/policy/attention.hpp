@@ -1,4 +1,4 @@
-// regimen/policy/attention.hpp — by which kernels attention is computed.
+// regimen/policy/attention.hpp — the kernels that compute attention.
 #pragma once
 
 #include <regimen/policy/bytes.hpp>

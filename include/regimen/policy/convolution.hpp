@@ -1,4 +1,4 @@
-// regimen/policy/convolution.hpp — by which kernels convolutions are computed.
+// regimen/policy/convolution.hpp — the kernels that compute convolutions.
 #pragma once
 
 #include <regimen/policy/attention.hpp>

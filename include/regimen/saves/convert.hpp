@@ -12,7 +12,7 @@
 
 namespace regimen::saves {
 
-/// x in another element type, rounded once, to nearest even. (From fp64 to 16 bits by way of fp32: the first step
+/// x in another element type, rounded once, to nearest even. (From fp64 to 16 bits through fp32: the first step
 /// rounds to odd, so the dropped bits leave a trace and the second step knows on which side of a tie x was.)
 /// source   Boldo, Melquiond 2008, theorem 3
 template <class To, class From>

@@ -32,7 +32,7 @@ struct PartNames final {
   [[gnu::cold]] static std::string file(const std::string& path, const std::string& save, std::size_t rank,
                                         std::size_t ranks);
   [[gnu::cold]] static std::uint64_t time_of(std::string_view save);
-  /// Whether the file is a part, or the temporary of a part, of a state that was saved as `index`, and of which save.
+  /// Whether the file is a part, or the temporary of a part, of a state saved as `index`, and the name of its save.
   /// Both names are without their directory.
   struct PartName {
     std::string_view save;  // empty: no part

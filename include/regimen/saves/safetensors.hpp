@@ -22,14 +22,13 @@ namespace regimen::safetensors {
 ///
 /// The constructor checks all of it: a header of at most 100 MB, well-formed JSON without unknown or
 /// repeated keys, known element types, shapes whose product fits 64 bits and agrees with the offsets, offsets that tile
-/// the data without gap or overlap, the size of the file to the byte, and, where the file was written by write(),
-/// checksums of the header and of each tensor, so that every flipped bit is found. Files of other programs have no
-/// checksums and are accepted.
+/// the data without gap or overlap, the size of the file to the byte, and, if write() wrote the file, checksums of the
+/// header and of each tensor, which find every flipped bit. Files of other programs have no checksums and are accepted.
 ///
 /// failure  Error that names the file, the tensor, the expected and the found value. No memory is allocated for sizes
 ///          that a header only claims.
 /// source   github.com/huggingface/safetensors, format of version 0.3 and later
-/// cost     mapped, not copied; one pass over the data for the checksums (about 1 GB/s), of which `report` hears
+/// cost     mapped, not copied; one pass over the data for the checksums (about 1 GB/s), reported to `report`
 class File final {
  public:
   [[gnu::cold]] explicit File(const std::string& path, const data::Report& report = {});

@@ -25,7 +25,7 @@ namespace regimen::data {
 ///
 /// failure  Error for a damaged file, a tensor that is absent, of another type or without dimensions, or whose elements lie at
 ///          no multiple of their size
-/// cost     as safetensors::File: mapped; opening reads all of a file that has checksums, which `report` hears
+/// cost     as safetensors::File: mapped; opening reads all of a file with checksums, reported to `report`
 template <class T>
   requires(!std::is_same_v<T, bool>)  // a byte of a file may be neither true nor false
 class TensorRows final : public ArrayRows<T> {

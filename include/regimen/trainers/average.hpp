@@ -52,8 +52,8 @@ struct Average final {
   }
 
  private:
-  /// Keeps the weights, and all copies of them, in memory of the host, and puts them back. Spans of parameters() that a
-  /// program got before stay valid; spans that it gets meanwhile become invalid here.
+  /// Keeps the weights, and all copies of them, in memory of the host, and puts them back. Older spans of parameters()
+  /// stay valid; spans that a program gets meanwhile become invalid at the end.
   struct InPlace {
     Session& session;
     std::vector<std::byte> kept;

@@ -1,4 +1,4 @@
-// regimen/trainers/callbacks.hpp — the callbacks of Trainer::fit: which events they hear, and what follows if one throws.
+// regimen/trainers/callbacks.hpp — the callbacks of Trainer::fit: their events, and the end if one throws.
 #pragma once
 
 #include <regimen/core/error.hpp>

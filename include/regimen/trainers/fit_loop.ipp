@@ -194,7 +194,7 @@ REGIMEN_INLINE void FitLoop::validate() {
   patience_.validated_at = steps_done_;
   fitted_.validation_loss = evaluation.loss;
   progress_.validation(steps_done_, evaluation.loss, evaluation.accuracy);
-  // An evaluation that only the end of this call asks for decides nothing: a run that goes on does not have it.
+  // An evaluation only because this call ends decides nothing: an uninterrupted run does not have it.
   const std::uint64_t every = facts_.options.validate_every;
   const bool counts = every == 0 || steps_done_ % every == 0,
              gains = is_finite(evaluation.loss) && evaluation.loss < patience_.best;

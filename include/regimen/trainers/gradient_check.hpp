@@ -137,7 +137,7 @@ class GradientProbe final {
  private:
   using Engine = typename Recipe::Device::type;
 
-  /// f(element) of so many in [from, to), with the first and the last.
+  /// f(element) for at most `most` in [from, to), with the first and last.
   static void for_spread(std::size_t most, std::size_t from, std::size_t to, const auto& f) {
     const std::size_t looks = (std::min)(most, to - from);
     for (std::size_t look = 0; look < looks; ++look) f(looks == 1 ? from : from + look * (to - from - 1) / (looks - 1));

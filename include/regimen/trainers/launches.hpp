@@ -19,7 +19,7 @@ struct StartedSteps {
   DataPlace place{};               // where they began to read
   double started = 0, waited = 0;  // seconds; for data
 };
-/// The scalars of each come to the host when it has run.
+/// The host gets each step's scalars when it has run.
 template <class Engine, std::size_t most>
 struct Launch final : StartedSteps {
   std::array<Scalars, most> scalars{};

@@ -1,4 +1,4 @@
-// regimen/trainers/loaders.hpp — the loaders of a Trainer: of which source, and of which of its batches.
+// regimen/trainers/loaders.hpp — the loaders of a Trainer: their source, and their batches of it.
 #pragma once
 
 #include <regimen/core/philox.hpp>

@@ -62,7 +62,7 @@ struct SessionOf;
 /// The inside of a Trainer. `fit`, the loop by hand, evaluation and saved state work on it; a program cannot reach it.
 ///
 /// Recipe_          of the network, bound to Configuration_
-/// thread safety    none: one thread at a time, which `enter` sees to in every member of a Trainer
+/// thread safety    none: one thread at a time; `enter` checks this in every member of a Trainer
 template <class Recipe_, class Configuration_>
 struct Session final {
   using Recipe = Recipe_;

@@ -22,8 +22,8 @@ struct Grid final {};
 /// (one more or less). A draw depends only on seed, trial and axis: a search of more trials begins with the same
 /// trials.
 ///
-/// source   Bergstra, Bengio 2012, "Random search for hyper-parameter optimization": with few axes that matter, random
-///          values find more than a grid of as many trials
+/// source   Bergstra, Bengio 2012, "Random search for hyper-parameter optimization": if few axes matter, random values
+///          find more than a grid of equally many trials
 struct Random final {
   std::size_t trials = 0;
   std::uint64_t seed = 1;

@@ -44,7 +44,8 @@ struct Outcome final {
 /// also through BLAS. What the process prints goes to a file. Programs that it has started end with it.
 class Process final {
  public:
-  /// share   so many processes share the processors.   limit   in seconds; 0: none.   unused   closed in the child
+  /// share   the number of processes that share the processors.   limit   in seconds; 0: none.   unused   closed in the
+  ///         child
   [[gnu::cold]] Process(const std::function<Score()>& body, std::size_t share, double limit, const std::string& output,
                         int unused)
       : limit_(limit),

@@ -28,7 +28,7 @@ struct Axis final {
   Kind kind = Kind::choice;
   std::vector<double> values;  // the choices; of a range: its two ends
 
-  /// The value at a share of the range, from 0 up to but not including 1.
+  /// The value at a share of the range, in [0, 1).
   double at(double share) const {
     if (kind == Kind::choice)
       return values[(std::min)(values.size() - 1, static_cast<std::size_t>(share * double(values.size())))];

@@ -89,7 +89,7 @@ class Checkpoints final {
   static constexpr std::uint64_t none = (std::numeric_limits<std::uint64_t>::max)();
   static constexpr std::string_view prefix = "step-", suffix = ".safetensors";
 
-  /// The state that is being saved has the loss by which it was chosen in the same file.
+  /// Puts the loss that chose the state into the state's file.
   struct LossOfState {
     LossOfState(double& of, double loss) : evaluated(of) { evaluated = loss; }
     ~LossOfState() { evaluated = no_value; }

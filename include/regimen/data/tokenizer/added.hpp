@@ -13,7 +13,7 @@ namespace regimen::data::bpe {
 
 /// Finds the leftmost of some texts, and at one place the longest.
 ///
-/// cost     of a text without the first two characters of any, two reads a byte
+/// cost     two reads a byte, in a text without any token's first two characters
 class AddedTokens final {
  public:
   /// The tokens of `added` with this `normalized`; keeps pointers to them.
@@ -30,7 +30,7 @@ class AddedTokens final {
     }
   }
 
-  /// The first at or behind `from`, and where it begins; null: none.
+  /// The first token at or after `from`, and its begin; null: none.
   const AddedToken* find(std::string_view text, std::size_t from, std::size_t& begin) const {
     if (is_empty_) return nullptr;
     for (std::size_t at = from; at < text.size(); ++at) {
