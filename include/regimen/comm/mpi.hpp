@@ -52,7 +52,7 @@ namespace regimen::comm {
 class Mpi final {
  public:
   explicit Mpi(Deadline deadline = default_deadline) : Mpi(MPI_COMM_WORLD, deadline) {}
-  /// ranks   who take part: MPI_COMM_WORLD, or one that the program has made. All of them make an Mpi of it
+  /// ranks   MPI_COMM_WORLD, or a communicator that the program has made. All its ranks make an Mpi of it
   explicit Mpi(MPI_Comm ranks, Deadline deadline = default_deadline)
       : deadline_(detail::checked(deadline)), exceptions_(std::uncaught_exceptions()) {
     if (ranks == MPI_COMM_NULL)

@@ -165,8 +165,8 @@ class Csv final : public detail::IndexedReader<detail::CsvContent<Types...>> {
   std::string place(const Key& key) const { return this->content_->find(key.index).by_line(); }
 };
 
-/// Writes a table that Csv reads; it appears, whole, with commit(). Fields are quoted where they must be; numbers are
-/// written so that reading gives the same bits.
+/// Writes a table that Csv reads; it appears, whole, with commit(). Fields are quoted if necessary; numbers have enough
+/// digits to read the same bits.
 ///
 ///   data::CsvWriter table("houses.csv", {"price", "street"});
 ///   table.write(250'000.0f, "High Street");

@@ -107,7 +107,7 @@ inline Image crop(const Image& image, const Box& box) {
   return result;
 }
 
-/// The middle of an image; where the border is odd, the smaller half is above and left.
+/// The middle of an image; if the border is odd, the smaller half is above and left.
 inline Image center_crop(const Image& image, std::size_t height, std::size_t width) {
   if (height > image.height() || width > image.width()) return crop(image, {0, 0, height, width});  // refuses
   return crop(image, {(image.height() - height) / 2, (image.width() - width) / 2, height, width});

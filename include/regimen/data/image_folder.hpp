@@ -228,8 +228,8 @@ class ImageFolder final {
   std::vector<std::string> damaged() const&& { return damaged(); }
 
   /// Two parts that share no image. The second part has `share` of each class, rounded, and at least one image of each
-  /// class of two or more images. Which images these are depends on their names in the folder and the seed: a folder at
-  /// another place is split in the same way, and images that are added move few others.
+  /// class of two or more images. The images' names in the folder, and the seed, decide: a folder at another place is
+  /// split in the same way, and added images move few others.
   std::pair<ImageFolder, ImageFolder> split(double share, std::uint64_t seed = 0) const {
     if (!(share > 0 && share < 1))
       throw Error(name() + ", split", "a share above 0 and below 1", regimen::detail::digits_of(share));

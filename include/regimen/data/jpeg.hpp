@@ -184,7 +184,7 @@ class JpegReader final {
   JpegErrors errors_{};
 };
 
-/// Says the first, counts all.
+/// Prints the first, counts all.
 [[gnu::cold]] inline void note_stray_bytes(const std::string& where) {
   if (stray_images++ == 0)
     regimen::detail::say("regimen: " + regimen::detail::printable(where) +

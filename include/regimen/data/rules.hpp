@@ -36,7 +36,7 @@ struct RefusedDataset : D {
 template <class D>
 concept IsRefusedDataset = requires { typename D::refused_dataset; };
 
-/// A type in place of a source.   told: its error was given where it became a stage's dataset
+/// A type in place of a source.   told: a stage with it as dataset has given the error
 enum class SourceMistake { samples, number, path, dataset, told };
 
 template <class S>

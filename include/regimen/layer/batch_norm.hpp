@@ -195,7 +195,7 @@ struct BatchNorm final {
 /// source    of OverRanks: Chan, Golub, LeVeque 1983, eq. 2.1, for means and squares, which avoids cancellation
 /// cost      x three times and y; saves x and 2·C statistics. OverRanks: x once more, forward and backward; each rank
 ///           sends 2·C + 1 numbers to each other rank, forward and backward, and again if Checkpoint recomputes
-///           forward; it waits for the slowest rank. It sends none in evaluation, on one rank, and where no gradient
+///           forward; it waits for the slowest rank. It sends none in evaluation, on one rank, and if no gradient
 ///           leaves backward
 template <class... Options>
 using BatchNorm = boost::mp11::mp_apply<in_order::BatchNorm, typename detail::types_in_order<Options...>::type>;

@@ -134,7 +134,7 @@ struct AttendWithin final {
 template <class Attend, class Name>
 inline constexpr bool is_composite<AttendWithin<Attend, Name>> = true;
 
-/// AttendToOn in the same way. Its cache ends with the length.
+/// As AttendWithin, for AttendToOn. Its cache ends with the length.
 template <class Attend, class Name>
 struct AttendWithinOn final {
   static constexpr const char* name = Attend::name;

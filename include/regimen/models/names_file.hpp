@@ -106,7 +106,7 @@ struct TensorMap {
   return written;
 }
 
-/// Calls f(element of ours, element of theirs) for all elements of a piece, in the order of ours.
+/// Calls f(element of the model, element of the file) for all elements of a piece, in the model's order.
 template <class F>
 void for_each_pair(const Correspondence& both, F&& f) {
   const std::size_t rank = both.ours.rank;

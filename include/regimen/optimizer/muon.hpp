@@ -116,7 +116,7 @@ struct Muon final {
   }
 
  private:
-  /// The five steps from X in the gradient's place. Returns where the last X lies.
+  /// The five steps from X in the gradient's place. Returns the place of the last X.
   template <class M>
   static constexpr View<M> orthogonal(auto& walk, const TensorViews<M, Muon>& t) {
     using Times = op::Product<M, M, M>;

@@ -153,8 +153,8 @@ inline constexpr const char* names_of_groups[] = {"first", "second", "third", "r
 ///            of products: with Optimizer<Split<Matrices<Muon>, Rest<AdamW>>, DecayAll> it reaches all of them
 ///   memory   every parameter has as many arrays of state as the rule with the most arrays; files have only the arrays
 ///            of its own rule
-///   cost     one operation for each group of elementwise rules in a unit, where a single rule has one operation in
-///            all; and a small operation for each group in each step
+///   cost     one operation for each group of elementwise rules in a unit, instead of one in all; and a small operation
+///            for each group in each step
 template <class... Groups>
 struct Split final {  // of something else than groups, which a rule refuses
   struct Options {

@@ -109,7 +109,7 @@ struct Offload final {
 /// takes the first that fits; `Trainer::Schedule` is the Checkpoint<...> that it chose.
 ///
 ///   order     from no recomputation to the least memory. `cheap` stands for Selective<...> of the layers that
-///             If<FlopsPerByteBelow<8>::of> chooses; it is left out where it saves no memory
+///             If<FlopsPerByteBelow<8>::of> chooses; it is left out if it saves no memory
 ///               1. None
 ///               2. cheap, if it recomputes no more than Every<1>
 ///               3. Every<1>, cheap, KeepLast<K, cheap>, or without cheap if cheap recomputes more than Every<1>: at most
@@ -121,9 +121,9 @@ struct Offload final {
 ///             FlopsPerByteBelow<64>, and all layers
 ///   promises  the plan fits. A larger Budget recomputes no more floating-point operations. If Every<1> fits, the budget
 ///             is enough, and no more is recomputed than by Every<1>
-///   gives up  the least recomputation: a schedule that is not in the order may fit and recompute less. Of the numbers K
-///             the first is one above the number for which a straight line between the peaks of Every<1> and of all
-///             blocks kept gives Bytes; smaller ones follow
+///   gives up  the least recomputation: a schedule that is not in the order may fit and recompute less. The first K is
+///             one above the K at which a straight line between the peaks of Every<1> and of all blocks kept reaches
+///             Bytes; smaller K follow
 ///   refuses   a budget below the least peak of these schedules (the error states this peak); Batch<Largest>
 ///   cost      time of compilation: at most five plans, half a second each for a GPT of a few lines, if all Repeats are
 ///             alike and Every<1> fits; otherwise one plan for each schedule that does not fit

@@ -24,7 +24,7 @@ inline constexpr bool belongs_to<Cudnn, axis::convolution> = true;
 ///
 ///   choices   Convolution<Direct>, Convolution<Cudnn>
 ///   default   Convolution<>: the device's own form; Direct on GPUs
-///   refuses   a form that the device lacks; Cudnn where the program is compiled without it
+///   refuses   a form that the device lacks; Cudnn in a program compiled without it
 ///   error     Direct rounds a sum once. Cudnn rounds a sum before it adds the bias, and again after; in 16 bits it
 ///             also rounds the gradient of a weight to 16 bits, before the gradient is added in fp32. Cudnn sums in at
 ///             least fp32 and in a fixed order, and reads fp32 as fp32: Regimen chooses only engines whose notes

@@ -82,7 +82,7 @@ struct StateLoading {
     session.update_copies();
   }
 
-  /// Says so if other parameters decay now than when the file was written, and which is the first.
+  /// Prints the first parameter whose weight decay differs from the file's.
   [[gnu::cold]] static void compare_decay(const Session& session, const std::string& path, const std::string& written) {
     const std::string here = Saved::decay_text(session);
     std::size_t i = 0;

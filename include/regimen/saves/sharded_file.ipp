@@ -104,7 +104,7 @@ inline bool is_part_of(const std::string& path, const std::string& file) {
   return is_number(stem + 1, of) && is_number(of + 4, file.size() - extension.size());
 }
 
-/// The parts that the index of a path names. Of an index that cannot be read: none.
+/// The parts that the index of a path names; none if the index cannot be read.
 inline std::set<std::string> parts_in_index(const std::string& path) {
   std::set<std::string> parts;
   if (!regimen::detail::exists(index_of(path))) return parts;

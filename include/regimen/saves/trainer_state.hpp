@@ -46,8 +46,8 @@ struct SavedNumbers final {
                           std::uint64_t batch);
 };
 
-/// Says so if the file was written by a run with another path_text; that weight decay reaches a parameter now, or not, and
-/// did not, or did, in the run that wrote the file.
+/// Prints a line if the run that wrote the file had another path_text (say_path), or another weight decay of a
+/// parameter (say_decay).
 [[gnu::cold]] void say_path(const std::string& path, const std::map<std::string, std::string>& metadata,
                             const std::string& path_text);
 [[gnu::cold]] void say_decay(const std::string& path, const std::string& name, bool decays);

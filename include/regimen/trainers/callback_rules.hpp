@@ -76,7 +76,7 @@ struct callback_takes_event {
   };
 };
 
-/// Trainers know nothing of metrics, so that programs without any do not pay for them.
+/// Trainers know nothing of metrics, so programs without metrics do not pay for them.
 /// docs/errors/fit.md#metrics_are_included
 template <class Metric, class Train>
 struct metrics_are_included {

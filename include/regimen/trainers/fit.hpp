@@ -183,7 +183,7 @@ class FitOf final : public FitProgram {
       comm::agree(session_.control(), "Trainer::fit", "validation data", fingerprint_of_source<Trainer>(*validation_));
     comm::agree(session_.control(), "Trainer::fit", "step", session_.position.steps_done);
   }
-  /// Until the step that ends the run; never: epochs end it.
+  /// Up to the run's last step; `never` if epochs end it.
   std::uint64_t micro_batches() const {
     std::uint64_t count = 0;
     const std::uint64_t last = session_.run.steps != 0 ? session_.run.steps : saves::never;

@@ -48,7 +48,7 @@ class Preparation final {
   }
 
  private:
-  /// Leaves the walk as it was, except that it is set to full batches.
+  /// Leaves the walk set to full batches, otherwise unchanged.
   template <class Session>
   struct Restoring {
     Session& session;

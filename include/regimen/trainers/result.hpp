@@ -132,7 +132,7 @@ struct Used {
 ///                     diverged
 ///   validation_loss   of the last evaluation of this call; NaN in the cases of `loss`
 ///   stopped_early     whether patience ended the run
-///   input_share       the share of the time of this call's steps in which they waited for data
+///   input_share       the share of the time of this call's steps that was spent waiting for data
 ///   skipped           the number of steps of this call that changed no weight because a gradient was not finite. If
 ///                     fit shows progress, it prints this once: at the first of them, or, under LossScale<Dynamic>,
 ///                     which skips some by design, at the end

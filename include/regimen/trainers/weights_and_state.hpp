@@ -122,7 +122,7 @@ struct WeightsAndState {
     Average<Session>::save(session, path);
   }
   /// Reads a file of save, from this or another run of the same model, or a file that has only weights. Training then
-  /// continues exactly as without the interruption, except where policies differ: the file does not change a static
+  /// continues exactly as without the interruption, except if policies differ: the file does not change a static
   /// loss scale. Drops a step that has begun by hand. Not in a callback of fit.
   void load(const std::string& path) {
     Session& session = static_cast<Self&>(*this).session_;

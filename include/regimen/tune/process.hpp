@@ -24,7 +24,7 @@
 namespace regimen::tune {
 
 /// The result of a trial: smaller losses are better. accuracy is only shown, and is NaN if there is none. targets: the
-/// number of targets that both are means of.
+/// number of targets in both means.
 using Score = Evaluation;
 
 namespace detail {

@@ -65,8 +65,8 @@ struct Axis final {
   }
 };
 
-/// A drawing of curves. Of many points in one place the least and the largest that are finite are drawn; where there is
-/// none is a gap. A point between two gaps is a dash.
+/// A drawing of curves. Of many points in one place it has the least and the largest finite point; a place without
+/// finite points is a gap. A point between two gaps is a dash.
 inline std::string chart(const std::string& title, const std::string& across, const std::vector<Curve>& curves) {
   constexpr double width = 760, height = 260, left = 84, top = 10, right = 16, bottom = 40;
   Axis horizontal, vertical;

@@ -75,7 +75,7 @@ template <class UpdateRule>
 /// A header-only library cannot know the commit of the program that includes it: give it in `note`, together with
 /// anything else that decides the data. A rule of your own has its options here if it has list(options, f), as
 /// policy/optimizer.hpp describes.
-///   begun   the steps before this run; without: where it began is left out
+///   begun   the steps before this run; without it the text has no begin
 template <class Trainer>
 std::string run_text(Trainer& trainer, const std::string& note = {}, std::uint64_t begun = saves::never) {
   auto& session = saves::Inside::session(trainer);

@@ -9,7 +9,7 @@ namespace regimen::detail {
 /// The shortest text that gives this number again; nan, inf or -inf if it is none.
 std::string text_of(double number);
 
-/// A field of CSV, as RFC 4180 has it: in quotation marks where it must be.
+/// A field of CSV, as in RFC 4180: in quotation marks if necessary.
 std::string csv_field(std::string_view text);
 
 /// Makes a folder, and its parent folders, unless they exist.

@@ -67,14 +67,14 @@ struct MergeScratch final {
   std::vector<std::uint64_t> heap{};
 };
 
-/// Bytes to tokens. Of all neighbours in a word that a merge joins, the ones of the lowest rank become one token, the
-/// leftmost first, until no merge joins any.
+/// Bytes to tokens. Among the neighbours in a word that a merge joins, the pair of the lowest rank becomes one token,
+/// the leftmost first, until no merge joins any.
 ///
 /// cost     n² comparisons for a word of n ≤ 48 bytes, else n log n
 /// source   Sennrich et al. 2016; the merges' order as tokenizers and tiktoken have it
 class Merges final {
  public:
-  /// `parts` stays where it is.
+  /// `parts` must not move.
   explicit Merges(const Parts& parts) : name_(parts.name), whole_words_(parts.whole_words) {
     byte_ids_.fill(-1);
     ids_.reserve(parts.tokens.size());
