@@ -38,8 +38,8 @@ class GzipReader final {
   /// Reads up to `to.size()` bytes.
   std::size_t read(std::span<std::uint8_t> to);
 
-  /// The most bytes that it may hold; known when something has been read. A gzip file may claim a thousand times its own
-  /// size, which nobody asked for; images become 2 to 10 times as large.
+  /// The most bytes that it may hold; known after the first read. A gzip file may claim a thousand times its own size;
+  /// images become 2 to 10 times as large.
   std::size_t most() const;
 
   static constexpr const char* damaged = "the file is damaged or cut off; fetch it again";

@@ -280,7 +280,7 @@ class ImageFolder final {
       if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
     return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
   }
-  /// The entries of a folder, without names that begin with a point.
+  /// The entries of a folder, without names that begin with a dot.
   static std::vector<std::filesystem::directory_entry> entries(const std::string& path) {
     std::error_code error;
     std::vector<std::filesystem::directory_entry> found;

@@ -108,7 +108,7 @@ bool take_field(nlohmann::json& value, T& to) {
   }
 }
 
-/// What is wrong with a line; nothing if `found` is empty.
+/// The fault of a line; none if `found` is empty.
 struct LineProblem final {
   std::string where, expected, found;
 };

@@ -116,7 +116,7 @@ struct cache_stands_before_random {
   };
 };
 
-/// Known of types without destructors, of vectors and strings, and of pairs and tuples of these.
+/// Known for types without destructors, for vectors and strings, and for pairs and tuples of these.
 /// docs/errors/data.md#cached_bytes_are_known
 template <class Value, bool are_known>
 struct cached_bytes_are_known {

@@ -180,8 +180,8 @@ class Vocabulary final {
 
 }  // namespace bpe
 
-/// Learns a vocabulary: of the texts' bytes the most frequent pair of neighbours in a word becomes a token, again and
-/// again. The merges are those of tokenizers' BpeTrainer with initial_alphabet=ByteLevel.alphabet(), the specials, and the
+/// Learns a vocabulary from bytes: again and again the most frequent pair of neighbours in a word becomes a token. The
+/// merges are those of tokenizers' BpeTrainer with initial_alphabet=ByteLevel.alphabet(), the specials, and the
 /// pattern as pre-tokenizer, on the same texts: among equally frequent pairs the pair with the smallest ids comes
 /// first. If the texts have no more pairs before the vocabulary is full, the vocabulary is smaller.
 ///

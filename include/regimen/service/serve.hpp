@@ -43,7 +43,7 @@ namespace regimen::data {
 /// failure  the constructor throws Error if the port is taken, and rethrows an exception of the source at its first,
 ///          middle or last sample, which it reads. wait() rethrows the exception that ended the service. An error of
 ///          the source goes to the trainer, which reports it. A trainer that breaks the protocol, or is too slow, is
-///          hung up on
+///          disconnected
 /// forks    a fork of its process has none of its threads: in the fork wait() and stop() throw Error, and the
 ///          destructor closes the fork's copy of the listening socket. The process that made the Server continues to
 ///          serve; if it ends before the fork, port and connections stay taken until the fork ends, too, or starts

@@ -191,7 +191,7 @@ class FitOf final : public FitProgram {
     return __builtin_mul_overflow(last - session_.position.steps_done, Trainer::micro_batches, &count) ? saves::never
                                                                                                        : count;
   }
-  /// Whether the next steps of a launch have full batches, and, if epochs matter, begin in one; the same on all ranks.
+  /// Whether the next launch has full batches, and, if epochs matter, steps of one epoch; the same on all ranks.
   bool can_launch(bool in_one_epoch) const {
     constexpr std::size_t micro_batches = Session::steps * Trainer::micro_batches;
     if (loader_.steps() - loader_.step() < micro_batches) return false;

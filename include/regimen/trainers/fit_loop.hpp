@@ -59,7 +59,7 @@ class FitProgram {
   /// Starts the next step, or a launch of several steps. At most `most` steps may run before anything else happens.
   ///   in_one_epoch   the steps of a launch are of one epoch
   virtual void start(std::uint64_t most, bool in_one_epoch) = 0;
-  /// Waits for the oldest start that has not been finished; the results of its steps.
+  /// Waits for the oldest unfinished start; returns the results of its steps.
   virtual StepResults finish() = 0;
   virtual Evaluation evaluate() = 0;
   /// Whether `own` is true on every rank.

@@ -219,7 +219,7 @@ class Ensemble final {
   std::vector<std::function<std::vector<Output>(std::span<const Input>)>> members_;
 };
 
-/// A member's recipe is refused, the only error.
+/// A member's recipe is refused; there is no other error.
 template <class First, class... Others>
   requires(detail::Refused<First> || ... || detail::Refused<Others>)
 class Ensemble<First, Others...> final {
