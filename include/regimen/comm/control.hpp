@@ -1,5 +1,4 @@
-// regimen/comm/control.hpp — the other ranks behind one interface for all communicators: host
-// control and tensor collectives.
+// regimen/comm/control.hpp — one interface to other ranks for all communicators: host control, tensor collectives.
 #pragma once
 
 #include <regimen/comm/peer_error.hpp>

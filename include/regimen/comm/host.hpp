@@ -1,4 +1,4 @@
-// regimen/comm/host.hpp — the hosts of ranks that have a device each: who shares one, and how ranks end.
+// regimen/comm/host.hpp — the hosts of ranks that have a device each: ranks that share a host, and the end of ranks.
 #pragma once
 
 #include <regimen/comm/agreement.hpp>

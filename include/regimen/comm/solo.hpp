@@ -1,4 +1,4 @@
-// regimen/comm/solo.hpp — collectives of one rank: copies, where input and output differ.
+// regimen/comm/solo.hpp — collectives of one rank: copies, if input and output differ.
 #pragma once
 
 #include <regimen/comm/communicator.hpp>

@@ -1,4 +1,4 @@
-// regimen/data/augment.hpp — images changed at random, as their key says.
+// regimen/data/augment.hpp — random changes of images, drawn from their keys.
 #pragma once
 
 #include <regimen/core/philox.hpp>

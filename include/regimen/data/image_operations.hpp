@@ -1,4 +1,4 @@
-// regimen/data/image_operations.hpp — what changes an image: its colours, and where its pixels are.
+// regimen/data/image_operations.hpp — operations on an image's colours, and on the places of its pixels.
 #pragma once
 
 #include <regimen/core/error.hpp>

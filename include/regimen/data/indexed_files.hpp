@@ -1,4 +1,4 @@
-// regimen/data/indexed_files.hpp — mapped files, and where in them each record begins.
+// regimen/data/indexed_files.hpp — mapped files, and the places of their records.
 #pragma once
 
 #include <regimen/core/mapped_file.hpp>

@@ -32,7 +32,7 @@ enum class Specials { AsText, Recognize, Refuse };
 
 struct EncodeOptions {
   Specials specials = Specials::AsText;
-  bool frame = false;                        // with the file's tokens before and after a text
+  bool frame = false;                        // with what the file puts before and behind a text
   int threads = 1;                           // 0: as thread_count() says
   std::size_t block = std::size_t{1} << 20;  // bytes that a thread takes at a time
 };

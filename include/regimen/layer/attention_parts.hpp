@@ -1,4 +1,4 @@
-// regimen/layer/attention_parts.hpp — the layers of which attention is made.
+// regimen/layer/attention_parts.hpp — the layers that make up attention.
 #pragma once
 
 #include <regimen/core/ratio.hpp>

@@ -1,5 +1,4 @@
-// regimen/layer/children.hpp — the children of a combinator, stated once for all code that recurses over the type of a
-// model.
+// regimen/layer/children.hpp — the children of a combinator, for all code that recurses over the type of a model.
 #pragma once
 
 #include <regimen/layer/model.hpp>

@@ -1,4 +1,4 @@
-// regimen/optimizer/averaged.hpp — any update rule, and a moving average of the weights that it leaves.
+// regimen/optimizer/averaged.hpp — any update rule, and a moving average of its weights.
 #pragma once
 
 #include <regimen/core/hd.hpp>

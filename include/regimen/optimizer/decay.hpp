@@ -1,4 +1,4 @@
-// regimen/optimizer/decay.hpp — which parameters weight decay takes.
+// regimen/optimizer/decay.hpp — the parameters that decay.
 #pragma once
 
 #include <regimen/core/error.hpp>

@@ -13,7 +13,7 @@
 
 namespace regimen {
 
-// ---- groups. Of a parameter the first group decides that takes it. Your own is a struct like these.
+// ---- groups. The first group that takes a parameter updates it. Your own is a struct like these.
 
 /// Weights of products.
 template <class UpdateRule>

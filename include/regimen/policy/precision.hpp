@@ -1,4 +1,4 @@
-// regimen/policy/precision.hpp — which element types a step computes, keeps and reduces in.
+// regimen/policy/precision.hpp — the element types in which a step computes, keeps and reduces.
 #pragma once
 
 #include <regimen/core/number.hpp>

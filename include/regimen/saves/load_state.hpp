@@ -1,4 +1,4 @@
-// regimen/saves/load_state.hpp — a Trainer's state, or its weights alone, from a saved file.
+// regimen/saves/load_state.hpp — a Trainer's state, or only its weights, from a saved file.
 #pragma once
 
 #include <regimen/saves/parts.hpp>

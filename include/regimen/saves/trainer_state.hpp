@@ -1,4 +1,4 @@
-// regimen/saves/trainer_state.hpp — a Trainer's state in one safetensors file: what is saved, and how.
+// regimen/saves/trainer_state.hpp — saves a Trainer's state in one safetensors file.
 #pragma once
 
 #include <regimen/comm/agreement.hpp>
@@ -165,7 +165,7 @@ struct StateAccess {
   }
 
   [[gnu::cold]] static void describe_parts(Session& session, StateFiles& files) {
-    // A name that no older save has, so that an older index never names a part of this save.
+    // No older save has this name, so no older index names a part of this save.
     files.time = comm::gather_small(*session.control(), files.time)[0];
     files.save = std::to_string(session.position.steps_done) + "-" + std::to_string(files.time);
     files.metadata["regimen.save"] = files.save;

@@ -1,4 +1,4 @@
-// regimen/saves/trainer_state.ipp — what a saved state says of its run.
+// regimen/saves/trainer_state.ipp — the metadata of a saved state.
 #pragma once
 
 #include <regimen/core/compiled.hpp>

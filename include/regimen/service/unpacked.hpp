@@ -1,4 +1,4 @@
-// regimen/service/unpacked.hpp — samples that are small on the wire become the model's on this machine.
+// regimen/service/unpacked.hpp — makes the model's samples on this machine from smaller samples on the wire.
 #pragma once
 
 #include <regimen/data/stage.hpp>

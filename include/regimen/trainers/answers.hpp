@@ -1,4 +1,4 @@
-// regimen/trainers/answers.hpp — what the members of a Trainer give, also of one whose recipe is refused.
+// regimen/trainers/answers.hpp — the results of a Trainer's members, also if its recipe is refused.
 #pragma once
 
 #include <regimen/data/source.hpp>

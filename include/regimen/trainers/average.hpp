@@ -1,4 +1,4 @@
-// regimen/trainers/average.hpp — the averages of weights that Averaged keeps, in the weights' place for a while.
+// regimen/trainers/average.hpp — puts the averages of Averaged in the place of the weights for a while.
 #pragma once
 
 #include <regimen/core/error.hpp>

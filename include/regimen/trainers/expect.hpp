@@ -1,4 +1,4 @@
-// regimen/trainers/expect.hpp — what a step expects of its batch, and of its results.
+// regimen/trainers/expect.hpp — checks of a step's batch, and of its results.
 #pragma once
 
 #include <regimen/core/error.hpp>

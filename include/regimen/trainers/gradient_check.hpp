@@ -277,7 +277,7 @@ class GradientProbe final {
   Scalars given_{};
   std::vector<programs::TensorRecord> tensors_;
   std::uint64_t seed_;
-  // If not below 0: each text begins with the second, and has the first nowhere else.
+  // If padding_ >= 0, each text begins with begins_with_, and has padding_ nowhere else.
   std::int32_t padding_ = -1, begins_with_ = -1;
 };
 

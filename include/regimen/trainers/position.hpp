@@ -1,4 +1,4 @@
-// regimen/trainers/position.hpp — where a run is: in its steps, in its data, and in its evaluations.
+// regimen/trainers/position.hpp — the place of a run in its steps, data and evaluations.
 #pragma once
 
 #include <regimen/data/batching.hpp>

@@ -1,4 +1,4 @@
-// regimen/trainers/shared_weights.hpp — what Inferences with one set of weights have in common.
+// regimen/trainers/shared_weights.hpp — the common state of Inferences with one set of weights.
 #pragma once
 
 #include <regimen/core/error.hpp>

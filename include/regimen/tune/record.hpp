@@ -1,4 +1,4 @@
-// regimen/tune/record.hpp — what a search has found: trials, their order, a table; one line of JSON for each trial.
+// regimen/tune/record.hpp — the results of a search: trials, their order, a table; one line of JSON for each trial.
 #pragma once
 
 #include <regimen/core/error.hpp>

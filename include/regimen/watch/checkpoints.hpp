@@ -1,4 +1,4 @@
-// regimen/watch/checkpoints.hpp — saves the state of a run every so often, the last few and the best.
+// regimen/watch/checkpoints.hpp — saves the state of a run at intervals: the last few and the best.
 #pragma once
 
 #include <regimen/core/finite.hpp>

@@ -1,4 +1,4 @@
-// regimen/watch/history.ipp — what happened in a run, as CSV.
+// regimen/watch/history.ipp — the events of a run as CSV.
 #pragma once
 
 #include <regimen/core/atomic_file.hpp>

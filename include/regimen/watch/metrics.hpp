@@ -1,5 +1,4 @@
-// regimen/watch/metrics.hpp — what an evaluation, or training, finds besides the loss: accuracy, top-k, perplexity, your
-// own.
+// regimen/watch/metrics.hpp — metrics of an evaluation, or of training: accuracy, top-k, perplexity, your own.
 #pragma once
 
 #include <regimen/core/error.hpp>

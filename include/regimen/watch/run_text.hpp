@@ -1,4 +1,4 @@
-// regimen/watch/run_text.hpp — what a rerun needs to know of a run, as text.
+// regimen/watch/run_text.hpp — the facts of a run, to run it again, as text.
 #pragma once
 
 #include <regimen/core/refused.hpp>

@@ -1,4 +1,4 @@
-// regimen/watch/text.hpp — numbers and folders of what watches a run.
+// regimen/watch/text.hpp — numbers and folders for the callbacks of watch/.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// regimen/watch/text.ipp — numbers and folders of what watches a run.
+// regimen/watch/text.ipp — the bodies of text.hpp.
 #pragma once
 
 #include <regimen/core/compiled.hpp>

@@ -1,4 +1,4 @@
-// regimen/data/tokenizer/bytes.hpp — bytes as characters of a vocabulary's file, and where text is UTF-8.
+// regimen/data/tokenizer/bytes.hpp — bytes as characters of a vocabulary's file, and the UTF-8 in a text.
 #pragma once
 
 #include <regimen/core/utf8.hpp>

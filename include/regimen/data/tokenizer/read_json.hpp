@@ -213,7 +213,7 @@ class JsonReader final {
     parts_.merges.push_back({id(first), id(second), id(first + second)});
   }
 
-  // ---- what stands around the model
+  // ---- the parts around the model
 
   void pre_tokenizer(const Json& object, const std::string& what, bool is_outermost) {
     const std::string type = type_of(object, what);
