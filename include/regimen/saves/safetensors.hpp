@@ -35,7 +35,7 @@ class File final {
 
   const std::string& path() const& { return path_; }
   std::string path() const&& { return path(); }
-  /// By the order of their data.
+  /// In the order of their data.
   std::span<const Tensor> tensors() const&;
   template <class Temporary = File>
   std::span<const Tensor> tensors() const&& {

@@ -44,7 +44,7 @@ inline std::string to_characters(std::string_view bytes) {
   return text;
 }
 
-/// The bytes of a text of such characters. False: a character stands for no byte.
+/// The bytes of a text of to_characters. False: a character stands for no byte.
 inline bool from_characters(std::string_view text, std::string& bytes) {
   static const std::array<std::int16_t, byte_character_limit> byte_of = [] {
     std::array<std::int16_t, byte_character_limit> table{};

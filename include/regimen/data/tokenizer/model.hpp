@@ -178,7 +178,7 @@ class Encoder final {
   WordCache cache_{};
 };
 
-/// The encoders of a tokenizer that nobody uses at the moment; they keep their caches.
+/// The unused encoders of a tokenizer; they keep their caches.
 class Encoders final {
  public:
   explicit Encoders(const Model& model) : model_(&model) {}
