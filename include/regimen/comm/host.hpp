@@ -1,4 +1,4 @@
-// regimen/comm/host.hpp — the hosts of ranks that have a device each: ranks that share a host, and the end of ranks.
+// regimen/comm/host.hpp — the hosts of ranks that have a device each: ranks that share one, how ranks end.
 #pragma once
 
 #include <regimen/comm/agreement.hpp>

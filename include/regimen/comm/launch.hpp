@@ -11,7 +11,7 @@
 namespace regimen {
 
 namespace comm::detail {
-/// The work of launch.
+/// Does launch's work.
 void run_threads(std::size_t ranks, const std::function<void(Threads&)>& f, Deadline deadline);
 }  // namespace comm::detail
 

@@ -13,7 +13,7 @@
 namespace regimen {
 
 namespace comm::detail {
-/// The work of launch_processes.   run   on_new_thread(ranks)
+/// Does launch_processes' work.   run   on_new_thread(ranks)
 void run_processes(std::size_t ranks, const std::function<void(Tcp&)>& f, const Run& run, Deadline deadline,
                    std::uint64_t fingerprint);
 }  // namespace comm::detail

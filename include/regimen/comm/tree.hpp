@@ -66,7 +66,7 @@ void tree_sum(const Summand& summand, std::size_t ranks, T* out, std::size_t cou
   }
 }
 
-/// The sum, by this tree, of `ranks` values that lie `stride` elements apart.
+/// The sum, by this tree, of `ranks` values `stride` elements apart.
 template <Number T>
 constexpr statistic_t<T> tree_of_values(const T* values, std::size_t ranks, std::size_t stride = 1) {
   return tree_of(std::size_t{0}, ranks,

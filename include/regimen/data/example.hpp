@@ -152,7 +152,7 @@ class Example final {
     }
     if (feature.count == 0) feature.kind = Absent, feature.list = {};
   }
-  /// Calls f(reader) for each number, packed or not: the reader's next bytes are the number.
+  /// f(reader before the number) for each number, packed or not.
   void for_each_number(const Feature& feature, auto&& f) const {
     const unsigned single = feature.kind == Floats ? Reader::Fixed32 : Reader::Varint;
     for (Reader list(feature.list, record_); !list.ended();) {

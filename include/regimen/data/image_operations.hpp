@@ -1,4 +1,4 @@
-// regimen/data/image_operations.hpp — operations on an image's colours, and on the places of its pixels.
+// regimen/data/image_operations.hpp — operations on an image's colours, and on its pixels' places.
 #pragma once
 
 #include <regimen/core/error.hpp>

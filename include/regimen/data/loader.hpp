@@ -125,8 +125,8 @@ class BatchRing {
   std::uint64_t claimed_ = 0;   // guarded: the next step to be read
   std::uint64_t released_ = 0;  // guarded: batches given back
   bool stop_ = false;           // guarded
-  // Of the caller: the time of its waits. For automatic workers: the begin of a measurement, the waits before it, and
-  // the batches in it.
+  // Of the caller: the time of its waits. Of automatic workers: a measurement's begin, the waits before it, its
+  // batches.
   Clock::duration waited_{}, waited_before_{};
   Clock::time_point since_{};
   std::uint64_t batches_ = 0;

@@ -137,7 +137,7 @@ struct choice_stands_before_random {
   };
 };
 
-/// A predicate is called once for all epochs: with a key it would draw for one of them.
+/// A predicate is called once for all epochs: with a key it would draw for one.
 /// docs/errors/data.md#predicate_takes_value
 template <class F, class D>
 struct predicate_takes_value {

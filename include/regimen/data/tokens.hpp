@@ -53,7 +53,7 @@ class TokenFiles final : public regimen::detail::WindowSource<TokenFiles> {
     std::vector<TokenFile> files;
     std::vector<std::size_t> ends;  // of each file, in the stream
   };
-  /// Gives tokens of the stream; searches the file only at the end of one. Belongs to one thread.
+  /// Gives tokens of the stream; searches the file only when one ends. Belongs to one thread.
   struct Reader {
     std::int32_t operator()(std::size_t index) const {
       if (index < begin || index >= end) {

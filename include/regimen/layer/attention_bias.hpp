@@ -40,7 +40,7 @@ struct RelativeBias final {
 
 namespace detail {
 
-/// Writes the bias of each distance to a scratch tensor (H,distances), before attention reads it.
+/// Writes each distance's bias to a scratch tensor (H,distances), before attention.
 template <class Option>
 struct distance_bias {};
 template <>
@@ -99,7 +99,7 @@ struct AttendByDistance final {
     using OfDistances = FixedTensor<S, Layout::heads * distances>;
     using Saved = Tensors<PerSample<S, 2 * Layout::heads * X::rows>>;  // each row's softmax
     using ForwardScratch = Tensors<OfDistances>;
-    /// y · d_y, the bias, and each sample's gradient of the bias.
+    /// y · d_y, the bias, and each sample's bias gradient.
     using BackwardScratch =
         std::conditional_t<Bias::is_trained, Tensors<OfRows, OfDistances, PerSample<S, Layout::heads * distances>>,
                            Tensors<OfRows, OfDistances>>;

@@ -43,7 +43,7 @@ struct HeadLayout final {
             .window = causal ? Window : 0,
             .is_scaled = scaled};
   }
-  /// The output of attention for X.
+  /// Attention's output for X.
   template <class X>
   using Output =
       InAttention<Value<typename X::Element, typename with_columns<typename X::Shape, X::columns / all * heads>::type>,
@@ -176,7 +176,7 @@ constexpr Parameter head_gain(const char* name, std::size_t width) {
 }
 
 /// QueryKeyNorm after the first product: heads are copied side by side, normalised, and copied back. Saves its input.
-/// If the product has no keys, only of q.
+/// Without keys in the product, only of q.
 template <class Layout, class Epsilon>
 struct NormalizeHeads final {
   static constexpr const char* name = "query_key_norm";
@@ -236,7 +236,7 @@ struct NormalizeHeads final {
 
    private:
     static constexpr std::size_t heads_of(std::size_t part) { return part == 0 ? Layout::heads : Layout::key_heads; }
-    /// The begin of q, k or v in a position.
+    /// Begin of q, k or v in a position.
     static constexpr std::size_t begin_of(std::size_t part) {
       return (part == 0 ? 0 : Layout::heads + (part - 1) * Layout::key_heads) * width;
     }

@@ -67,7 +67,7 @@ struct ConvOptions {
     for (const unsigned times : given) sound &= times <= 1;
     return sound;
   }
-  /// Whether each pixel is mapped alone, by a product of its channels.
+  /// Whether each pixel is mapped alone, by a product.
   constexpr bool is_product() const { return height * width == 1 && stride == 1 && padding == 0 && groups == 1; }
   constexpr op::Convolution shape(std::size_t image_height, std::size_t image_width, std::size_t channels,
                                   std::size_t out_channels) const {
@@ -220,7 +220,7 @@ struct PreparedConvBound : LayerDefaults {
 
  private:
   using Run = Convolve<has_bias, T, typename Roles::reduce>;
-  /// For windows of one pixel: a product, whose rows are the channels of a pixel.
+  /// For windows of one pixel: a product, whose rows are pixels' channels.
   using Product = LinearBound<Layer::channels, Value<T, Shape<of_one.positions(), of_one.channels>>, Roles, T,
                               has_bias ? BiasIs::added_here : BiasIs::absent>;
 

@@ -53,7 +53,7 @@ struct AttendTo final {
         return all;
       }
     }();
-    /// For k, next to v.
+    /// Of k, with v.
     using KeysNorm = HeadsNorm<T, typename Roles::reduce, Norm, width, 2 * Layout::key_heads * width>;
     using OfKeysAlone = PerSample<T, Text::rows * Layout::key_heads * width>;
     template <class Plain, class... WithNorm>
@@ -66,8 +66,8 @@ struct AttendTo final {
                                 PerSample<S, Text::rows * Layout::key_heads>>;
     // The named value in T; k after its norm.
     using ForwardScratch = if_normalized<std::conditional_t<Base::casts, Tensors<OfText>, Tensors<>>, OfKeysAlone>;
-    /// y · d_y; the gradient of k and v; the gradient of the named value in T, and if T is not K, in K; then the value
-    /// in T; with a norm, the gradient of k.
+    /// y · d_y; the gradients of k and v, and of the named value in T; unless T is K: this gradient in K, the value in
+    /// T; last the gradient of k.
     using BackwardScratch =
         if_normalized<std::conditional_t<Base::casts, Tensors<OfRows, OfKeys, OfText, PerSample<K, Text::size>, OfText>,
                                          Tensors<OfRows, OfKeys, OfText>>,

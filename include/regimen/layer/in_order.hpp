@@ -36,7 +36,7 @@ struct OptionPlace {
   int place = unknown_option;
   bool needless = false;
 };
-/// The order, from each option's place; the last element of places is no option.
+/// The order, from each option's place; the last is no option's.
 template <std::size_t size>
 constexpr OptionOrder<size> order_of(const std::array<OptionPlace, size + 1>& places) {
   OptionOrder<size> order;

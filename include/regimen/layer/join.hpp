@@ -51,7 +51,7 @@ struct Identity final {
 
 namespace detail {
 
-/// Whether T is a join; instantiates none of its members.
+/// Instantiates nothing of T.
 template <class T>
 inline constexpr bool is_join = requires {
   static_cast<const char*>(T::name);

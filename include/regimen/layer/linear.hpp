@@ -205,7 +205,7 @@ struct LinearForm<Linear<Width>, bias, Out, Activation, derivative, Before> fina
                             typename function_of<Activation>::type, derivative, typename function_of<Before>::type>;
 };
 
-/// A Linear without a bias has only the form with a wider output.
+/// A Linear without bias has only the form with a wider output.
 template <std::size_t Width, class Out>
 struct LinearForm<Linear<Width, NoBias>, BiasIs::absent, Out> final {
   static constexpr const char* name = "linear";

@@ -248,7 +248,7 @@ struct GruBound : RecurrentBound<Width, 3, has_bias, X, Roles> {
     Base::run_input_backward(walk, call, gates);
     if (!call.trains()) return;
     Base::template run_bias_backward<0>(walk, call, gates);
-    // The gradients of the two products differ only in their last part.
+    // The gradients of both products differ only in the last part.
     walk.run(op::CopyColumns<T>{.x = inner,
                                 .y = gates + 2 * Width,
                                 .rows = walk.batch * length,

@@ -145,7 +145,7 @@ struct SumOf final {
   static_assert(count <= op::SumLosses::limit,
                 "regimen: SumOf has at most 8 losses; Concat outputs of one kind of loss");
   static constexpr bool couples_samples = (detail::weighed<Losses>::Function::couples_samples || ...);
-  /// Whether each loss that couples samples gathers the samples of all ranks.
+  /// Whether each loss that couples samples gathers all ranks' samples.
   static constexpr bool gathers_samples =
       couples_samples && (detail::stays_exact_on_ranks<typename detail::weighed<Losses>::Function> && ...);
   template <class Output>

@@ -24,7 +24,7 @@
 
 namespace regimen::names::detail {
 
-/// A tensor of the file: a tensor of the model, or rows of one.
+/// A file's tensor: a tensor of the model, or its rows.
 struct Piece {
   std::string name, key;  // as it is written; without an optional prefix
   std::size_t tensor = 0;
@@ -33,7 +33,7 @@ struct Piece {
   std::vector<std::string> also{};  // keys
 };
 
-/// The tensors of a mapping, for a model that it fits.
+/// A mapping's tensors, for a model that it fits.
 struct TensorMap {
   std::vector<Piece> pieces;
   std::vector<std::string> ignored;  // patterns of keys
@@ -106,7 +106,7 @@ struct TensorMap {
   return written;
 }
 
-/// Calls f(element of the model, element of the file) for all elements of a piece, in the model's order.
+/// Calls f(element of the model, of the file) for all elements of a piece, in the model's order.
 template <class F>
 void for_each_pair(const Correspondence& both, F&& f) {
   const std::size_t rank = both.ours.rank;
@@ -170,7 +170,7 @@ class Reading final {
                     "was the file written by a model of this size? Name what the model leaves unread in ignore(...)");
   }
 
-  /// Copies a tensor of the file to the model's.
+  /// To the model.
   template <class To>
   void copy(const Piece& piece, std::span<To> to) const {
     const Source& found = source(piece);
@@ -237,7 +237,7 @@ class Reading final {
   std::map<std::string, Source, std::less<>> found_;
 };
 
-/// Writes the model's tensors as the file's.
+/// From model to file.
 template <class Parameters>
 void write(const TensorMap& written, const Parameters& parameters, const std::string& path, std::size_t largest) {
   struct Theirs {

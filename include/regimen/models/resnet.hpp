@@ -149,8 +149,7 @@ struct resnet_form {
   template <std::size_t Channels, std::size_t Step>
   using first = block<Channels, Step, conv<Block::expansion * Channels, 1, Step>>;
 
-  /// The stages after the first begin with a block that halves the image; a first stage of bottlenecks begins with one
-  /// that only projects.
+  /// Later stages begin with a block that halves the image; a first stage of bottlenecks, with one that only projects.
   template <std::size_t Depth, std::size_t channels, class First>
   using from_first = std::conditional_t<Depth == 1, First, Sequential<First, Repeat<Depth - 1, plain<channels>>>>;
   template <std::size_t stage, std::size_t Depth, std::size_t channels = (Chosen::width << stage)>

@@ -8,8 +8,8 @@
 
 namespace regimen {
 
-// ---- which parameters decay, the second option of Optimizer<...>. Your own is a struct like these: Layer is the layer
-// that owns the parameter, which has a role, a shape and a name.
+// ---- parameters that decay, the second option of Optimizer<...>. Your own is a struct like these: Layer owns the
+// parameter, which has a role, a shape and a name.
 
 /// Only weights of products decay: of Linear, attention, convolutions and recurrent layers. The default, as in llm.c.
 struct DecayProducts final {

@@ -16,7 +16,7 @@ namespace regimen {
 namespace detail {
 
 struct LambDirection;
-/// lr · |w| / |r|, from squares.
+/// lr·|w|/|r|, from squares.
 struct LambRate final {
   REGIMEN_HD void operator()(double* n, const Scalars& s) const {
     n[0] = s.learning_rate * (n[0] > 0 && n[1] > 0 ? std::sqrt(n[0] / n[1]) : 1);

@@ -16,7 +16,7 @@ namespace regimen {
 
 namespace detail {
 
-/// 1 / |u|, from |u|²; and the factor of the weights, 1 − lr λ.
+/// 1/|u|, from |u|²; and the weights' factor, 1 − lr λ.
 struct MuonFactors final {
   double epsilon, decay;
   REGIMEN_HD void operator()(double* n, const Scalars& s) const {
@@ -116,7 +116,7 @@ struct Muon final {
   }
 
  private:
-  /// The five steps from X in the gradient's place. Returns the place of the last X.
+  /// The five steps from X in the gradient's place. Returns the last X's place.
   template <class M>
   static constexpr View<M> orthogonal(auto& walk, const TensorViews<M, Muon>& t) {
     using Times = op::Product<M, M, M>;

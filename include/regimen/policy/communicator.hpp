@@ -56,7 +56,7 @@ struct Nccl final {
   static constexpr bool is_built = true, is_alone = false;
   static constexpr std::size_t staging_bytes(std::size_t, std::size_t) { return 0; }
 };
-/// Refused: Tcp takes the place of Gloo; comm/tcp.hpp has the reason.
+/// Refused: Tcp takes the place of Gloo; comm/tcp.hpp has reasons.
 struct Gloo final {
   using option_of = regimen::axis::communicator;
   static constexpr bool is_built = false;

@@ -55,7 +55,7 @@ concept AnyOption = requires { typename T::option_of; };
 
 /// Whether T is an option of the policy that decides Axis. With it the error for a bare `Every<2>` among the policies,
 /// or for an `Optimizer<CrossEntropy>`, names the cure. An option declares `using option_of =
-/// regimen::axis::checkpoint;`. An update rule, a loss or a target needs no such line: its members identify it; the
+/// regimen::axis::checkpoint;`. An update rule, a loss or a target needs no such line: its members identify it;
 /// policies list these.
 template <class T, class Axis>
 inline constexpr bool belongs_to = requires { requires std::same_as<typename T::option_of, Axis>; };

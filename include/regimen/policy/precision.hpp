@@ -1,4 +1,4 @@
-// regimen/policy/precision.hpp — the element types in which a step computes, keeps and reduces.
+// regimen/policy/precision.hpp — the element types of computing, master weights and reductions.
 #pragma once
 
 #include <regimen/core/number.hpp>

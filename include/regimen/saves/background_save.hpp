@@ -31,7 +31,7 @@ struct StateFiles final {
   /// removed.
   [[gnu::cold]] void finish() const;
   /// Removes the files of unfinished saves, which would fill the disk: of this save, if its index is not in place, and
-  /// of older ones. A file that cannot be removed stays: an exception may be on its way, and must not be lost.
+  /// of older ones. A file that cannot be removed stays: an exception on its way must not be lost.
   [[gnu::cold]] void clean(bool this_one) const noexcept;
 };
 

@@ -93,8 +93,8 @@ class SavedState final {
   /// parts of later saves, stay.
   [[gnu::cold]] static void remove_parts_before(const std::string& path, std::uint64_t time,
                                                 const std::string& kept = {});
-  /// Moves a state, with its parts, to a folder of the same file system. The index goes first: after a kill or a power
-  /// cut in between no index without parts is at the old place.
+  /// Moves a state, with its parts, to a folder of the same file system. The index goes first: a kill or power cut in
+  /// between leaves no index without parts at the old place.
   [[gnu::cold]] static void move(const std::string& path, const std::string& folder);
 
  private:

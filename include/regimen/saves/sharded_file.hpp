@@ -65,7 +65,7 @@ std::vector<std::size_t> last_of_parts(const std::vector<std::size_t>& bytes, st
 /// killed    a kill leaves each file whole, but the folder may then have files of two saves: if this matters, write to
 ///           a new folder. The index comes last; then an older single file, which would be read in its place, is
 ///           removed, and after a single file an older index
-/// older     at the end only the parts that the old index named, and the new one does not name, are removed
+/// older     at the end only parts in the old index, and not in the new one, are removed
 [[gnu::cold]] void write_in_parts(
     const std::string& path, const std::vector<std::string>& names, const std::vector<std::size_t>& bytes,
     std::size_t largest, const std::function<void(const std::string& file, std::size_t first, std::size_t last)>& part);

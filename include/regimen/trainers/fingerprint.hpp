@@ -41,7 +41,7 @@ std::uint64_t bits_of_number(const Bundled<Values...>& bundle) {
   return print;
 }
 
-/// A hash of the options that a rule lists: some matter only to few gradients, as Muon's epsilon to gradients near 0.
+/// A hash of the options that a rule lists: some matter to few gradients, as Muon's epsilon to gradients near 0.
 template <class UpdateRule>
 [[gnu::cold]] std::uint64_t fingerprint_of_listed([[maybe_unused]] const typename UpdateRule::Options& options) {
   std::uint64_t print = 0;

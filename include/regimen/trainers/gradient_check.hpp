@@ -216,8 +216,8 @@ class GradientProbe final {
     write(View<Label>{resident_.target}, numbers<Label>(walk_.batch, Step::Labels::size, Step::classes,
                                                         Philox::mix(Philox::mix(seed_, 3), micro_batch), true));
   }
-  ///   bound     of whole numbers; of a bundle, one for each of its values
-  ///   ignores   some numbers are ignored targets
+  ///   bound     of whole numbers; of a bundle, each value's
+  ///   ignores   some are ignored targets
   template <class T>
   std::vector<T> numbers(std::size_t samples, std::size_t length, [[maybe_unused]] const auto& bound, std::uint64_t key,
                          [[maybe_unused]] bool ignores = false) const {

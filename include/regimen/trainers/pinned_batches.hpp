@@ -45,7 +45,7 @@ class PinnedBatches final : public data::BatchMemory {
   }
 
   /// Gives micro-batch number `number` of the ring to the engine, with the scalars before it. Returns false, and does
-  /// nothing, if no block has its input.
+  /// nothing, if no block has it.
   bool feed(std::uint64_t number, const void* input, std::span<const std::byte> given) {
     Block* const block = block_of(input);
     if (block == nullptr) return false;

@@ -1,4 +1,4 @@
-// regimen/tune/process.hpp — a trial in a process of its own: its crash is an outcome, and does not end the search.
+// regimen/tune/process.hpp — a trial in a process of its own: a crash does not end the search.
 #pragma once
 
 #include <regimen/comm/detail/child.hpp>
@@ -44,8 +44,7 @@ struct Outcome final {
 /// also through BLAS. What the process prints goes to a file. Programs that it has started end with it.
 class Process final {
  public:
-  /// share   the number of processes that share the processors.   limit   in seconds; 0: none.   unused   closed in the
-  ///         child
+  /// share   processes that share the processors.   limit   in seconds; 0: none.   unused   closed in the child
   [[gnu::cold]] Process(const std::function<Score()>& body, std::size_t share, double limit, const std::string& output,
                         int unused)
       : limit_(limit),

@@ -163,7 +163,7 @@ namespace detail {
   return line + "}\n";
 }
 
-/// Reads a line of line_of; values come from the plan.
+/// Reads a line_of line; values come from the plan.
 [[gnu::cold]] inline Trained trial_of(const std::string& where, std::string_view line) {
   using regimen::detail::JsonReader;
   using Kind = JsonReader::Kind;

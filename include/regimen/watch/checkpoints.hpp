@@ -119,7 +119,7 @@ class Checkpoints final {
   void add_to_run_text(const std::string& text) const;
   std::string best_text(std::uint64_t step) const;
 
-  /// step   `none` for the best state
+  /// step   `none`: the best state
   template <class Trainer>
   void save(Trainer& trainer, std::uint64_t step) {
     finish(trainer);

@@ -1,4 +1,4 @@
-// regimen/data/tokenizer/bytes.hpp — bytes as characters of a vocabulary's file, and the UTF-8 in a text.
+// regimen/data/tokenizer/bytes.hpp — bytes as characters of a vocabulary's file, and UTF-8 in texts.
 #pragma once
 
 #include <regimen/core/utf8.hpp>
@@ -112,7 +112,7 @@ inline std::size_t character_begin(std::string_view text, std::size_t at) {
 namespace regimen::data {
 
 /// The text with U+FFFD in place of every piece that is no UTF-8, as the Unicode standard recommends and Python's
-/// bytes.decode("utf-8", "replace") does. Tokenizer takes any bytes; use this function to get the ids of libraries that
+/// bytes.decode("utf-8", "replace") does. Tokenizer takes any bytes; this function is for the ids of libraries that
 /// take only UTF-8.
 inline std::string replace_invalid_utf8(std::string_view text) {
   std::string result;

@@ -1,4 +1,4 @@
-// regimen/data/tokenizer/parts.hpp — the contents of a tokenizer's files, of any format.
+// regimen/data/tokenizer/parts.hpp — contents of a tokenizer's files, in any format.
 #pragma once
 
 #include <regimen/core/error.hpp>
