@@ -54,7 +54,7 @@ class TarShard {
  public:
   explicit TarShard(const std::string& path) : writer_(path) {}
   void write(std::size_t number, const std::string&, std::int32_t label, std::span<const std::uint8_t> image) {
-    char key[16];
+    char key[24];  // of any number
     std::snprintf(key, sizeof key, "%09zu", number);
     writer_.write(key, image[0] == 0xFF ? "jpg" : "png", std::as_bytes(image));
     writer_.write(key, "cls", std::to_string(label));
