@@ -1,9 +1,9 @@
 // Weights that several ranks keep: one bit that differs on one of them is found, at the next comparison, with the
 // rank's name. And ranks that
 // would compute other bits from the start are refused at the start.
+#include <regimen/comm/detail/around.hpp>
 #include <regimen/trainers/replicas.hpp>
 
-#include "../../bench/delayed.hpp"
 #include "train/shard.hpp"
 
 #include <bit>

@@ -136,10 +136,8 @@ class TarReader final {
       if (key == "path") {
         name = std::string(value);
       } else if (key == "size") {
-        std::uint64_t size = 0;
-        const auto [end, parsed] = std::from_chars(value.data(), value.data() + value.size(), size);
-        if (parsed != std::errc{} || end != value.data() + value.size()) wrong();
-        length = size;
+        length = regimen::detail::number_of<std::uint64_t>(value);
+        if (!length) wrong();
       } else if (key.starts_with("GNU.sparse")) {
         refuse(offset, "files without holes", "a sparse one");
       }

@@ -10,7 +10,6 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <span>
 #include <string>
 #include <vector>
 

@@ -4,12 +4,14 @@
 #include <regimen/core/atomic_file.hpp>
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/core/little.hpp>
 #include <regimen/saves/detail/safetensors_header.ipp>
 #include <regimen/saves/safetensors.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <span>
@@ -114,7 +116,7 @@ namespace detail {
   metadata.emplace("format", "pt");
   const std::string header = write_header(path, ordered, std::move(metadata));
   std::array<std::byte, 8> length{};
-  for (std::size_t i = 0; i < length.size(); ++i) length[i] = static_cast<std::byte>(header.size() >> (8 * i) & 0xFF);
+  regimen::detail::put_little(length.data(), std::uint64_t{header.size()});
   file.write(length);
   file.write(std::as_bytes(std::span(header)));
   for (const Tensor* const tensor : ordered)

@@ -4,10 +4,8 @@
 #include <regimen/data/array_rows.hpp>
 #include <regimen/saves/safetensors.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>

@@ -5,6 +5,7 @@
 #include <regimen/core/crc32c.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
+#include <regimen/core/little.hpp>
 #include <regimen/core/mapped_file.hpp>  // Descriptor, system_words
 #include <regimen/watch/events.hpp>
 
@@ -29,10 +30,11 @@ namespace regimen {
 
 namespace detail {
 
-/// A number in `count` bytes, the lowest first.
-inline std::string little_bytes(std::uint64_t value, unsigned count) {
-  std::string bytes;
-  for (unsigned i = 0; i < count; ++i) bytes += static_cast<char>(value >> 8 * i);
+/// The bytes of an unsigned number; the lowest comes first.
+template <class T>
+std::string little_bytes(T value) {
+  std::string bytes(sizeof value, '\0');
+  put_little(reinterpret_cast<std::byte*>(bytes.data()), value);
   return bytes;
 }
 
@@ -50,20 +52,20 @@ class Message final {
   Message& real(unsigned field, double value) {
     if (std::bit_cast<std::uint64_t>(value) == 0) return *this;
     varint(field << 3 | 1);
-    bytes_ += little_bytes(std::bit_cast<std::uint64_t>(value), 8);
+    bytes_ += little_bytes(std::bit_cast<std::uint64_t>(value));
     return *this;
   }
   /// A member of a oneof, written also if 0.
   Message& real_of_one(unsigned field, float value) {
     varint(field << 3 | 5);
-    bytes_ += little_bytes(std::bit_cast<std::uint32_t>(value), 4);
+    bytes_ += little_bytes(std::bit_cast<std::uint32_t>(value));
     return *this;
   }
   Message& reals(unsigned field, std::span<const double> values) {
     if (values.empty()) return *this;
     varint(field << 3 | 2);
     varint(values.size() * 8);
-    for (const double value : values) bytes_ += little_bytes(std::bit_cast<std::uint64_t>(value), 8);
+    for (const double value : values) bytes_ += little_bytes(std::bit_cast<std::uint64_t>(value));
     return *this;
   }
   /// Text, bytes or a message.

@@ -4,6 +4,7 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/json.hpp>
+#include <regimen/core/little.hpp>
 #include <regimen/saves/detail/safetensors_header.hpp>
 
 #include <zlib.h>
@@ -210,8 +211,7 @@ using regimen::detail::JsonReader;
                                        std::vector<Tensor>& tensors, std::map<std::string, std::string>& metadata) {
   const std::string where = path + ", header";
   if (file.size() < 8) throw Error(where, "at least 8 bytes", std::to_string(file.size()), damaged);
-  std::uint64_t length = 0;
-  for (std::size_t i = 8; i-- > 0;) length = length << 8 | std::to_integer<std::uint64_t>(file[i]);
+  const auto length = regimen::detail::little<std::uint64_t>(file.data());
   if (length > most_header_bytes)
     throw Error(where, "a length of at most 100000000 bytes", std::to_string(length), damaged);
   if (length > file.size() - 8)
