@@ -46,7 +46,7 @@ using LayersOf = typename detail::model_sequence<Network>::type;
 ///   struct Mine : Model<Input<Image<32, 32, 3>>, EncoderOf<ResNet18<Image<32, 32, 3>, 10, resnet::CifarStem>>, Linear<5>> {};
 ///   Tower<Image<224, 224, 3>, EncoderOf<VitBase16>>
 template <class Network>
-using EncoderOf = detail::without_last<LayersOf<Network>>;
+using EncoderOf = detail::without_last<typename detail::model_sequence<Network>::type>;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0
