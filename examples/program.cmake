@@ -10,3 +10,6 @@ add_library(regimen_program STATIC ${CMAKE_CURRENT_LIST_DIR}/program.cpp)
 target_include_directories(regimen_program PUBLIC ${CMAKE_CURRENT_LIST_DIR})
 target_link_libraries(regimen_program PUBLIC regimen::compiled $<TARGET_NAME_IF_EXISTS:regimen::images> $<TARGET_NAME_IF_EXISTS:regimen::json>
   $<TARGET_NAME_IF_EXISTS:regimen::tokenizers> PRIVATE regimen_warnings CLI11::CLI11)
+if(REGIMEN_HURRY)
+  target_compile_options(regimen_program PRIVATE -O0)
+endif()

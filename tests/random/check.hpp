@@ -247,12 +247,12 @@ class SubjectOf final : public Subject {
     std::vector<bool> all;
     for (const programs::TensorRecord& tensor : programs::list_tensors<typename Train::Recipe::Bound>()) {
       if (!tensor.place.trains) continue;
-      const std::size_t before = all.size(), columns = tensor.parameter.extents[1];
+      const std::size_t before = all.size(), row = tensor.parameter.extents[1];
       all.resize(before + tensor.place.count);
       if (tensor.parameter.zero_row >= 0)
         std::fill_n(all.begin() + static_cast<std::ptrdiff_t>(
-                                      before + static_cast<std::size_t>(tensor.parameter.zero_row) * columns),
-                    columns, true);
+                                      before + static_cast<std::size_t>(tensor.parameter.zero_row) * row),
+                    row, true);
     }
     return all;
   }
