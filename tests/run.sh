@@ -8,6 +8,7 @@
 #   tests/run.sh --preset release -- -R core   what follows -- goes to ctest
 #
 # On two cores expect an hour. The last line counts what passed.
+# REGIMEN_MINUTES: the time that there is; a machine that is too slow for it leaves out some tests that train, which are others every day.
 # REGIMEN_DATA names a folder with real data (tinyshakespeare.txt, MNIST); tests that need it are skipped without.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
