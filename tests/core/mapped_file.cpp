@@ -3,6 +3,7 @@
 
 #include "../temporary.hpp"
 
+#include <sys/stat.h>
 #include <catch2/catch.hpp>
 
 #include <utility>
