@@ -16,7 +16,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 presets=()
 extra=()
-all=no stamps=-DREGIMEN_STAMPS=
+all=no stamps=-DREGIMEN_STAMPS=${REGIMEN_STAMPS:-}
 while [ $# -gt 0 ]; do
   case $1 in
     --preset) presets+=("${2:?--preset needs a name}"); shift 2 ;;

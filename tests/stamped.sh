@@ -14,7 +14,7 @@ shift 3
 preprocess=()
 for ((i = 0; i < ${#compile[@]}; i++)); do
   case ${compile[i]} in
-    -c | -fsyntax-only) ;;
+    -c | -ptx | -fsyntax-only) ;;
     -o) i=$((i + 1)) ;;
     *) preprocess+=("${compile[i]}") ;;
   esac
