@@ -8,7 +8,7 @@
 #   tests/run.sh --preset release -- -R core   what follows -- goes to ctest
 #
 # On two cores expect an hour. The last line counts what passed.
-# REGIMEN_MINUTES: the time that there is; a machine that is too slow for it leaves out some tests that train, which are others every day.
+# REGIMEN_MINUTES: the time that there is; a machine that is too slow for it leaves out some tests that train, and begins with others every day.
 # REGIMEN_DATA names a folder with real data (tinyshakespeare.txt, MNIST); tests that need it are skipped without.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -48,6 +48,18 @@ install_missing
 check_cmake
 program nvcc || [ -x /usr/local/cuda/bin/nvcc ] || echo "no nvcc here: what it would refuse is not tested"
 
+# Large pages: clang takes a twentieth less. Ends after `left` seconds, if that is set, with status 124.
+build_all() {
+  GLIBC_TUNABLES=glibc.malloc.hugetlb=1 ${left:+timeout "$left"} cmake --build "$@" --parallel "$jobs" -- -k 0
+}
+
+# Of the programs of several tests those that are not built.
+programs_not_there() {
+  ninja -C "$1" -t targets all | sed -n 's|^tests/\(test_train_together_[0-9]*\): .*|\1|p' | while read -r program; do
+    [ -e "$1/tests/$program" ] || echo "$program"
+  done
+}
+
 cd "$root"
 passed=0 failed=0 skipped=0 unread=0
 first=yes shared=no
@@ -65,7 +77,7 @@ for preset in "${presets[@]}"; do
   # at a time), and up to 7 GB; or four, as g++ needs 10 GB for sixteen.
   # Sanitizers look at what runs; they take far longer for large files than for several small ones.
   # Where g++ and clang share the tests, lessons, benchmarks, MPI and packages are g++'s, too.
-  bench=TESTED headers=ON hurry=TESTS together=4 examples=ON mpi=AUTO cuda=AUTO share=ALL groups= once=()
+  bench=TESTED headers=ON hurry=TESTS together=4 examples=ON mpi=AUTO cuda=AUTO share=ALL later=OFF once=()
   case $preset in clang*) [ $((jobs * 10)) -gt "${memory:-0}" ] || together=16 ;; esac
   case $preset in
     asan | tsan) bench=OFF headers=OFF hurry=ON together=1 cuda=OFF once=(-LE '^compilers$') ;;
@@ -75,26 +87,31 @@ for preset in "${presets[@]}"; do
       elif [ "${presets[*]}" = "release clang" ] && program clang++; then share=FIRST shared=yes; fi
       if [ $shared$preset = yesclang ]; then
         examples=OFF mpi=OFF share=SECOND once=(-LE '^(compilers|mpi|package|device)$')
-        # Of the time of g++'s build, clang's takes 70 hundredths, and 14 for each program of sixteen tests that train.
-        if [ -n "${REGIMEN_MINUTES:-}" ]; then
-          groups=$(((REGIMEN_MINUTES * 60 - (SECONDS - started) - 70 * took / 100) * 100 / (14 * took + 1)))
-          [ $groups -gt 0 ] || groups=1
-        fi
+        [ -z "${REGIMEN_MINUTES:-}" ] || later=ON
       fi
       first=no
       ;;
   esac
 
   say "$preset: configure"
-  cmake --preset "$preset" -DREGIMEN_BENCH=$bench -DREGIMEN_TEST_HEADERS=$headers -DREGIMEN_HURRY=$hurry -DREGIMEN_EXAMPLES=$examples -DREGIMEN_MPI=$mpi -DREGIMEN_TOGETHER=$together -DREGIMEN_CUDA=$cuda -DREGIMEN_SHARE=$share -DREGIMEN_GROUPS=$groups $stamps ${REGIMEN_DATA:+-DREGIMEN_DATA="$REGIMEN_DATA"} | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
+  cmake --preset "$preset" -DREGIMEN_BENCH=$bench -DREGIMEN_TEST_HEADERS=$headers -DREGIMEN_HURRY=$hurry -DREGIMEN_EXAMPLES=$examples -DREGIMEN_MPI=$mpi -DREGIMEN_TOGETHER=$together -DREGIMEN_CUDA=$cuda -DREGIMEN_SHARE=$share -DREGIMEN_LATER=$later -DREGIMEN_LEFT_OUT= $stamps ${REGIMEN_DATA:+-DREGIMEN_DATA="$REGIMEN_DATA"} | { grep -E '^-- regimen|^CMake (Warning|Error)' || true; }
 
   say "$preset: build ($jobs at a time)"
   begun=$SECONDS
-  built=yes
-  # Large pages: clang takes a twentieth less.
-  GLIBC_TUNABLES=glibc.malloc.hugetlb=1 cmake --build "build/$preset" --parallel "$jobs" -- -k 0 || built=no
-  took=$((SECONDS - begun))
-  echo "$took s"
+  built=yes left=
+  build_all "build/$preset" || built=no
+  if [ $later = ON ]; then   # but for six minutes, in which the tests run
+    left=$((REGIMEN_MINUTES * 60 - (SECONDS - started) - 360)) log=build/$preset/together.log
+    [ $left -gt 0 ] || left=1
+    build_all "build/$preset" --target test_train_together 2>&1 | tee "$log" || [ ${PIPESTATUS[0]} = 124 ] || built=no
+    if grep -q '^FAILED: ' "$log"; then built=no; fi
+    late=$(programs_not_there "build/$preset" | paste -sd ';')
+    if [ $built = yes ] && [ -n "$late" ]; then
+      echo "no time was left to build $late"
+      cmake -DREGIMEN_LEFT_OUT="$late" "build/$preset" > /dev/null
+    fi
+  fi
+  echo "$((SECONDS - begun)) s"
 
   say "$preset: test"
   begun=$SECONDS
