@@ -53,9 +53,9 @@ build_all() {
   GLIBC_TUNABLES=glibc.malloc.hugetlb=1 ${left:+timeout "$left"} cmake --build "$@" --parallel "$jobs" -- -k 0
 }
 
-# Of the programs of several tests those that are not built.
+# Of the programs of several tests, and the random ones, those that are not built.
 programs_not_there() {
-  ninja -C "$1" -t targets all | sed -n 's|^tests/\(test_train_together_[0-9]*\): .*|\1|p' | while read -r program; do
+  ninja -C "$1" -t targets all | sed -nE 's/^tests\/(test_(train_together|random)_[a-z0-9_]+): CXX_EXECUTABLE.*/\1/p' | while read -r program; do
     [ -e "$1/tests/$program" ] || echo "$program"
   done
 }
