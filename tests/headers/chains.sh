@@ -9,7 +9,7 @@ find . -name '*.hpp' | sed 's|^\./||' | LC_ALL=C sort | xargs awk '
   /^[ \t]*#[ \t]*if/ { ++depth }
   /^[ \t]*#[ \t]*endif/ { --depth }
   depth == 0 && /^#include <.*\.hpp>/ { split($2, parts, /[<>]/); includes[FILENAME] = includes[FILENAME] " " parts[2] }
-  function reach(header,   i, of, names, key) {   # fills reached[header, all that it includes]
+  function reach(header,   i, of, names) {   # fills reached[header, all that it includes]
     if (header in size) return
     size[header] = 1
     reached[header, header]
