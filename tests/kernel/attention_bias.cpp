@@ -4,7 +4,6 @@
 #include "attention_definition.hpp"
 
 #include <regimen/engine/cpu/attention.hpp>
-#include <regimen/engine/cpu/attention_bias.hpp>
 #include <regimen/engine/cpu/attention_kept.hpp>
 #include <regimen/kernel/attention_bias.hpp>
 

@@ -3,7 +3,7 @@
 #include "against_cpu.hpp"
 
 #include <regimen/engine/cpu/convolution.hpp>
-#include <regimen/engine/cpu/unfold.hpp>
+#include <regimen/engine/cpu/image.hpp>
 #include <regimen/kernel/convolution.hpp>
 #include <regimen/kernel/unfold.hpp>
 

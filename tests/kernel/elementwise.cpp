@@ -5,7 +5,7 @@
 #include <regimen/engine/cpu/activation.hpp>
 #include <regimen/engine/cpu/elementwise.hpp>
 #include <regimen/engine/cpu/embedding.hpp>
-#include <regimen/engine/cpu/reduce.hpp>
+#include <regimen/engine/cpu/update.hpp>
 #include <regimen/kernel/elementwise.hpp>
 #include <regimen/kernel/pad_rows.hpp>
 #include <regimen/kernel/positions.hpp>

@@ -9,7 +9,6 @@
 #include <regimen/engine/cpu/math.hpp>
 #include <regimen/engine/cpu/norm.hpp>
 #include <regimen/engine/cpu/nt_xent.hpp>
-#include <regimen/engine/cpu/softmax.hpp>
 #include <regimen/kernel/batch_norm.hpp>
 #include <regimen/kernel/cross_entropy.hpp>
 #include <regimen/kernel/group_norm.hpp>

@@ -4,7 +4,6 @@
 #include "attention_definition.hpp"
 
 #include <regimen/engine/cpu/attention.hpp>
-#include <regimen/engine/cpu/padding.hpp>
 #include <regimen/engine/cuda/attention.hpp>
 #include <regimen/kernel/composed_attention.hpp>
 #include <regimen/kernel/padding.hpp>

@@ -2,7 +2,7 @@
 // kernels tell apart.
 #include "against_cpu.hpp"
 
-#include <regimen/engine/cpu/softmax.hpp>
+#include <regimen/engine/cpu/norm.hpp>
 #include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/softmax.hpp>
 

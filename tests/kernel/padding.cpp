@@ -3,7 +3,7 @@
 #include "against_cpu.hpp"
 #include "attention_definition.hpp"
 
-#include <regimen/engine/cpu/padding.hpp>
+#include <regimen/engine/cpu/attention.hpp>
 #include <regimen/kernel/padding.hpp>
 
 #include <cmath>

@@ -7,8 +7,7 @@
 #include <regimen/engine/cpu/group_norm.hpp>
 #include <regimen/engine/cpu/loss.hpp>
 #include <regimen/engine/cpu/norm.hpp>
-#include <regimen/engine/cpu/reduce.hpp>
-#include <regimen/engine/cpu/softmax.hpp>
+#include <regimen/engine/cpu/update.hpp>
 #include <regimen/kernel/batch_norm.hpp>
 #include <regimen/kernel/cross_entropy.hpp>
 #include <regimen/kernel/group_norm.hpp>

@@ -2,7 +2,6 @@
 #include "run.hpp"
 
 #include <regimen/engine/cpu/loss.hpp>
-#include <regimen/engine/cpu/reduce.hpp>
 #include <regimen/engine/cpu/update.hpp>
 #include <regimen/kernel/cross_entropy.hpp>
 #include <regimen/kernel/soft_cross_entropy.hpp>

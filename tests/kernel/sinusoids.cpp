@@ -2,7 +2,7 @@
 // threads.
 #include "against_cpu.hpp"
 
-#include <regimen/engine/cpu/sinusoids.hpp>
+#include <regimen/engine/cpu/embedding.hpp>
 #include <regimen/kernel/sinusoids.hpp>
 
 #include <cmath>

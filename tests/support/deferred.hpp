@@ -7,7 +7,6 @@
 #pragma once
 
 #include <regimen/engine/cpu/device.hpp>
-#include <regimen/engine/cpu/hash.hpp>
 #include <regimen/engine/cpu/region.hpp>
 
 #include <atomic>

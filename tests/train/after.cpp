@@ -204,12 +204,12 @@ TEST_CASE("under another batch a run goes on with the sample that was next") {
 TEST_CASE("threads belong to a Trainer, not to the thread that calls it, and decide no bit") {
   struct Wide : Model<Input<Vector<256>>, Linear<512>> {};  // its update is work for four threads
   using Train = Trainer<Wide, Batch<4>>;
-  const int before = cpu::thread_count();
+  const int before = regimen::thread_count();
   const ::test::Directory folder;
   const std::vector<float> input(4 * 256, 0.5f);
   const auto helpers_of_a_step = [&](const char* name, int threads) {
     Train trainer({.threads = threads});
-    CHECK(cpu::thread_count() == before);
+    CHECK(regimen::thread_count() == before);
     std::ptrdiff_t helpers = 0;
     std::thread([&] {  // which has no helpers yet
       const auto count = [] { return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}); };
@@ -224,7 +224,7 @@ TEST_CASE("threads belong to a Trainer, not to the thread that calls it, and dec
   CHECK(helpers_of_a_step("one", 1) == 0);
   CHECK(helpers_of_a_step("two", 2) == 1);
   CHECK(helpers_of_a_step("four", 4) == 3);
-  CHECK(cpu::thread_count() == before);
+  CHECK(regimen::thread_count() == before);
   const auto bytes = [&](const char* name) {
     std::ifstream file(folder / name, std::ios::binary);
     return std::string(std::istreambuf_iterator<char>(file), {});

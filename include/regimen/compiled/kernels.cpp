@@ -2,7 +2,6 @@
 #include <regimen/compiled/kernels.ipp>
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cpu/engine.ipp>
-#include <regimen/engine/cpu/machine.ipp>
 
 #include <string>
 

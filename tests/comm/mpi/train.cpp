@@ -16,7 +16,7 @@ using Sharded = Trainer<test::Tied<3>, Batch<2>, Communicator<Ranks>, Shard<Stag
 int main() {
   try {
     comm::Mpi world(std::chrono::seconds(60));
-    cpu::set_threads(1);
+    regimen::set_threads(1);
     const test::Outcome own = test::train_as_rank<Sharded<Mpi, ZeRO3>>(false, 20, world);
     for (const char* const name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"})
       ::unsetenv(name);  // else launch refuses to train alone

@@ -1,7 +1,7 @@
 // tests/engine/cpu/reduce.cpp — the sum of squares: its value, its tree, and that nothing else decides about it.
 #include "arena.hpp"
 
-#include <regimen/engine/cpu/reduce.hpp>
+#include <regimen/engine/cpu/update.hpp>
 
 #include <limits>
 #include <numeric>

@@ -30,122 +30,78 @@ struct Sigmoid {
   }
 };
 
-template <class Activation>
+template <class Activation, class S>
 struct Formula;
 
-template <>
-struct Formula<activation::Identity> {
-  template <class S>
-  static Vector<S> value(Vector<S> x) {
-    return x;
-  }
-  template <class S>
-  static Vector<S> derivative(Vector<S>) {
-    return S(1);
-  }
+template <class S>
+struct Formula<activation::Identity, S> {
+  static Vector<S> value(Vector<S> x) { return x; }
+  static Vector<S> derivative(Vector<S>) { return S(1); }
 };
 
-template <>
-struct Formula<activation::Relu> {
-  template <class S>
-  static Vector<S> value(Vector<S> x) {
-    return select(at_most_zero(x), Vector<S>(S(0)), x);
-  }
-  template <class S>
-  static Vector<S> derivative(Vector<S> x) {
-    return select(at_most_zero(x), Vector<S>(S(0)), Vector<S>(S(1)));
-  }
+template <class S>
+struct Formula<activation::Relu, S> {
+  static Vector<S> value(Vector<S> x) { return select(at_most_zero(x), Vector<S>(S(0)), x); }
+  static Vector<S> derivative(Vector<S> x) { return select(at_most_zero(x), Vector<S>(S(0)), Vector<S>(S(1))); }
 };
 
-template <>
-struct Formula<activation::Silu> {
-  template <class S>
-  static Vector<S> value(Vector<S> x) {
-    return x * sigmoid(x);
-  }
-  template <class S>
+template <class S>
+struct Formula<activation::Silu, S> {
+  static Vector<S> value(Vector<S> x) { return x * sigmoid(x); }
   static Vector<S> derivative(Vector<S> x) {
     const Sigmoid<S> s(x);
     return multiply_add(x, s.derivative, s.value);
   }
 };
 
-template <>
-struct Formula<activation::Sigmoid> {
-  template <class S>
-  static Vector<S> value(Vector<S> x) {
-    return sigmoid(x);
-  }
-  template <class S>
-  static Vector<S> derivative(Vector<S> x) {
-    return Sigmoid<S>(x).derivative;
-  }
+template <class S>
+struct Formula<activation::Sigmoid, S> {
+  static Vector<S> value(Vector<S> x) { return sigmoid(x); }
+  static Vector<S> derivative(Vector<S> x) { return Sigmoid<S>(x).derivative; }
 };
-template <>
-struct Formula<activation::SigmoidOfOutput> {
-  template <class S>
-  static Vector<S> derivative(Vector<S> y) {
-    return y * (S(1) - y);
-  }
+template <class S>
+struct Formula<activation::SigmoidOfOutput, S> {
+  static Vector<S> derivative(Vector<S> y) { return y * (S(1) - y); }
 };
 
-template <>
-struct Formula<activation::Tanh> {
-  template <class S>
-  static Vector<S> value(Vector<S> x) {
-    return tanh(x);
-  }
-  template <class S>
-  static Vector<S> derivative(Vector<S> x) {
-    const Vector<S> y = tanh(x);
-    return (S(1) - y) * (S(1) + y);
-  }
+template <class S>
+struct Formula<activation::Tanh, S> {
+  static Vector<S> value(Vector<S> x) { return tanh(x); }
+  static Vector<S> derivative(Vector<S> x) { return Formula<activation::TanhOfOutput, S>::derivative(tanh(x)); }
 };
-template <>
-struct Formula<activation::TanhOfOutput> {
-  template <class S>
-  static Vector<S> derivative(Vector<S> y) {
-    return (S(1) - y) * (S(1) + y);
-  }
+template <class S>
+struct Formula<activation::TanhOfOutput, S> {
+  static Vector<S> derivative(Vector<S> y) { return (S(1) - y) * (S(1) + y); }
 };
 
-template <>
-struct Formula<activation::HardSwish> {
-  template <class S>
+template <class S>
+struct Formula<activation::HardSwish, S> {
   static Vector<S> value(Vector<S> x) {
     const Vector<S> gate = x + S(3);
     return x * (select(gate < S(0), Vector<S>(S(0)), select(S(6) < gate, Vector<S>(S(6)), gate)) / S(6));
   }
-  template <class S>
   static Vector<S> derivative(Vector<S> x) {
     return select(x < S(-3), Vector<S>(S(0)), select(S(3) < x, Vector<S>(S(1)), x / S(3) + S(0.5)));
   }
 };
 
-template <>
-struct Formula<activation::GeluErf> {
-  template <class S>
+template <class S>
+struct Formula<activation::GeluErf, S> {
   static Vector<S> distribution(Vector<S> x) {
     return multiply_add(erf(x * S(0.70710678118654752440)), Vector<S>(S(0.5)), Vector<S>(S(0.5)));
   }
-  template <class S>
-  static Vector<S> value(Vector<S> x) {
-    return x * distribution(x);
-  }
-  template <class S>
+  static Vector<S> value(Vector<S> x) { return x * distribution(x); }
   static Vector<S> derivative(Vector<S> x) {
     return multiply_add(x * S(0.39894228040143267794), exp(x * x * S(-0.5)), distribution(x));
   }
 };
 
-template <>
-struct Formula<activation::GeluTanh> {
+template <class S>
+struct Formula<activation::GeluTanh, S> {
   static constexpr double slope = 2 * 0.79788456080286535588, cubic = 0.044715;
-  template <class S>
   static Vector<S> value(Vector<S> x) {
     return x * sigmoid(x * multiply_add(x * x, Vector<S>(S(slope * cubic)), Vector<S>(S(slope))));
   }
-  template <class S>
   static Vector<S> derivative(Vector<S> x) {
     x = min(max(x, Vector<S>(S(-32))),
             Vector<S>(S(32)));  // sigmoid is 0 or 1 there; beyond, x² would overflow and 0 · ∞ is NaN
@@ -161,7 +117,7 @@ struct Formula<activation::GeluTanh> {
 template <class Activation, class T, class B>
 void compute(const op::BiasActivation<Activation, T, B>& o, const Memory& at) {
   using S = statistic_t<T>;
-  using F = detail::Formula<Activation>;
+  using F = detail::Formula<Activation, S>;
   const T* const x = at(o.x);
   const B* const bias = at.optional(o.bias);
   T* const y = at(o.y);
@@ -178,18 +134,14 @@ void compute(const op::BiasActivation<Activation, T, B>& o, const Memory& at) {
 
 template <class Activation, class T>
 void compute(const op::Gate<Activation, T>& o, const Memory& at) {
-  using S = statistic_t<T>;
-  const T *const a = at(o.a), *const b = at(o.b);
-  T* const y = at(o.y);
-  sweep<S>(o.count, [&](std::size_t i, auto n) {
-    store(detail::Formula<Activation>::value(load<S>(a + i, n)) * load<S>(b + i, n), y + i, n);
-  });
+  using F = detail::Formula<Activation, statistic_t<T>>;
+  combine(o.count, at(o.a), at(o.b), at(o.y), [](auto a, auto b) { return F::value(a) * b; });
 }
 
 template <class Activation, class T>
 void compute(const op::GateBackward<Activation, T>& o, const Memory& at) {
   using S = statistic_t<T>;
-  using F = detail::Formula<Activation>;
+  using F = detail::Formula<Activation, S>;
   const T *const a = at(o.a), *const b = at(o.b), *const d_y = at(o.d_y);
   T *const d_a = at.optional(o.d_a), *const d_b = at.optional(o.d_b);
   sweep<S>(o.count, [&](std::size_t i, auto n) {
@@ -202,12 +154,10 @@ void compute(const op::GateBackward<Activation, T>& o, const Memory& at) {
 template <class T>
 void compute(const op::Scale<T>& o, const Memory& at) {
   using S = statistic_t<T>;
-  const T* const gain = at(o.gain);
-  for_rows(o.rows, o.columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
-    const T* const x = at(o.x) + row * o.columns;
-    T* const y = at(o.y) + row * o.columns;
-    for_each_vector<S>(begin, end,
-                       [&](std::size_t i, auto n) { store(load<S>(x + i, n) * load<S>(gain + i, n), y + i, n); });
+  const T *const x = at(o.x), *const gain = at(o.gain);
+  T* const y = at(o.y);
+  sweep_rows<S>(o.rows, o.columns, [&](std::size_t i, std::size_t place, auto n) {
+    store(load<S>(x + place, n) * load<S>(gain + i, n), y + place, n);
   });
 }
 
@@ -216,29 +166,25 @@ void compute(const op::ScaleBackward<T, G>& o, const Memory& at) {
   using S = statistic_t<T>;
   const T *const x = at(o.x), *const gain = at(o.gain), *const d_y = at(o.d_y);
   T* const d_x = at(o.d_x);
-  column_sums<S>(
-      o.rows, o.columns, at(o.d_gain), o.add,
-      [&](std::size_t i, auto n, std::size_t column) {
-        const Vector<S> d = load<S>(d_y + i, n), term = d * load<S>(x + i, n);
-        store(d * load<S>(gain + column, n), d_x + i, n);
-        return term;
-      },
-      o.columns);
+  column_sums<S>(o.rows, o.columns, o.columns, at(o.d_gain), o.add, [&](std::size_t i, auto n, std::size_t column) {
+    const Vector<S> d = load<S>(d_y + i, n), term = d * load<S>(x + i, n);
+    store(d * load<S>(gain + column, n), d_x + i, n);
+    return term;
+  });
 }
 
 /// d_bias is summed before d_x is rounded to T.
 template <class Activation, class T, class G>
 void compute(const op::BiasBackward<Activation, T, G>& o, const Memory& at) {
   using S = statistic_t<T>;
-  using F = detail::Formula<Activation>;
+  using F = detail::Formula<Activation, S>;
   const T* const d_y = at(o.d_y);
   const T* const bias = at.optional(o.bias);
   G* const d_bias = at.optional(o.d_bias);
   if constexpr (std::is_same_v<Activation, activation::Identity>) {
     if (d_bias != nullptr)
-      column_sums<S>(
-          o.rows, o.columns, d_bias, o.add, [&](std::size_t i, auto n, std::size_t) { return load<S>(d_y + i, n); },
-          o.row());
+      column_sums<S>(o.rows, o.columns, o.row(), d_bias, o.add,
+                     [&](std::size_t i, auto n, std::size_t) { return load<S>(d_y + i, n); });
   } else {
     const T* const x = at(o.x);
     T* const d_x = at(o.d_x);
@@ -253,7 +199,7 @@ void compute(const op::BiasBackward<Activation, T, G>& o, const Memory& at) {
         for_each_vector<S>(begin, end, [&](std::size_t i, auto n) { gradient(row * o.row() + i, n, i); });
       });
     }
-    column_sums<S>(o.rows, o.columns, d_bias, o.add, gradient, o.row());
+    column_sums<S>(o.rows, o.columns, o.row(), d_bias, o.add, gradient);
   }
 }
 

@@ -6,11 +6,12 @@
 #include <regimen/engine/cpu/matrix_product.hpp>
 #include <regimen/engine/cpu/packed_product.hpp>
 #include <regimen/engine/cpu/parallel.hpp>
-#include <regimen/engine/cpu/part.hpp>
 #include <regimen/engine/cpu/register_tile.hpp>
 
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <type_traits>
 
@@ -37,7 +38,7 @@ inline void copy_rows(Pair* to, std::size_t below, const bf16* from, std::size_t
 /// Packs rows of a across k into the same tiles: the rows `down`, the numbers `along` of each, both from a multiple of 32
 /// on. Reads one cache line of every second row at a time, so each line is loaded once, whatever the stride.
 inline void turn_rows(Pair* to, std::size_t below, const bf16* from, std::size_t from_stride, Range down, Range along) {
-  using Words = Packing<Pair>::Words;
+  using cpu::detail::Words;
   constexpr std::size_t width = Packing<Pair>::width;
   // Registers may be shorter than a tile's rows: zeros follow to the end of the tile, where an earlier product's
   // numbers lie.
@@ -83,33 +84,19 @@ inline void stack_rows(Pair* to, std::size_t panel, const bf16* from, std::size_
 enum class Factor { a, b };
 
 /// Memory for an operand in the tiles' layout. Each thread keeps as much as its largest product so far needed.
-class PackedOperand final {
- public:
-  template <Factor>
-  static Pair* of(std::size_t words) {
-    thread_local PackedOperand here;
-    return here.grown_to(words);
+template <Factor>
+Pair* packed_operand(std::size_t words) {
+  thread_local std::unique_ptr<Pair[], void (*)(void*)> here{nullptr, &std::free};
+  thread_local std::size_t room = 0;
+  if (words > room) {
+    room = 0;
+    here.reset();
+    here.reset(static_cast<Pair*>(std::aligned_alloc(64, round_up(words * sizeof(Pair), 64))));
+    if (here == nullptr) throw std::bad_alloc();
+    room = words;
   }
-  PackedOperand() = default;
-  PackedOperand(const PackedOperand&) = delete;
-  PackedOperand& operator=(const PackedOperand&) = delete;
-  ~PackedOperand() { std::free(at_); }
-
- private:
-  Pair* grown_to(std::size_t words) {
-    if (words > words_) {
-      std::free(at_);
-      words_ = 0;
-      at_ = static_cast<Pair*>(std::aligned_alloc(64, round_up(words * sizeof(Pair), 64)));
-      if (at_ == nullptr) throw std::bad_alloc();
-      words_ = words;
-    }
-    return at_;
-  }
-
-  Pair* at_ = nullptr;
-  std::size_t words_ = 0;
-};
+  return here.get();
+}
 
 /// Columns of b that are packed at a time: as many as fit into 16 MiB, at least one panel.
 constexpr std::size_t slab_columns(std::size_t n, std::size_t words) {
@@ -248,8 +235,8 @@ void product(const MatrixProduct<bf16, bf16, C>& o) {
   const std::size_t m = o.m, n = o.n, k = o.k;
   const std::size_t words = round_up(k, block) / 2, slab = slab_columns(n, words),
                     band = o.transpose_a ? slab_rows(m, words) : m;
-  Pair* const packed_b = PackedOperand::of<Factor::b>(words * (slab < round_up(n, block) ? slab : round_up(n, block)));
-  Pair* const packed_a = o.transpose_a ? PackedOperand::of<Factor::a>(words * band) : nullptr;
+  Pair* const packed_b = packed_operand<Factor::b>(words * (slab < round_up(n, block) ? slab : round_up(n, block)));
+  Pair* const packed_a = o.transpose_a ? packed_operand<Factor::a>(words * band) : nullptr;
 
   for (std::size_t n0 = 0; n0 < n; n0 += slab) {
     const std::size_t wide = n - n0 < slab ? n - n0 : slab;

@@ -3,12 +3,11 @@
 
 #include <regimen/core/number.hpp>
 #include <regimen/engine/cpu/packed_product.hpp>
-#include <regimen/engine/cpu/part.hpp>
+#include <regimen/engine/cpu/parallel.hpp>
 #include <regimen/engine/cpu/register_tile.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 
 #if defined(__x86_64__) && defined(__linux__)
 #include <cpuid.h>

@@ -20,26 +20,20 @@ namespace detail {
 /// A pass goes over key tiles, inside over the heads that share the keys, and inside over query tiles; every sum is taken
 /// in that order.
 template <class T>
-struct AttentionGradient final {
-  using S = statistic_t<T>;
-  using Tile = AttentionTile<S>;
+struct AttentionGradient final : AttentionHead<T> {
+  using Head = AttentionHead<T>;
+  using Head::Head, Head::q, Head::kv, Head::bias, Head::shape, Head::pieces, Head::b, Head::h, Head::end_of_keys;
+  using Head::scale, Head::drop;
+  using typename Head::S, typename Head::Tile;
   static constexpr std::size_t query_room = (128 << 10) / sizeof(S);  // elements of d_q that a pass can keep
 
-  const T* q;
-  const T* kv;  // the same as q where k and v stand beside it, as d_kv
   const T* y;
   const T* d_y;
   T* d_queries;
-  T* d_kv;
-  const op::SoftmaxRow<S>* softmax;  // of head h, as row_dot
+  T* d_kv;                           // the same as d_queries where d_k and d_v stand beside it
+  const op::SoftmaxRow<S>* softmax;  // of head h, the first of several that share keys, as row_dot
   S* row_dot;
-  const S* bias;  // (H,distances); null: none
-  S* d_bias;      // of this head's distances; null: not wanted
-  op::AttentionShape shape;
-  std::size_t end_of_keys;  // of the keys that are seen, were there no later ones
-  std::size_t b, h;         // the first of several that share keys
-  bool drops;
-  DropRow<S> drop;
+  S* d_bias;               // of this head's distances; null: not wanted
   bool sums_rows = false;  // probabilities() does nothing but to add to δ
 
   alignas(64) S query_rows[Tile::keys * Tile::row_stride],
@@ -53,12 +47,12 @@ struct AttentionGradient final {
   alignas(64) S d_q[query_room + Tile::spare_rows * Tile::largest_width];  // (queries of the pass, D rounded up)
 
   /// The number of rows of a tile, and of tiles of so many positions.
-  static std::size_t rows_of(std::size_t width) { return HeadPieces<S>{width}.rows(sums_room, Tile::keys); }
+  static std::size_t tile_rows(std::size_t width) { return HeadPieces<S>{width}.rows(sums_room, Tile::keys); }
   static std::size_t tiles(std::size_t length, std::size_t width) {
-    return (length + rows_of(width) - 1) / rows_of(width);
+    return (length + tile_rows(width) - 1) / tile_rows(width);
   }
-  std::size_t tile_rows(std::size_t tile, std::size_t length) const {
-    const std::size_t rows = rows_of(shape.width), left = length - tile * rows;
+  std::size_t rows_in(std::size_t tile, std::size_t length) const {
+    const std::size_t rows = tile_rows(shape.width), left = length - tile * rows;
     return left < rows ? left : rows;
   }
   static bool keeps_queries(
@@ -69,7 +63,7 @@ struct AttentionGradient final {
 
   /// δ of the rows of a query tile.
   void sum_rows(std::size_t query) {
-    const std::size_t tile = rows_of(shape.width), first = query * tile, queries = tile_rows(query, shape.length);
+    const std::size_t tile = tile_rows(shape.width), first = query * tile, queries = rows_in(query, shape.length);
     const HeadRows rows = HeadRows::of_y(shape, b, h);
     for (std::size_t t = first; t < first + queries; ++t) {
       Vector<S> total = S(0);
@@ -82,7 +76,7 @@ struct AttentionGradient final {
   }
   /// Whether one probability of a row is nearly 1, and its keys are in several tiles.
   bool is_sharp(std::size_t t) const {
-    const std::size_t tile = rows_of(shape.width);
+    const std::size_t tile = tile_rows(shape.width);
     return op::is_sharp(softmax[t]) && !holds_row(t, shape.begin(t) / tile * tile, tile);
   }
   bool has_sharp(std::size_t first, std::size_t rows) const {
@@ -92,32 +86,29 @@ struct AttentionGradient final {
   }
   /// Of those rows of a tile δ is summed from the d_p of which it is the mean.
   void sum_sharp_rows(std::size_t first, std::size_t queries, std::size_t tile) {
-    const HeadPieces<S> pieces{shape.width};
     const std::size_t key_end = shape.causal ? first / tile + 1 : tiles(shape.keys(), shape.width);
     sums_rows = true;
     for (std::size_t key = shape.begin(first) / tile; key < key_end; ++key)
       for (std::size_t c = 0; c < pieces.count(); ++c) {
         pack_keys(key, c);
         pack_queries(first / tile, c);
-        probabilities(first, queries, key * tile, tile_rows(key, shape.keys()), c);
+        probabilities(first, queries, key * tile, rows_in(key, shape.keys()), c);
       }
     sums_rows = false;
   }
 
   void pack_keys(std::size_t tile, std::size_t piece) {
-    const HeadPieces<S> pieces{shape.width};
-    const std::size_t first = tile * rows_of(shape.width), count = tile_rows(tile, shape.keys()),
-                      from = pieces.begin(piece), size = pieces.size(piece);
-    copy_rows(key_rows, kv, HeadRows::of_qkv(shape, b, h, 1).from(from), first, count, size);
-    copy_columns(key_columns, kv, HeadRows::of_qkv(shape, b, h, 1).from(from), first, count, size);
-    copy_columns(value_columns, kv, HeadRows::of_qkv(shape, b, h, 2).from(from), first, count, size);
+    const std::size_t first = tile * tile_rows(shape.width), count = rows_in(tile, shape.keys()),
+                      size = pieces.size(piece);
+    copy_rows(key_rows, kv, this->rows_of(1, piece), first, count, size);
+    copy_columns(key_columns, kv, this->rows_of(1, piece), first, count, size);
+    copy_columns(value_columns, kv, this->rows_of(2, piece), first, count, size);
   }
   void pack_queries(std::size_t tile, std::size_t piece) {
-    const HeadPieces<S> pieces{shape.width};
-    const std::size_t first = tile * rows_of(shape.width), count = tile_rows(tile, shape.length),
-                      from = pieces.begin(piece), size = pieces.size(piece);
-    copy_rows(query_rows, q, HeadRows::of_qkv(shape, b, h, 0).from(from), first, count, size);
-    copy_rows(gradient_rows, d_y, HeadRows::of_y(shape, b, h).from(from), first, count, size);
+    const std::size_t first = tile * tile_rows(shape.width), count = rows_in(tile, shape.length),
+                      size = pieces.size(piece);
+    copy_rows(query_rows, q, this->rows_of(0, piece), first, count, size);
+    copy_rows(gradient_rows, d_y, HeadRows::of_y(shape, b, h).from(pieces.begin(piece)), first, count, size);
   }
 
   /// d_bias sums d_s, which has the scale of scores in it.
@@ -126,7 +117,7 @@ struct AttentionGradient final {
   }
   void end_bias() {
     if (d_bias != nullptr)
-      for (std::size_t i = 0; i < shape.distances(); ++i) d_bias[i] /= shape.scale<S>();
+      for (std::size_t i = 0; i < shape.distances(); ++i) d_bias[i] /= scale;
   }
 
   void go_to_head(std::size_t to) {
@@ -146,10 +137,9 @@ struct AttentionGradient final {
   /// `for_keys`, d_q of the latter if `for_queries`.
   void pass(std::size_t key_begin, std::size_t key_end, std::size_t query_begin, std::size_t query_end, bool for_keys,
             bool for_queries) {
-    const HeadPieces<S> pieces{shape.width};
-    const std::size_t d_q_stride = round_up(shape.width, lanes<S>), tile = rows_of(shape.width);
+    const std::size_t d_q_stride = round_up(shape.width, lanes<S>), tile = tile_rows(shape.width);
     for (std::size_t key = key_begin; key < key_end; ++key) {
-      const std::size_t keys = tile_rows(key, shape.keys()),
+      const std::size_t keys = rows_in(key, shape.keys()),
                         first_query = shape.causal && key > query_begin ? key : query_begin,
                         last_query = last_that_sees(key * tile + keys - 1, query_end, tile);
       if (first_query >= last_query) continue;  // its gradient is another chunk's
@@ -157,7 +147,7 @@ struct AttentionGradient final {
       const std::size_t sharing = for_keys ? shape.group() : 1;
       for (std::size_t one = 0; one < sharing; ++one) {
         for (std::size_t query = first_query; query < last_query; ++query) {
-          const std::size_t queries = tile_rows(query, shape.length);
+          const std::size_t queries = rows_in(query, shape.length);
           if (!pieces.is_wide()) pack_queries(query, 0);
           const bool diagonal = shape.causal && query == key;
           for (std::size_t c = 0; c < pieces.count(); ++c) {
@@ -181,15 +171,15 @@ struct AttentionGradient final {
       if (for_keys)
         for (std::size_t j = 0; j < keys; ++j) {
           const std::size_t position = key * tile + j;
-          store_row(d_kv + HeadRows::of_qkv(shape, b, h, 1)(position), d_k + j * pieces.stride(), S(1), shape.width);
-          store_row(d_kv + HeadRows::of_qkv(shape, b, h, 2)(position), d_v + j * pieces.stride(), S(1), shape.width);
+          store_row(d_kv + this->rows_of(1, 0)(position), d_k + j * pieces.stride(), S(1), shape.width);
+          store_row(d_kv + this->rows_of(2, 0)(position), d_v + j * pieces.stride(), S(1), shape.width);
         }
     }
     if (!for_queries) return;
     const std::size_t first = query_begin * tile,
                       last = query_end * tile < shape.length ? query_end * tile : shape.length;
     for (std::size_t t = first; t < last; ++t)
-      store_row(d_queries + HeadRows::of_qkv(shape, b, h, 0)(t), d_q + (t - first) * d_q_stride, S(1), shape.width);
+      store_row(d_queries + this->rows_of(0, 0)(t), d_q + (t - first) * d_q_stride, S(1), shape.width);
   }
 
   /// How many keys of a tile a query sees.
@@ -201,33 +191,28 @@ struct AttentionGradient final {
   /// p ∘ f and d_s of one pair of tiles, 0 where a query does not see a key; complete with the head's last piece.
   void probabilities(std::size_t first_query, std::size_t queries, std::size_t first_key, std::size_t keys,
                      std::size_t piece) {
-    const HeadPieces<S> pieces{shape.width};
-    const S scale = shape.scale<S>();
     for (std::size_t i = 0; i < queries; i += block_rows) {
       const std::size_t rows = queries - i < block_rows ? queries - i : block_rows;
       if (sums_rows && !has_sharp(first_query + i, rows)) continue;
       const std::size_t seen = seen_of(first_query + i + rows - 1, first_key, keys);
       S* const scores = p + i * Tile::score_stride;
       S* const d_scores = d_s + i * Tile::score_stride;
-      multiply_tile<Strides{.a_row = Tile::row_stride, .a_depth = 1, .b_row = Tile::score_stride}>(
-          rows, seen, pieces.size(piece), query_rows + i * Tile::row_stride, {key_columns, block_columns<S>},
-          {scores, Tile::score_stride}, piece > 0);
-      multiply_tile<Strides{.a_row = Tile::row_stride, .a_depth = 1, .b_row = Tile::score_stride}>(
-          rows, seen, pieces.size(piece), gradient_rows + i * Tile::row_stride, {value_columns, block_columns<S>},
-          {d_scores, Tile::score_stride}, piece > 0);
+      const auto product = [&](const S* a, const S* columns, S* to) {
+        multiply_tile<Tile::to_scores>(rows, seen, pieces.size(piece), a + i * Tile::row_stride,
+                                       {columns, block_columns<S>}, {to, Tile::score_stride}, piece > 0);
+      };
+      product(query_rows, key_columns, scores);
+      product(gradient_rows, value_columns, d_scores);
       if (piece + 1 < pieces.count()) continue;
       for (std::size_t r = 0; r < rows; ++r) {
         const std::size_t t = first_query + i + r, valid = seen_of(t, first_key, keys);
-        if (bias != nullptr)
-          scale_and_add(scores + r * Tile::score_stride, scale,
-                        bias + h * shape.distances() + shape.length - 1 + first_key - t, valid);
+        if (bias != nullptr) scale_and_add(scores + r * Tile::score_stride, scale, this->bias_of(t, first_key), valid);
         const auto hide = [&](S score) {
           for (std::size_t j = 0; j < hidden(shape.begin(t), first_key) && j < keys; ++j)
             scores[r * Tile::score_stride + j] = score, d_scores[r * Tile::score_stride + j] = S(0);
         };
         hide(-std::numeric_limits<S>::infinity());
-        gradient_row(scores + r * Tile::score_stride, d_scores + r * Tile::score_stride, t, first_key, valid, keys,
-                     scale);
+        gradient_row(scores + r * Tile::score_stride, d_scores + r * Tile::score_stride, t, first_key, valid, keys);
         hide(S(0));
         if (d_bias != nullptr && !sums_rows)
           add_row(d_bias + shape.length - 1 + first_key - t, d_scores + r * Tile::score_stride, valid);
@@ -243,11 +228,12 @@ struct AttentionGradient final {
 
   /// δ is the mean of d_p. Of a row in one tile, or if one probability is nearly 1, it is taken from these very d_p, so that
   /// it has their roundings: nothing else is left of their difference then.
-  void gradient_row(S* p_row, S* d_row, std::size_t t, std::size_t first_key, std::size_t valid, std::size_t keys,
-                    S scale) const {
+  void gradient_row(S* p_row, S* d_row, std::size_t t, std::size_t first_key, std::size_t valid,
+                    std::size_t keys) const {
     if (sums_rows && !is_sharp(t)) return;
+    const bool drops = drop.threshold > 0;
     alignas(64) S factor[Tile::keys] = {};
-    if (drops) drop.fill(factor, (std::uint64_t{h} * shape.length + t) * shape.keys() + first_key, valid);
+    if (drops) drop.fill(factor, this->place(t, first_key), valid);
     const Vector<S> largest = softmax[t].largest, share = softmax[t].factor, scales = scale,
                     score_scale = bias == nullptr ? scale : S(1), zero = S(0);
     const auto rest = [&](std::size_t j) {
@@ -298,17 +284,15 @@ struct AttentionGradient final {
 
   /// d_v += (p ∘ f)ᵀ d_y and d_k += d_sᵀ q; on the diagonal, keys from j on are seen by queries from j on.
   void add_keys(std::size_t queries, std::size_t keys, bool diagonal, bool add, std::size_t piece) {
-    const HeadPieces<S> pieces{shape.width};
     const std::size_t width = pieces.size(piece), stride = pieces.stride();
     const auto to = [&](std::size_t j, std::size_t rows, std::size_t from) {
-      multiply_tile<Strides{.a_row = 1, .a_depth = Tile::score_stride, .b_row = Tile::row_stride}>(
-          rows, width, queries - from, p + from * Tile::score_stride + j,
-          {gradient_rows + from * Tile::row_stride, block_columns<S>}, {d_v + j * stride + pieces.begin(piece), stride},
-          add);
-      multiply_tile<Strides{.a_row = 1, .a_depth = Tile::score_stride, .b_row = Tile::row_stride}>(
-          rows, width, queries - from, d_s + from * Tile::score_stride + j,
-          {query_rows + from * Tile::row_stride, block_columns<S>}, {d_k + j * stride + pieces.begin(piece), stride},
-          add);
+      const auto product = [&](const S* left, const S* right, S* sums) {
+        multiply_tile<Tile::of_turned_scores>(rows, width, queries - from, left + from * Tile::score_stride + j,
+                                              {right + from * Tile::row_stride, block_columns<S>},
+                                              {sums + j * stride + pieces.begin(piece), stride}, add);
+      };
+      product(p, gradient_rows, d_v);
+      product(d_s, query_rows, d_k);
     };
     if (!diagonal) return to(0, keys, 0);
     for (std::size_t j = 0; j < keys; j += block_rows) to(j, keys - j < block_rows ? keys - j : block_rows, j);
@@ -319,9 +303,8 @@ struct AttentionGradient final {
                    std::size_t width) {
     for (std::size_t i = 0; i < queries; i += block_rows) {
       const std::size_t rows = queries - i < block_rows ? queries - i : block_rows;
-      multiply_tile<Strides{.a_row = Tile::score_stride, .a_depth = 1, .b_row = Tile::row_stride}>(
-          rows, width, diagonal ? i + rows : keys, d_s + i * Tile::score_stride, {key_rows, block_columns<S>},
-          {to + i * stride, stride}, add);
+      multiply_tile<Tile::of_scores>(rows, width, diagonal ? i + rows : keys, d_s + i * Tile::score_stride,
+                                     {key_rows, block_columns<S>}, {to + i * stride, stride}, add);
     }
   }
 };

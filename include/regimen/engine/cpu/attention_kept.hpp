@@ -8,7 +8,7 @@
 
 #include <cstddef>
 #include <cstring>
-#include <limits>
+#include <utility>
 
 namespace regimen::cpu {
 
@@ -74,35 +74,18 @@ struct AttentionToKept final {
   }
 
   void operator()(const T* q, const T* keys, const T* values, T* y, std::size_t seen) {
-    const Vector<S> scales = bias == nullptr ? score_scale : S(1), least = -std::numeric_limits<S>::infinity();
+    const Vector<S> scales = bias == nullptr ? score_scale : S(1);
     for_each_vector<S>(0, width, [&](std::size_t d, auto n) {
       store<S>(load<S>(q + d, n), query + d, n);
       store<S>(Vector<S>(S(0)), output + d, n);
     });
-    S largest = least[0], total = S(0);
+    S largest = S(0), total = S(0);
     for (std::size_t first = 0; first < seen; first += tile) {
       const std::size_t count = seen - first < tile ? seen - first : tile;
       scores(keys + first * width, count);
       if (bias != nullptr) scale_and_add(p, score_scale, bias + first, count);
-      Vector<S> top = least;
-      for_each_valid<S>(
-          count, 0, [&](std::size_t j, auto keep) { top = max(top, keep(load<S>(p + j), least)); }, [](std::size_t) {});
-      S peak = maximum(top);
-      if (first > 0 && largest > peak) peak = largest;
-      Vector<S> sum_of = S(0);
-      for_each_valid<S>(
-          count, 0,
-          [&](std::size_t j, auto keep) {
-            const Vector<S> probability =
-                keep(exp_or_zero<S>((load<S>(p + j) - Vector<S>(peak)) * scales), Vector<S>(S(0)));
-            sum_of += probability;
-            store<S>(probability, p + j);
-          },
-          [](std::size_t) {});
-      const S before = first == 0 ? S(0) : exp_or_zero<S>(Vector<S>(largest - peak) * scales)[0];
-      total = total * before + sum(sum_of);
+      const S before = add_to_softmax<S>(p, count, 0, scales, first == 0, largest, total)[0];
       add_values(values + first * width, count, before);
-      largest = peak;
     }
     store_row(y, output, S(1) / total, width);
   }

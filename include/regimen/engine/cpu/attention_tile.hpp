@@ -4,7 +4,8 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/core/philox.hpp>
 #include <regimen/engine/cpu/math.hpp>
-#include <regimen/engine/cpu/part.hpp>
+#include <regimen/engine/cpu/memory.hpp>
+#include <regimen/engine/cpu/parallel.hpp>
 #include <regimen/engine/cpu/random.hpp>
 #include <regimen/engine/cpu/register_tile.hpp>
 
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <utility>
 
 namespace regimen::cpu::detail {
@@ -25,6 +27,10 @@ struct AttentionTile final {
   static constexpr std::size_t row_stride = largest_width + 64 / sizeof(S);  // of (·,D)
   static constexpr std::size_t score_stride = keys + 64 / sizeof(S);         // of (·,keys)
   static constexpr std::size_t spare_rows = block_rows;                      // products round rows up
+  // Products of rows (·,D) and columns (D,keys); of scores and rows; of the scores' columns and rows.
+  static constexpr Strides to_scores{.a_row = row_stride, .a_depth = 1, .b_row = score_stride},
+      of_scores{.a_row = score_stride, .a_depth = 1, .b_row = row_stride},
+      of_turned_scores{.a_row = 1, .a_depth = score_stride, .b_row = row_stride};
 };
 
 /// How a head is split into tiles: up to 256 channels whole, a wider head in pieces of 256. A tile of a wide
@@ -78,10 +84,7 @@ struct HeadRows final {
 /// `count` rows from row `first` on, widened; rows that products read beyond them are 0.
 template <class S, class T>
 void copy_rows(S* to, const T* from, HeadRows rows, std::size_t first, std::size_t count, std::size_t width) {
-  constexpr std::size_t stride = AttentionTile<S>::row_stride;
-  for (std::size_t i = 0; i < count; ++i) copy_row(to + i * stride, from + rows(first + i), width);
-  for (std::size_t i = count; i % (block_rows / 3) != 0; ++i)
-    for (std::size_t d = 0; d < width; ++d) to[i * stride + d] = S(0);
+  copy_rows(to, AttentionTile<S>::row_stride, from + rows(first), rows.stride, count, width);
 }
 
 /// The same rows as columns: to[d][j].
@@ -146,6 +149,31 @@ void for_each_valid(std::size_t valid, std::size_t end, const Each& each, const 
   for (; j < end; j += lanes<S>) rest(j);
 }
 
+/// Turns the first `valid` scores of a row's tile into probabilities relative to the row's largest so far, those from there to
+/// `end` into 0, and adds them to the sum, which it rescales; returns the factor of what was added up before, 0 of nothing.
+template <class S>
+Vector<S> add_to_softmax(S* score, std::size_t valid, std::size_t end, Vector<S> scale, bool is_first, S& largest,
+                         S& total) {
+  const Vector<S> least = -std::numeric_limits<S>::infinity(), none = S(0);
+  Vector<S> top = least, added = none;
+  for_each_valid<S>(
+      valid, 0, [&](std::size_t j, auto keep) { top = max(top, keep(load<S>(score + j), least)); }, [](std::size_t) {});
+  S peak = maximum(top);
+  if (!is_first && largest > peak) peak = largest;
+  for_each_valid<S>(
+      valid, end,
+      [&](std::size_t j, auto keep) {
+        const Vector<S> p = keep(exp_or_zero<S>((load<S>(score + j) - Vector<S>(peak)) * scale), none);
+        added += p;
+        store<S>(p, score + j);
+      },
+      [&](std::size_t j) { store<S>(none, score + j); });
+  const Vector<S> before = is_first ? none : exp_or_zero<S>(Vector<S>(largest - peak) * scale);
+  total = is_first ? sum(added) : total * before[0] + sum(added);
+  largest = peak;
+  return before;
+}
+
 /// The dropout of attention probabilities: factors 0 or keep for the elements of one row.
 template <class S>
 struct DropRow final {
@@ -154,7 +182,7 @@ struct DropRow final {
   S keep = 1;
 
   static DropRow of(const op::Drop& drop, const op::Random& random, std::size_t b) {
-    return {Philox::mix(Philox::mix(random.seed, random.step), drop.stream), random.first_sample + b, drop.threshold,
+    return {random_key(random, drop.stream), random.first_sample + b, drop.threshold,
             static_cast<S>(drop.keep_factor())};
   }
   /// factor[u] for elements first, first + 1, ... of the sample
@@ -165,6 +193,45 @@ struct DropRow final {
       for (std::size_t i = static_cast<std::size_t>(element % 8); i < 8 && u < count; ++i, ++u)
         factor[u] = ((words.word[i / 2] >> (16 * (i % 2))) & 0xFFFFu) < threshold ? S(0) : keep;
     }
+  }
+};
+
+/// A head of attention: what the tiles of its queries, of their gradients and of those of keys share.
+template <class T>
+struct AttentionHead {
+  using S = statistic_t<T>;
+  using Tile = AttentionTile<S>;
+
+  const T *q, *kv;  // the same where k and v stand beside q
+  const S* bias;    // (H,distances); null: none
+  op::AttentionShape shape;
+  HeadPieces<S> pieces{shape.width};
+  S scale = shape.scale<S>();     // of scores
+  std::size_t b, h, end_of_keys;  // of the keys that are seen, were there no later ones
+  DropRow<S> drop;
+
+  AttentionHead(const auto& o, View<T> queries, View<T> keys, View<S> biases, View<std::int32_t> lengths,
+                const Memory& at, std::size_t head)
+      : q(at(queries)),
+        kv(at(keys)),
+        bias(at.optional(biases)),
+        shape(o.shape),
+        b(head / shape.heads),
+        h(head % shape.heads),
+        end_of_keys(lengths.is_absent() ? shape.keys() : op::seen_keys(at(lengths)[b], shape.keys())),
+        drop(DropRow<S>::of(o.drop, random_of(o.drop, at), b)) {}
+
+  /// A piece of the rows of q, k or v.
+  HeadRows rows_of(std::size_t part, std::size_t piece) const {
+    return HeadRows::of_qkv(shape, b, h, part).from(pieces.begin(piece));
+  }
+  /// What distances add to the scores of a query, from a key on.
+  const S* bias_of(std::size_t query, std::size_t key) const {
+    return bias + h * shape.distances() + shape.length - 1 + key - query;
+  }
+  /// The number of a score among those of the sample's heads.
+  std::uint64_t place(std::size_t query, std::size_t key) const {
+    return (std::uint64_t{h} * shape.length + query) * shape.keys() + key;
   }
 };
 

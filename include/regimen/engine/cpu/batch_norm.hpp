@@ -3,7 +3,7 @@
 
 #include <regimen/core/finite.hpp>
 #include <regimen/core/operation.hpp>
-#include <regimen/engine/cpu/column_statistics.hpp>
+#include <regimen/engine/cpu/column_sum.hpp>
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/simd.hpp>
 #include <regimen/engine/cpu/sweep.hpp>
@@ -32,11 +32,7 @@ void sums_by_chunks(const T* x, const T* d_y, const S* means, const S* rstds, co
     sums_of_gradients(x, d_y, means, rstds, columns, {chunks.begin(chunk), chunks.begin(chunk + 1)},
                       partial + chunk * 2 * columns);
   });
-  for_each_vector<S>(0, 2 * columns, [&](std::size_t i, auto n) {
-    Vector<S> sum = load<S>(partial + i, n);
-    for (std::size_t chunk = 1; chunk < chunks.count(); ++chunk) sum += load<S>(partial + chunk * 2 * columns + i, n);
-    store(sum, to + i, n);
-  });
+  sum_terms(partial, chunks.count(), 2 * columns, to, 2 * columns, false);
 }
 
 }  // namespace detail
@@ -100,11 +96,9 @@ void compute(const op::BatchNorm<T, B>& o, const Memory& at) {
         running_variance[i] = static_cast<B>(old_variance + momentum * (squares * unbiased - old_variance));
     }
   }
-  for_rows(o.rows, columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
-    for_each_vector<S>(begin, end, [&](std::size_t i, auto n) {
-      const V normal = (load<S>(x + row * columns + i, n) - load<S>(means + i, n)) * load<S>(rstds + i, n);
-      store(multiply_add(normal, load<S>(gain + i, n), load<S>(bias + i, n)), y + row * columns + i, n);
-    });
+  sweep_rows<S>(o.rows, columns, [&](std::size_t i, std::size_t place, auto n) {
+    const V normal = (load<S>(x + place, n) - load<S>(means + i, n)) * load<S>(rstds + i, n);
+    store(multiply_add(normal, load<S>(gain + i, n), load<S>(bias + i, n)), y + place, n);
   });
 }
 
@@ -129,11 +123,8 @@ void compute(const op::BatchNormBackward<T, G>& o, const Memory& at) {
     });
   if (d_x == nullptr) return;
   if (o.uses_running)
-    return for_rows(o.rows, columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
-      for_each_vector<S>(begin, end, [&](std::size_t i, auto n) {
-        const std::size_t place = row * columns + i;
-        store(load<S>(d_y + place, n) * (load<S>(gain + i, n) * load<S>(rstds + i, n)), d_x + place, n);
-      });
+    return sweep_rows<S>(o.rows, columns, [&](std::size_t i, std::size_t place, auto n) {
+      store(load<S>(d_y + place, n) * (load<S>(gain + i, n) * load<S>(rstds + i, n)), d_x + place, n);
     });
   S rows = static_cast<S>(o.rows);
   if (of_ranks != nullptr) {
@@ -147,13 +138,10 @@ void compute(const op::BatchNormBackward<T, G>& o, const Memory& at) {
       for (std::size_t rank = 1; rank < o.ranks; ++rank) sum += load<S>(of_ranks + rank * apart + i, n);
     store(sum * share, mean_d + i, n);
   });
-  for_rows(o.rows, columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
-    for_each_vector<S>(begin, end, [&](std::size_t i, auto n) {
-      const std::size_t place = row * columns + i;
-      const V rstd = load<S>(rstds + i, n), normal = (load<S>(x + place, n) - load<S>(means + i, n)) * rstd,
-              centered = load<S>(d_y + place, n) - load<S>(mean_d + i, n) - normal * load<S>(mean_dn + i, n);
-      store(centered * (load<S>(gain + i, n) * rstd), d_x + place, n);
-    });
+  sweep_rows<S>(o.rows, columns, [&](std::size_t i, std::size_t place, auto n) {
+    const V rstd = load<S>(rstds + i, n), normal = (load<S>(x + place, n) - load<S>(means + i, n)) * rstd,
+            centered = load<S>(d_y + place, n) - load<S>(mean_d + i, n) - normal * load<S>(mean_dn + i, n);
+    store(centered * (load<S>(gain + i, n) * rstd), d_x + place, n);
   });
 }
 

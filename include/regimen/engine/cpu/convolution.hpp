@@ -62,14 +62,25 @@ void gather_window(S* to, const T* x, const op::Convolution& o, std::size_t grou
   }
 }
 
-/// buffers.c = a · b over k from k0 to k1, for `rows` x `columns`.
+/// A tile of a product, in a matrix for each chunk and group.
+template <class S>
+struct GatheredTile final {
+  ProductBuffers<S>& buffers;
+  std::size_t chunk, group, i0, rows, j0, columns;
+
+  const S* row(std::size_t i) const { return buffers.c + i * ProductBuffers<S>::columns; }
+};
+
+/// The tile of a · b, where k runs from k0 to k1.
 ///   pack_a(to, p, depth)              elements of a from p on: (rows, depth) with row_stride, or (depth, rows)
 ///   pack_b(to, p, depth, j, width)    (depth, width) from column j on, in rows of block_columns;
 ///                                     if a_is_transposed, pack_b(to, p, depth): all columns, in rows of b_stride
 template <bool a_is_transposed, class S, class PackA, class PackB>
-void multiply_gathered(ProductBuffers<S>& buffers, std::size_t rows, std::size_t columns, std::size_t k0,
-                       std::size_t k1, const PackA& pack_a, const PackB& pack_b) {
+void multiply_gathered(const GatheredTile<S>& tile, std::size_t k0, std::size_t k1, const PackA& pack_a,
+                       const PackB& pack_b) {
   using Buffers = ProductBuffers<S>;
+  Buffers& buffers = tile.buffers;
+  const std::size_t rows = tile.rows, columns = tile.columns;
   constexpr std::size_t step = block_columns<S>, panel = step * Buffers::depth;
   if (k0 >= k1) {
     for (std::size_t i = 0; i < rows * Buffers::columns; ++i) buffers.c[i] = S(0);
@@ -97,11 +108,10 @@ template <class S, class Gather>
 void pack_rows(S* to, std::size_t rows, std::size_t depth, const Gather& gather) {
   constexpr std::size_t stride = ProductBuffers<S>::row_stride;
   for (std::size_t i = 0; i < rows; ++i) gather(to + i * stride, i);
-  for (std::size_t i = rows; i % (block_rows / 3) != 0; ++i)
-    for (std::size_t p = 0; p < depth; ++p) to[i * stride + p] = S(0);
+  complete_rows(to, stride, rows, depth);
 }
 
-/// body(buffers, chunk, group, i0, rows, j0, columns) for the tiles of `chunks` times `groups` matrices.
+/// body(tile) for the tiles of `chunks` times `groups` matrices.
 template <class S, class Body>
 void for_tiles(std::size_t groups, std::size_t rows, std::size_t columns, std::size_t chunks, const Body& body) {
   using Buffers = ProductBuffers<S>;
@@ -110,12 +120,17 @@ void for_tiles(std::size_t groups, std::size_t rows, std::size_t columns, std::s
                     across = (columns + Buffers::columns - 1) / Buffers::columns;
   parallel_for(chunks * groups * down * across, [&](std::size_t index) {
     const std::size_t i = index % down, j = index / down % across, group = index / (down * across) % groups;
-    const std::size_t i0 = block_begin(rows, block_rows, down, i), i1 = block_begin(rows, block_rows, down, i + 1);
-    const std::size_t j0 = block_begin(columns, block_columns<S>, across, j),
-                      j1 = block_begin(columns, block_columns<S>, across, j + 1);
+    const auto [i0, i1] = block_range(rows, block_rows, down, i);
+    const auto [j0, j1] = block_range(columns, block_columns<S>, across, j);
     if (i0 == i1 || j0 == j1) return;
     Buffers buffers;  // what is read of padding reaches nothing that is stored
-    body(buffers, index / (down * across * groups), group, i0, i1 - i0, j0, j1 - j0);
+    body(GatheredTile<S>{.buffers = buffers,
+                         .chunk = index / (down * across * groups),
+                         .group = group,
+                         .i0 = i0,
+                         .rows = i1 - i0,
+                         .j0 = j0,
+                         .columns = j1 - j0});
   });
 }
 
@@ -137,38 +152,36 @@ template <class T>
 void compute(const op::Conv<T>& o, const Memory& at) {
   using namespace detail;
   using S = statistic_t<T>;
-  if (o.shape.is_depthwise()) return compute_depthwise(o, at);
   const T *const x = at(o.x), *const weight = at(o.weight), *const bias = at.optional(o.bias);
   T* const y = at(o.y);
   const op::Convolution& shape = o.shape;
+  if (shape.is_depthwise()) return sum_taps<false>(shape, x, weights_by_tap(shape, weight, at), bias, y);
   if (WinogradTiles::are_faster(shape)) {
     S* const tiles = at(View<S>{at.scratch});
     tiles_of_weights<false>(tiles, weight, shape.channels, shape.out_channels);
     return convolve_tiles(x, read_by_tiles(shape), tiles, bias, y, written_by_tiles(shape), shape.samples);
   }
   const std::size_t k = shape.depth(), outputs = shape.group_outputs();
-  for_tiles<S>(shape.groups, shape.positions(), outputs, 1,
-               [&](ProductBuffers<S>& buffers, std::size_t, std::size_t group, std::size_t i0, std::size_t rows,
-                   std::size_t j0, std::size_t columns) {
-                 const std::size_t first = group * outputs + j0;
-                 multiply_gathered<false>(
-                     buffers, rows, columns, 0, k,
-                     [&](S* to, std::size_t p, std::size_t depth) {
-                       pack_rows(to, rows, depth, [&](S* row, std::size_t i) {
-                         gather_window(row, x, shape, group, Pixel::of(i0 + i, shape.out_height(), shape.out_width()),
-                                       p, p + depth);
-                       });
-                     },
-                     [&](S* to, std::size_t p, std::size_t depth, std::size_t j, std::size_t width) {
-                       transpose(to, block_columns<S>, weight + (first + j) * k + p, k, width, depth);
-                     });
-                 for (std::size_t i = 0; i < rows; ++i)
-                   for_each_vector<S>(0, columns, [&](std::size_t j, auto n) {
-                     const Vector<S> sum = load<S>(buffers.c + i * ProductBuffers<S>::columns + j);
-                     store(bias != nullptr ? sum + load<S>(bias + first + j, n) : sum,
-                           y + (i0 + i) * shape.out_channels + first + j, n);
-                   });
-               });
+  for_tiles<S>(shape.groups, shape.positions(), outputs, 1, [&](const GatheredTile<S>& tile) {
+    const std::size_t first = tile.group * outputs + tile.j0;
+    multiply_gathered<false>(
+        tile, 0, k,
+        [&](S* to, std::size_t p, std::size_t depth) {
+          pack_rows(to, tile.rows, depth, [&](S* row, std::size_t i) {
+            gather_window(row, x, shape, tile.group, Pixel::of(tile.i0 + i, shape.out_height(), shape.out_width()), p,
+                          p + depth);
+          });
+        },
+        [&](S* to, std::size_t p, std::size_t depth, std::size_t j, std::size_t width) {
+          transpose(to, block_columns<S>, weight + (first + j) * k + p, k, width, depth);
+        });
+    for (std::size_t i = 0; i < tile.rows; ++i)
+      for_each_vector<S>(0, tile.columns, [&](std::size_t j, auto n) {
+        const Vector<S> sum = load<S>(tile.row(i) + j);
+        store(bias != nullptr ? sum + load<S>(bias + first + j, n) : sum,
+              y + (tile.i0 + i) * shape.out_channels + first + j, n);
+      });
+  });
 }
 
 namespace detail {
@@ -241,10 +254,10 @@ template <class T>
 void compute(const op::ConvInput<T>& o, const Memory& at) {
   using namespace detail;
   using S = statistic_t<T>;
-  if (o.shape.is_depthwise()) return compute_depthwise(o, at);
   const T *const d_y = at(o.d_y), *const weight = at(o.weight);
   T* const d_x = at(o.d_x);
   const op::Convolution& shape = o.shape;
+  if (shape.is_depthwise()) return sum_taps<true, T>(shape, d_y, weights_by_tap(shape, weight, at), nullptr, d_x);
   if (WinogradTiles::are_faster_back(shape)) {
     const std::size_t down = (shape.height + 1) / 2, across = (shape.width + 1) / 2;
     S* const tiles = at(View<S>{at.scratch});
@@ -260,26 +273,24 @@ void compute(const op::ConvInput<T>& o, const Memory& at) {
         .shape = shape, .d_y = d_y, .weight = weight, .line = set / stride, .column = set % stride};
     if (pixels.line >= shape.height || pixels.column >= shape.width) continue;
     const std::size_t depth_of_set = pixels.taps() * shape.group_outputs();
-    for_tiles<S>(shape.groups, shape.samples * pixels.lines * pixels.columns, channels, 1,
-                 [&](ProductBuffers<S>& buffers, std::size_t, std::size_t group, std::size_t i0, std::size_t rows,
-                     std::size_t j0, std::size_t columns) {
-                   multiply_gathered<false>(
-                       buffers, rows, columns, 0, depth_of_set,
-                       [&](S* to, std::size_t p, std::size_t depth) {
-                         pack_rows(to, rows, depth,
-                                   [&](S* row, std::size_t i) { pixels.gather_outputs(row, i0 + i, group, p, depth); });
-                       },
-                       [&](S* to, std::size_t p, std::size_t depth, std::size_t j, std::size_t count) {
-                         pixels.gather_weights(to, group, p, depth, j0 + j, count);
-                       });
-                   for (std::size_t i = 0; i < rows; ++i) {
-                     const Pixel to = pixels.pixel(i0 + i);
-                     write_row<S>(
-                         d_x + ((to.sample * shape.height + to.line) * shape.width + to.column) * shape.channels +
-                             group * channels + j0,
-                         buffers.c + i * ProductBuffers<S>::columns, columns, false);
-                   }
-                 });
+    const std::size_t of_set = shape.samples * pixels.lines * pixels.columns;
+    for_tiles<S>(shape.groups, of_set, channels, 1, [&](const GatheredTile<S>& tile) {
+      multiply_gathered<false>(
+          tile, 0, depth_of_set,
+          [&](S* to, std::size_t p, std::size_t depth) {
+            pack_rows(to, tile.rows, depth,
+                      [&](S* row, std::size_t i) { pixels.gather_outputs(row, tile.i0 + i, tile.group, p, depth); });
+          },
+          [&](S* to, std::size_t p, std::size_t depth, std::size_t j, std::size_t count) {
+            pixels.gather_weights(to, tile.group, p, depth, tile.j0 + j, count);
+          });
+      for (std::size_t i = 0; i < tile.rows; ++i) {
+        const Pixel to = pixels.pixel(tile.i0 + i);
+        write_row<S>(d_x + ((to.sample * shape.height + to.line) * shape.width + to.column) * shape.channels +
+                         tile.group * channels + tile.j0,
+                     tile.row(i), tile.columns, false);
+      }
+    });
   }
 }
 
@@ -303,36 +314,28 @@ void compute(const op::ConvWeight<T, G>& o, const Memory& at) {
                           else store(o.add ? load<S>(d_weight + to, n) + sum : sum, d_weight + to, n);
                         });
   } else {
-    for_tiles<S>(shape.groups, outputs, k, chunks,
-                 [&](ProductBuffers<S>& buffers, std::size_t chunk, std::size_t group, std::size_t i0, std::size_t rows,
-                     std::size_t j0, std::size_t columns) {
-                   multiply_gathered<true>(
-                       buffers, rows, columns, part_begin(positions, chunks, chunk),
-                       part_begin(positions, chunks, chunk + 1),
-                       [&](S* to, std::size_t p, std::size_t depth) {
-                         for (std::size_t q = 0; q < depth; ++q)
-                           copy_row(to + q * ProductBuffers<S>::rows,
-                                    d_y + (p + q) * shape.out_channels + group * outputs + i0, rows);
-                       },
-                       [&](S* to, std::size_t p, std::size_t depth) {
-                         for (std::size_t q = 0; q < depth; ++q)
-                           gather_window(to + q * ProductBuffers<S>::b_stride, x, shape, group,
-                                         Pixel::of(p + q, shape.out_height(), shape.out_width()), j0, j0 + columns);
-                       });
-                   for (std::size_t i = 0; i < rows; ++i) {
-                     const S* const from = buffers.c + i * ProductBuffers<S>::columns;
-                     const std::size_t to = (group * outputs + i0 + i) * k + j0;
-                     if (partial != nullptr) write_row<S>(partial + chunk * weights + to, from, columns, false);
-                     else write_row<S>(d_weight + to, from, columns, o.add);
-                   }
-                 });
+    for_tiles<S>(shape.groups, outputs, k, chunks, [&](const GatheredTile<S>& tile) {
+      multiply_gathered<true>(
+          tile, part_begin(positions, chunks, tile.chunk), part_begin(positions, chunks, tile.chunk + 1),
+          [&](S* to, std::size_t p, std::size_t depth) {
+            for (std::size_t q = 0; q < depth; ++q)
+              copy_row(to + q * ProductBuffers<S>::rows,
+                       d_y + (p + q) * shape.out_channels + tile.group * outputs + tile.i0, tile.rows);
+          },
+          [&](S* to, std::size_t p, std::size_t depth) {
+            for (std::size_t q = 0; q < depth; ++q)
+              gather_window(to + q * ProductBuffers<S>::b_stride, x, shape, tile.group,
+                            Pixel::of(p + q, shape.out_height(), shape.out_width()), tile.j0, tile.j0 + tile.columns);
+          });
+      for (std::size_t i = 0; i < tile.rows; ++i) {
+        const std::size_t to = (tile.group * outputs + tile.i0 + i) * k + tile.j0;
+        if (partial != nullptr) write_row<S>(partial + tile.chunk * weights + to, tile.row(i), tile.columns, false);
+        else write_row<S>(d_weight + to, tile.row(i), tile.columns, o.add);
+      }
+    });
   }
   if (partial == nullptr) return;
-  sweep<S>(weights, [&](std::size_t i, auto n) {
-    Vector<S> sum = load<S>(partial + i, n);
-    for (std::size_t chunk = 1; chunk < chunks; ++chunk) sum += load<S>(partial + chunk * weights + i, n);
-    store(o.add ? load<S>(d_weight + i, n) + sum : sum, d_weight + i, n);
-  });
+  sum_terms(partial, chunks, weights, d_weight, weights, o.add);
 }
 
 }  // namespace regimen::cpu

@@ -20,75 +20,42 @@ struct Pixel {
   }
 };
 
-template <class S, class T>
+/// The weights (taps, channels), in the scratch.
+template <class T, class S = statistic_t<T>>
 const S* weights_by_tap(const op::Convolution& o, const T* weight, const Memory& at) {
   S* const to = at(View<S>{at.scratch});
   for (std::size_t tap = 0; tap < o.taps(); ++tap)
     for (std::size_t c = 0; c < o.channels; ++c) to[tap * o.channels + c] = static_cast<S>(weight[c * o.taps() + tap]);
   return to;
 }
-/// body(index) for `count` pixels with so much work each.
-template <class Body>
-void for_pixels(std::size_t count, std::size_t work, const Body& body) {
-  const std::size_t wanted = chunks_of(count * work), chunks = wanted < count ? wanted : count;
-  parallel_for(chunks, [&](std::size_t chunk) {
-    for (std::size_t i = part_begin(count, chunks, chunk); i < part_begin(count, chunks, chunk + 1); ++i) body(i);
+/// to[·][c] = bias[c] + Σ over the taps that read, or are read by, a pixel: `back` gives those of x, else those of y.
+template <bool back, class T>
+void sum_taps(const op::Convolution& o, const T* from, const statistic_t<T>* weight, const T* bias, T* to) {
+  using S = statistic_t<T>;
+  const std::size_t out_height = o.out_height(), out_width = o.out_width(), channels = o.channels;
+  const std::size_t height = back ? out_height : o.height, width = back ? out_width : o.width;
+  const auto place = [&](std::size_t at, std::size_t tap, std::size_t size) {
+    return back ? o.to(at, tap, size) : o.from(at, tap, size);
+  };
+  for_each_of(back ? o.pixels() : o.positions(), channels * o.taps(), [&](std::size_t index) {
+    const Pixel pixel = Pixel::of(index, back ? o.height : out_height, back ? o.width : out_width);
+    for_each_vector<S>(0, channels, [&](std::size_t c, auto n) {
+      Vector<S> sum = bias != nullptr ? load<S>(bias + c, n) : Vector<S>(S(0));
+      for (std::size_t r = 0; r < o.window_height; ++r) {
+        const std::size_t h = place(pixel.line, r, height);
+        if (h >= height) continue;
+        for (std::size_t s = 0; s < o.window_width; ++s) {
+          const std::size_t w = place(pixel.column, s, width);
+          if (w >= width) continue;
+          sum = multiply_add(load<S>(from + ((pixel.sample * height + h) * width + w) * channels + c, n),
+                             load<S>(weight + (r * o.window_width + s) * channels + c, n), sum);
+        }
+      }
+      store(sum, to + index * channels + c, n);
+    });
   });
 }
 
-template <class T>
-void compute_depthwise(const op::Conv<T>& o, const Memory& at) {
-  using S = statistic_t<T>;
-  const op::Convolution& shape = o.shape;
-  const T* const x = at(o.x);
-  const T* const bias = at.optional(o.bias);
-  T* const y = at(o.y);
-  const S* const weight = weights_by_tap<S>(shape, at(o.weight), at);
-  const std::size_t channels = shape.channels;
-  for_pixels(shape.positions(), channels * shape.taps(), [&](std::size_t index) {
-    const Pixel to = Pixel::of(index, shape.out_height(), shape.out_width());
-    for_each_vector<S>(0, channels, [&](std::size_t c, auto n) {
-      Vector<S> sum = bias != nullptr ? load<S>(bias + c, n) : Vector<S>(S(0));
-      for (std::size_t r = 0; r < shape.window_height; ++r) {
-        const std::size_t h = shape.from(to.line, r, shape.height);
-        if (h >= shape.height) continue;
-        for (std::size_t s = 0; s < shape.window_width; ++s) {
-          const std::size_t w = shape.from(to.column, s, shape.width);
-          if (w >= shape.width) continue;
-          sum = multiply_add(load<S>(x + ((to.sample * shape.height + h) * shape.width + w) * channels + c, n),
-                             load<S>(weight + (r * shape.window_width + s) * channels + c, n), sum);
-        }
-      }
-      store(sum, y + index * channels + c, n);
-    });
-  });
-}
-template <class T>
-void compute_depthwise(const op::ConvInput<T>& o, const Memory& at) {
-  using S = statistic_t<T>;
-  const op::Convolution& shape = o.shape;
-  const T* const d_y = at(o.d_y);
-  T* const d_x = at(o.d_x);
-  const S* const weight = weights_by_tap<S>(shape, at(o.weight), at);
-  const std::size_t channels = shape.channels, height = shape.out_height(), width = shape.out_width();
-  for_pixels(shape.pixels(), channels * shape.taps(), [&](std::size_t index) {
-    const Pixel from = Pixel::of(index, shape.height, shape.width);
-    for_each_vector<S>(0, channels, [&](std::size_t c, auto n) {
-      Vector<S> sum = S(0);
-      for (std::size_t r = 0; r < shape.window_height; ++r) {
-        const std::size_t h = shape.to(from.line, r, height);
-        if (h >= height) continue;
-        for (std::size_t s = 0; s < shape.window_width; ++s) {
-          const std::size_t w = shape.to(from.column, s, width);
-          if (w >= width) continue;
-          sum = multiply_add(load<S>(d_y + ((from.sample * height + h) * width + w) * channels + c, n),
-                             load<S>(weight + (r * shape.window_width + s) * channels + c, n), sum);
-        }
-      }
-      store(sum, d_x + index * channels + c, n);
-    });
-  });
-}
 /// sums (taps, channels) of y's lines [first, last).
 template <class S, class T>
 void sum_lines(const op::Convolution& shape, const T* x, const T* d_y, S* sums, std::size_t first, std::size_t last) {

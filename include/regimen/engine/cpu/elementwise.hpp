@@ -18,55 +18,20 @@ namespace regimen::cpu {
 
 template <class T>
 void compute(const op::Add<T>& o, const Memory& at) {
-  using S = statistic_t<T>;
-  const T* const x = at(o.x);
-  T* const y = at(o.y);
-  sweep<S>(o.count, [&](std::size_t i, auto n) { store(load<S>(y + i, n) + load<S>(x + i, n), y + i, n); });
+  combine(o.count, at(o.y), at(o.x), at(o.y), [](auto y, auto x) { return y + x; });
 }
 
 template <class T>
 void compute(const op::Multiply<T>& o, const Memory& at) {
-  using S = statistic_t<T>;
-  const T *const a = at(o.a), *const b = at(o.b);
-  T* const y = at(o.y);
-  sweep<S>(o.count, [&](std::size_t i, auto n) { store(load<S>(a + i, n) * load<S>(b + i, n), y + i, n); });
+  combine(o.count, at(o.a), at(o.b), at(o.y), [](auto a, auto b) { return a * b; });
 }
 
 template <class T>
 void compute(const op::CopyColumns<T>& o, const Memory& at) {
   const T* const x = at(o.x);
   T* const y = at(o.y);
-  const std::size_t chunks = (std::min)(chunks_of(o.rows * o.columns), o.rows);
-  parallel_for(chunks, [&](std::size_t chunk) {
-    for (std::size_t row = part_begin(o.rows, chunks, chunk); row < part_begin(o.rows, chunks, chunk + 1); ++row)
-      if (o.columns > 0) std::memcpy(y + o.to(row), x + o.from(row), o.columns * sizeof(T));
-  });
-}
-
-template <class T>
-void compute(const op::MeanRows<T>& o, const Memory& at) {
-  using S = statistic_t<T>;
-  const S rows = static_cast<S>(o.rows);
-  const std::size_t chunks = (std::min)(chunks_of(o.samples * o.rows * o.columns), o.samples);
-  parallel_for(chunks, [&](std::size_t chunk) {
-    for (std::size_t s = part_begin(o.samples, chunks, chunk); s < part_begin(o.samples, chunks, chunk + 1); ++s) {
-      const T* const x = at(o.x) + s * o.rows * o.columns;
-      for_each_vector<S>(0, o.columns, [&](std::size_t i, auto n) {
-        Vector<S> sum = S(0);
-        for (std::size_t row = 0; row < o.rows; ++row) sum += load<S>(x + row * o.columns + i, n);
-        store(sum / rows, at(o.y) + s * o.columns + i, n);
-      });
-    }
-  });
-}
-template <class T>
-void compute(const op::MeanRowsBackward<T>& o, const Memory& at) {
-  using S = statistic_t<T>;
-  const S rows = static_cast<S>(o.rows);
-  for_rows(o.samples * o.rows, o.columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
-    const T* const d_y = at(o.d_y) + row / o.rows * o.columns;
-    T* const d_x = at(o.d_x) + row * o.columns;
-    for_each_vector<S>(begin, end, [&](std::size_t i, auto n) { store(load<S>(d_y + i, n) / rows, d_x + i, n); });
+  for_each_of(o.rows, o.columns, [&](std::size_t row) {
+    if (o.columns > 0) std::memcpy(y + o.to(row), x + o.from(row), o.columns * sizeof(T));
   });
 }
 
@@ -75,10 +40,8 @@ namespace detail {
 /// body(sample, column, count) for registers of columns of every sample.
 template <class S, class Body>
 void for_columns(std::size_t samples, std::size_t rows, std::size_t columns, const Body& body) {
-  const std::size_t chunks = (std::min)(chunks_of(samples * rows * columns), samples);
-  parallel_for(chunks, [&](std::size_t chunk) {
-    for (std::size_t s = part_begin(samples, chunks, chunk); s < part_begin(samples, chunks, chunk + 1); ++s)
-      for_each_vector<S>(0, columns, [&](std::size_t i, auto n) { body(s, i, n); });
+  for_each_of(samples, rows * columns, [&](std::size_t sample) {
+    for_each_vector<S>(0, columns, [&](std::size_t i, auto n) { body(sample, i, n); });
   });
 }
 /// The largest of the rows from x on, NaN if one is.
@@ -93,6 +56,30 @@ Vector<S> largest_row(const T* x, std::size_t rows, std::size_t columns, Count n
 }
 
 }  // namespace detail
+
+template <class T>
+void compute(const op::MeanRows<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const T* const x = at(o.x);
+  T* const y = at(o.y);
+  const S rows = static_cast<S>(o.rows);
+  detail::for_columns<S>(o.samples, o.rows, o.columns, [&](std::size_t sample, std::size_t i, auto n) {
+    const T* const from = x + sample * o.rows * o.columns + i;
+    Vector<S> sum = S(0);
+    for (std::size_t row = 0; row < o.rows; ++row) sum += load<S>(from + row * o.columns, n);
+    store(sum / rows, y + sample * o.columns + i, n);
+  });
+}
+template <class T>
+void compute(const op::MeanRowsBackward<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const S rows = static_cast<S>(o.rows);
+  for_rows(o.samples * o.rows, o.columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
+    const T* const d_y = at(o.d_y) + row / o.rows * o.columns;
+    T* const d_x = at(o.d_x) + row * o.columns;
+    for_each_vector<S>(begin, end, [&](std::size_t i, auto n) { store(load<S>(d_y + i, n) / rows, d_x + i, n); });
+  });
+}
 
 template <class T>
 void compute(const op::MaxRows<T>& o, const Memory& at) {
@@ -179,8 +166,7 @@ void compute(const op::Dropout<T>& o, const Memory& at) {
     for (std::size_t block = begin / random_block * random_block; block < end; block += random_block) {
       std::uint16_t bits[random_block];
       draw_block(key, block, random.first_sample + sample, bits);
-      const std::size_t first = block < begin ? begin : block,
-                        last = end < block + random_block ? end : block + random_block;
+      const std::size_t first = (std::max)(block, begin), last = (std::min)(end, block + random_block);
       for_each_vector<S>(first, last, [&](std::size_t e, auto n) {
         const Mask<S> dropped = below<S>(bits + (e - block), o.drop.threshold, n);
         store(select(dropped, Vector<S>(S(0)), load<S>(x + base + e, n) * factor), y + base + e, n);

@@ -1,4 +1,4 @@
-// regimen/engine/cpu/embedding.hpp — tables of vectors: looked up by token, or added by position.
+// regimen/engine/cpu/embedding.hpp — tables of vectors: looked up by token, or added by position; and sinusoidal positions.
 #pragma once
 
 #include <regimen/core/operation.hpp>
@@ -7,6 +7,7 @@
 #include <regimen/engine/cpu/simd.hpp>
 #include <regimen/engine/cpu/sweep.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -91,11 +92,8 @@ void compute(const op::AddTable<T>& o, const Memory& at) {
   const T* const x = at(o.x);
   const T* const table = at(o.table);
   T* const y = at(o.y);
-  for_rows(o.samples, o.elements, [&](std::size_t sample, std::size_t begin, std::size_t end) {
-    const std::size_t base = sample * o.elements;
-    for_each_vector<S>(begin, end, [&](std::size_t i, auto n) {
-      store(load<S>(x + base + i, n) + load<S>(table + i, n), y + base + i, n);
-    });
+  sweep_rows<S>(o.samples, o.elements, [&](std::size_t i, std::size_t place, auto n) {
+    store(load<S>(x + place, n) + load<S>(table + i, n), y + place, n);
   });
 }
 
@@ -103,9 +101,28 @@ template <class T, class G>
 void compute(const op::AddTableBackward<T, G>& o, const Memory& at) {
   using S = statistic_t<T>;
   const T* const d_y = at(o.d_y);
-  column_sums<S>(
-      o.samples, o.elements, at(o.d_table), o.add,
-      [&](std::size_t i, auto n, std::size_t) { return load<S>(d_y + i, n); }, o.elements);
+  column_sums<S>(o.samples, o.elements, o.elements, at(o.d_table), o.add,
+                 [&](std::size_t i, auto n, std::size_t) { return load<S>(d_y + i, n); });
+}
+
+/// A sine and a cosine are computed once for each position, in fp64, for all samples.
+template <class T>
+void compute(const op::AddSinusoids<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const T* const x = at(o.x);
+  T* const y = at(o.y);
+  const std::size_t sample = o.length * o.columns;
+  for_each_of(o.length, o.samples * o.columns, [&](std::size_t t) {
+    for (std::size_t pair = 0; pair < o.pairs(); ++pair) {
+      const double angle = o.angle(t, pair);
+      const S sine = static_cast<S>(std::sin(angle)), cosine = static_cast<S>(std::cos(angle));
+      const std::size_t of_sine = o.sine(pair), of_cosine = o.cosine(pair);
+      for (std::size_t row = t * o.columns; row < o.samples * sample; row += sample) {
+        y[row + of_sine] = static_cast<T>(static_cast<S>(x[row + of_sine]) + sine);
+        if (of_cosine < o.columns) y[row + of_cosine] = static_cast<T>(static_cast<S>(x[row + of_cosine]) + cosine);
+      }
+    }
+  });
 }
 
 }  // namespace regimen::cpu

@@ -37,6 +37,11 @@ template <class Operation>
 #endif
 }
 
+/// What decides the bits of a run, besides the program: the path of products, the width of registers, whether there are
+/// fused multiply-adds. The number of threads does not.
+template <class Compute>
+std::string path_text();
+
 /// Executes each operation during its call. The arena has exactly the bytes of the plan; to use
 /// one byte more ends the program.
 class Engine : public engines::EveryIteration {

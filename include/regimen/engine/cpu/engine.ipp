@@ -1,16 +1,19 @@
-// regimen/engine/cpu/engine.ipp — what the CPU engine does besides operations.
+// regimen/engine/cpu/engine.ipp — what the CPU engine does besides operations, and which path products take, as text.
 #pragma once
 
 #include <regimen/core/compiled.hpp>
 #include <regimen/engine/cpu/engine.hpp>
-#include <regimen/engine/cpu/hash.hpp>
+#include <regimen/engine/cpu/product.hpp>
 #include <regimen/engine/cpu/region.hpp>
+#include <regimen/engine/cpu/vector.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace regimen::cpu {
 
@@ -50,6 +53,24 @@ REGIMEN_INLINE std::uint64_t Engine::hash(std::size_t at, std::size_t bytes) con
 }
 REGIMEN_INLINE void Engine::dies(std::size_t offset, std::size_t bytes) const { region_->dies(offset, bytes); }
 REGIMEN_INLINE void Engine::lives(std::size_t offset, std::size_t bytes) const { region_->lives(offset, bytes); }
+
+template <class Compute>
+std::string path_text() {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  constexpr const char* fused = ", fused multiply-add";
+#else
+  constexpr const char* fused = "";
+#endif
+#if defined(__FAST_MATH__)
+  constexpr const char* fast = ", -ffast-math";
+#else
+  constexpr const char* fast = "";
+#endif
+  char text[512];  // not a sum of strings: g++ 12 warns about the insides of those
+  std::snprintf(text, sizeof text, "products: %s; registers: %zu bytes%s%s",
+                product_path<Compute, Compute, Compute>().c_str(), vector_bytes, fused, fast);
+  return text;
+}
 
 }  // namespace regimen::cpu
 // SPDX-License-Identifier: Apache-2.0

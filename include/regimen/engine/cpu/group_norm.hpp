@@ -2,11 +2,13 @@
 #pragma once
 
 #include <regimen/core/operation.hpp>
-#include <regimen/engine/cpu/column_statistics.hpp>
+#include <regimen/engine/cpu/column_sum.hpp>
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/simd.hpp>
 #include <regimen/engine/cpu/sweep.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 
@@ -23,11 +25,17 @@ void for_chunks_of_groups(const op::ColumnGroups& shape, const Body& body) {
     body(sample, piece, first + shape.begin(chunk), first + shape.begin(chunk + 1));
   });
 }
-/// body(group, first column) for every group of every sample.
-template <class Body>
-void for_groups(const op::ColumnGroups& shape, const Body& body) {
-  for (std::size_t group = 0; group < shape.samples * shape.groups; ++group)
-    body(group, group % shape.groups * shape.width());
+/// What body(group, numbers of its first column, that column) gives for every group of every sample, two statistics, its columns get:
+/// in to (samples,2,columns), where samples lie `each` apart.
+template <class S, class Body>
+void for_groups(const op::ColumnGroups& shape, S* to, std::size_t each, const Body& body) {
+  for (std::size_t group = 0; group < shape.samples * shape.groups; ++group) {
+    const std::size_t column = group % shape.groups * shape.width();
+    S* const own = to + group / shape.groups * each + column;
+    const auto [first, second] = body(group, own, column);
+    std::fill_n(own, shape.width(), first);
+    std::fill_n(own + shape.columns, shape.width(), second);
+  }
 }
 
 }  // namespace detail
@@ -47,8 +55,7 @@ void compute(const op::GroupNorm<T>& o, const Memory& at) {
     detail::means_and_squares(x, columns, {first, last}, partial + piece * 2 * columns);
   });
   const S share = S(1) / static_cast<S>(shape.members()), epsilon = static_cast<S>(o.epsilon);
-  detail::for_groups(shape, [&](std::size_t group, std::size_t column) {
-    S* const own = partial + group / shape.groups * each + column;
+  detail::for_groups(shape, partial, each, [&](std::size_t group, const S* own, std::size_t) {
     S mean = S(0), squares = S(0);
     for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
       const S rows = static_cast<S>(shape.begin(chunk + 1) - shape.begin(chunk));
@@ -65,10 +72,7 @@ void compute(const op::GroupNorm<T>& o, const Memory& at) {
     const S rstd = S(1) / std::sqrt(squares * share + epsilon);
     means[group] = mean;
     rstds[group] = rstd;
-    for (std::size_t i = 0; i < width; ++i) {
-      own[i] = mean;
-      own[columns + i] = rstd;
-    }
+    return std::array{mean, rstd};
   });
   for_rows(shape.samples * shape.rows, columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
     const S* const own = partial + row / shape.rows * each;
@@ -92,13 +96,8 @@ void compute(const op::GroupNormBackward<T, G>& o, const Memory& at) {
   const S *const means = at(o.mean), *const rstds = at(o.rstd);
   G *const d_gain = at.optional(o.d_gain), *const d_bias = at.optional(o.d_bias);
   S *const partial = at(View<S>{at.scratch}), *const statistics = partial + shape.samples * each;
-  detail::for_groups(shape, [&](std::size_t group, std::size_t column) {
-    S* const own = statistics + group / shape.groups * 2 * columns + column;
-    for (std::size_t i = 0; i < width; ++i) {
-      own[i] = means[group];
-      own[columns + i] = rstds[group];
-    }
-  });
+  detail::for_groups(shape, statistics, 2 * columns,
+                     [&](std::size_t group, const S*, std::size_t) { return std::array{means[group], rstds[group]}; });
   detail::for_chunks_of_groups(shape, [&](std::size_t sample, std::size_t piece, std::size_t first, std::size_t last) {
     const S* const own = statistics + sample * 2 * columns;
     detail::sums_of_gradients(x, d_y, own, own + columns, columns, {first, last}, partial + piece * 2 * columns);
@@ -115,8 +114,7 @@ void compute(const op::GroupNormBackward<T, G>& o, const Memory& at) {
     });
   if (d_x == nullptr) return;
   const S share = S(1) / static_cast<S>(shape.members());
-  detail::for_groups(shape, [&](std::size_t group, std::size_t column) {
-    S* const own = partial + group / shape.groups * each + column;
+  detail::for_groups(shape, partial, each, [&](std::size_t, const S* own, std::size_t column) {
     S sum_g = S(0), sum_gn = S(0);
     for (std::size_t chunk = 0; chunk < chunks; ++chunk)
       for (std::size_t i = 0; i < width; ++i) {
@@ -124,10 +122,7 @@ void compute(const op::GroupNormBackward<T, G>& o, const Memory& at) {
         sum_g += factor * own[chunk * 2 * columns + i];
         sum_gn += factor * own[(chunk * 2 + 1) * columns + i];
       }
-    for (std::size_t i = 0; i < width; ++i) {
-      own[i] = sum_g * share;
-      own[columns + i] = sum_gn * share;
-    }
+    return std::array{sum_g * share, sum_gn * share};
   });
   for_rows(shape.samples * shape.rows, columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
     const std::size_t sample = row / shape.rows;

@@ -6,7 +6,6 @@
 
 #include <regimen/engine/cpu/activation.hpp>
 #include <regimen/engine/cpu/attention.hpp>
-#include <regimen/engine/cpu/attention_bias.hpp>
 #include <regimen/engine/cpu/attention_kept.hpp>
 #include <regimen/engine/cpu/batch_norm.hpp>
 #include <regimen/engine/cpu/body.hpp>
@@ -19,16 +18,10 @@
 #include <regimen/engine/cpu/math.hpp>
 #include <regimen/engine/cpu/norm.hpp>
 #include <regimen/engine/cpu/nt_xent.hpp>
-#include <regimen/engine/cpu/padding.hpp>
 #include <regimen/engine/cpu/product.hpp>
-#include <regimen/engine/cpu/reduce.hpp>
 #include <regimen/engine/cpu/rotary.hpp>
-#include <regimen/engine/cpu/sinusoids.hpp>
-#include <regimen/engine/cpu/softmax.hpp>
 #include <regimen/engine/cpu/step.hpp>
-#include <regimen/engine/cpu/unfold.hpp>
 #include <regimen/engine/cpu/update.hpp>
-#include <regimen/engine/cpu/update_tensor.hpp>
 #include <regimen/kernel/image.hpp>
 #include <regimen/kernel/recurrent.hpp>
 #include <regimen/kernel/windows.hpp>

@@ -8,6 +8,7 @@
 #include <regimen/engine/cpu/simd.hpp>
 #include <regimen/engine/cpu/sweep.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -24,9 +25,28 @@ struct WeightsOf {
 };
 
 constexpr std::size_t partials_for(std::size_t things, std::size_t elements) {
-  std::size_t chunks = chunks_of(elements);
-  if (chunks > things) chunks = things;
-  return chunks > most_partials ? most_partials : chunks;
+  return (std::min)({chunks_of(elements), things, most_partials});
+}
+
+/// What things add to the scalars of a step.
+struct LossSums final {
+  double loss = 0, count = 0, correct = 0;
+};
+/// Adds up what body(begin, end, sums) adds to the sums of a chunk of `things`, in a fixed order.
+template <class Body>
+void sum_losses(std::size_t things, std::size_t elements, Scalars& scalars, const Body& body) {
+  LossSums sums[most_partials];
+  const std::size_t chunks = partials_for(things, elements);
+  parallel_for(chunks, [&](std::size_t chunk) {
+    LossSums own;
+    body(part_begin(things, chunks, chunk), part_begin(things, chunks, chunk + 1), own);
+    sums[chunk] = own;
+  });
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    scalars.loss_sum += sums[chunk].loss;
+    scalars.count += sums[chunk].count;
+    scalars.correct += sums[chunk].correct;
+  }
 }
 
 /// The rows of logits of a loss. Training and evaluation share what is done with them; the former `writes` gradients.
@@ -47,21 +67,11 @@ struct LossRows {
         weights(o.weight, at),
         writes(with_gradient) {}
 
-  /// Adds up what body(row, loss, count) adds, in a fixed order.
+  /// Adds up what body(row, sums) adds.
   void sum(Scalars& scalars, const auto& body) const {
-    double losses[most_partials] = {}, counts[most_partials] = {};
-    const std::size_t chunks = partials_for(rows, rows * columns);
-    parallel_for(chunks, [&](std::size_t chunk) {
-      double loss = 0, count = 0;
-      const std::size_t end = part_begin(rows, chunks, chunk + 1);
-      for (std::size_t row = part_begin(rows, chunks, chunk); row < end; ++row) body(row, loss, count);
-      losses[chunk] = loss;
-      counts[chunk] = count;
+    sum_losses(rows, rows * columns, scalars, [&](std::size_t row, std::size_t end, LossSums& sums) {
+      for (; row < end; ++row) body(row, sums);
     });
-    for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-      scalars.loss_sum += losses[chunk];
-      scalars.count += counts[chunk];
-    }
   }
   /// The gradients of a row that has no loss.
   void fill(S* row, S value) const {
@@ -69,14 +79,14 @@ struct LossRows {
   }
 };
 
+/// Σ e^(logit − most) of a row; each term takes its logit's place if `writes`.
 template <class S>
-S largest_of(const S* from, std::size_t count) {
-  Vector<S> most = -std::numeric_limits<S>::infinity();
-  std::size_t i = 0;
-  for (; i + lanes<S> <= count; i += lanes<S>) most = max(most, load<S>(from + i));
-  S largest = maximum(most);
-  for (; i < count; ++i) largest = from[i] > largest ? from[i] : largest;
-  return largest;
+S sum_of_powers(S* logits, std::size_t columns, S most, bool writes) {
+  return sum_of<S>(columns, [&](std::size_t i, auto n) {
+    const Vector<S> e = exp(load<S>(logits + i, n) - most);
+    if (writes) store(e, logits + i, n);
+    return zero_tail(e, n);
+  });
 }
 
 /// Loss of one row; its gradient over the logits, if `writes`.
@@ -87,11 +97,7 @@ double cross_entropy(S* logits, std::size_t columns, std::size_t target, double 
   S shifted = S(0);  // Σ (logit − most), for the smoothed part of the target
   if (smoothing != 0)
     shifted = sum_of<S>(columns, [&](std::size_t i, auto n) { return zero_tail(load<S>(logits + i, n) - most, n); });
-  const S total = sum_of<S>(columns, [&](std::size_t i, auto n) {
-    const V e = exp(load<S>(logits + i, n) - most);
-    if (writes) store(e, logits + i, n);
-    return zero_tail(e, n);
-  });
+  const S total = sum_of_powers(logits, columns, most, writes);
   const double spread = smoothing / static_cast<double>(columns);
   const double loss = std::log(static_cast<double>(total)) - (1 - smoothing) * static_cast<double>(at_target) -
                       spread * static_cast<double>(shifted);
@@ -106,18 +112,18 @@ double cross_entropy(S* logits, std::size_t columns, std::size_t target, double 
 
 template <class S>
 void cross_entropy_of_rows(const LossRows<S>& all, const std::int32_t* targets, double smoothing, Scalars& scalars) {
-  all.sum(scalars, [&](std::size_t row, double& loss, double& count) {
+  all.sum(scalars, [&](std::size_t row, LossSums& sums) {
     S* const values = all.logits + row * all.leading;
     const std::size_t target = static_cast<std::uint32_t>(targets[row]);
     const double weight = all.weights[row];
     const bool ignored = targets[row] == ignore_index || weight == 0, valid = target < all.columns;
-    if (!ignored) count += op::count_of_weight(weight);
+    if (!ignored) sums.count += op::count_of_weight(weight);
     if (!ignored && valid) {
-      loss += weight *
-              cross_entropy(values, all.columns, target, smoothing, all.factor * static_cast<S>(weight), all.writes);
+      sums.loss += weight * cross_entropy(values, all.columns, target, smoothing, all.factor * static_cast<S>(weight),
+                                          all.writes);
     } else {
       const S fill = ignored ? S(0) : std::numeric_limits<S>::quiet_NaN();
-      loss += static_cast<double>(fill);
+      sums.loss += static_cast<double>(fill);
       all.fill(values, fill);
     }
   });
@@ -133,11 +139,7 @@ double soft_cross_entropy(S* logits, const S* target, std::size_t columns, S fac
     const V p = load<S>(target + i, n);  // 0 beyond a short register
     return select(p == V(S(0)), V(S(0)), p * (load<S>(logits + i, n) - most));
   });
-  const S total = sum_of<S>(columns, [&](std::size_t i, auto n) {
-    const V e = exp(load<S>(logits + i, n) - most);
-    if (writes) store(e, logits + i, n);
-    return zero_tail(e, n);
-  });
+  const S total = sum_of_powers(logits, columns, most, writes);
   if (writes) {
     const V scale = mass * factor / total;
     for_each_vector<S>(0, columns, [&](std::size_t i, auto n) {
@@ -150,13 +152,14 @@ double soft_cross_entropy(S* logits, const S* target, std::size_t columns, S fac
 /// A row that begins with NaN has no loss, if `masked`.
 template <class S>
 void soft_cross_entropy_of_rows(const LossRows<S>& all, const S* targets, bool masked, Scalars& scalars) {
-  all.sum(scalars, [&](std::size_t row, double& loss, double& count) {
+  all.sum(scalars, [&](std::size_t row, LossSums& sums) {
     S* const values = all.logits + row * all.leading;
     const S* const target = targets + row * all.columns;
     const double weight = all.weights[row];
     if ((masked && is_nan(*target)) || weight == 0) return all.fill(values, S(0));
-    loss += weight * soft_cross_entropy(values, target, all.columns, all.factor * static_cast<S>(weight), all.writes);
-    count += op::count_of_weight(weight);
+    sums.loss +=
+        weight * soft_cross_entropy(values, target, all.columns, all.factor * static_cast<S>(weight), all.writes);
+    sums.count += op::count_of_weight(weight);
   });
 }
 
@@ -178,18 +181,13 @@ void compute(const op::SoftCrossEntropy<WithGradient, S>& o, const Memory& at) {
 /// Differences and their squares in fp64; the gradient is rounded once.
 namespace detail {
 
-/// Lane by lane.
 template <class Function>
 struct Pointwise {
   static Vector<double> value(Vector<double> x, Vector<double> t) {
-    for (std::size_t lane = 0; lane < lanes<double>; ++lane)
-      x.native[lane] = Function::value(x.native[lane], t.native[lane]);
-    return x;
+    return by_lane([](double a, double b) { return Function::value(a, b); }, x, t);
   }
   static Vector<double> derivative(Vector<double> x, Vector<double> t) {
-    for (std::size_t lane = 0; lane < lanes<double>; ++lane)
-      x.native[lane] = Function::derivative(x.native[lane], t.native[lane]);
-    return x;
+    return by_lane([](double a, double b) { return Function::derivative(a, b); }, x, t);
   }
 };
 /// 1 of a target that counts, 0 of one that is absent.
@@ -212,37 +210,27 @@ void compute(const op::PointwiseLoss<Function, WithGradient, S>& o, const Memory
   const S* const target = at(o.target);
   Scalars& scalars = *at(o.scalars);
   const Vector<double> factor = o.scale * scalars.loss_scale;
-  double losses[most_partials] = {};
-  [[maybe_unused]] double counts[most_partials] = {};
   const detail::WeightsOf weights(o.weight, at);
   const bool all_count = !pointwise::Counts<Function> && weights.at == nullptr;
-  const std::size_t chunks = detail::partials_for(o.count, o.count);
-  parallel_for(chunks, [&](std::size_t chunk) {
-    const std::size_t begin = part_begin(o.count, chunks, chunk), end = part_begin(o.count, chunks, chunk + 1);
-    if (weights.at == nullptr)
-      losses[chunk] = sum_of<double>(end - begin, [&](std::size_t i, auto n) {
+  detail::sum_losses(o.count, o.count, scalars, [&](std::size_t begin, std::size_t end, detail::LossSums& sums) {
+    const auto loss = [&](const auto& weigh) {  // weigh(value, i, count)
+      return sum_of<double>(end - begin, [&](std::size_t i, auto n) {
         const Vector<double> x = load<double>(output + begin + i, n), t = load<double>(target + begin + i, n);
         if constexpr (WithGradient)
-          store(detail::Pointwise<Function>::derivative(x, t) * factor, output + begin + i, n);
-        return zero_tail(detail::Pointwise<Function>::value(x, t), n);
+          store(weigh(detail::Pointwise<Function>::derivative(x, t) * factor, begin + i, n), output + begin + i, n);
+        return zero_tail(weigh(detail::Pointwise<Function>::value(x, t), begin + i, n), n);
       });
+    };
+    if (weights.at == nullptr) sums.loss = loss([](Vector<double> value, std::size_t, auto) { return value; });
     else
-      losses[chunk] = sum_of<double>(end - begin, [&](std::size_t i, auto n) {
-        const Vector<double> x = load<double>(output + begin + i, n), t = load<double>(target + begin + i, n),
-                             w = load<double>(weights.at + begin + i, n), none(0.0);
-        if constexpr (WithGradient)
-          store(select(w == none, none, detail::Pointwise<Function>::derivative(x, t) * factor * w), output + begin + i,
-                n);
-        return zero_tail(select(w == none, none, detail::Pointwise<Function>::value(x, t) * w), n);
+      sums.loss = loss([&](Vector<double> value, std::size_t i, auto n) {
+        const Vector<double> w = load<double>(weights.at + i, n), none(0.0);
+        return select(w == none, none, value * w);
       });
     if (!all_count)
       for (std::size_t i = begin; i < end; ++i)
-        counts[chunk] += detail::counts<Function>(double(target[i])) * op::count_of_weight(weights[i]);
+        sums.count += detail::counts<Function>(double(target[i])) * op::count_of_weight(weights[i]);
   });
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-    scalars.loss_sum += losses[chunk];
-    scalars.count += counts[chunk];
-  }
   if (all_count) scalars.count += static_cast<double>(o.count);
 }
 

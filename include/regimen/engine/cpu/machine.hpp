@@ -1,4 +1,4 @@
-// regimen/engine/cpu/machine.hpp — how many threads, and which path products take on this processor.
+// regimen/engine/cpu/machine.hpp — how many threads.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -7,9 +7,6 @@
 #include <string>
 
 namespace regimen::cpu {
-
-using regimen::set_threads;
-using regimen::thread_count;
 
 /// How many threads an object of the library computes with, whatever thread calls it: the requested number, or, for 0,
 /// thread_count() of the thread that constructed the object.
@@ -31,14 +28,5 @@ class ThreadScope final {
   int before_;
 };
 
-/// What decides the bits of a run, besides the program: the path of products, the width of registers, whether there are
-/// fused multiply-adds. The number of threads does not.
-template <class Compute>
-std::string path_text();
-
 }  // namespace regimen::cpu
-
-#if !REGIMEN_COMPILED
-#include <regimen/engine/cpu/machine.ipp>
-#endif
 // SPDX-License-Identifier: Apache-2.0

@@ -5,12 +5,12 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdint>
+#include <cstddef>
 
 namespace regimen::cpu {
 
 // fp64 goes to the standard library lane by lane: it exists for gradient checks, where accuracy is all that counts.
-// fp32 of a single number is computed as a register of copies, so a number's result never depends on its position.
+// A number's fp32 result never depends on its position in a register.
 // The bits of an fp32 result depend on whether the target fuses multiply-adds, and not on its registers or other
 // instructions. NaN stays NaN; which one is for the compiler to choose.
 
@@ -95,28 +95,23 @@ inline Vector<float> erf(Vector<float> x) {
   return select(size < V(0.8f), small, select(x < V(0.0f), -large, large));
 }
 
-inline Vector<double> exp(Vector<double> x) {
-  for (std::size_t lane = 0; lane < lanes<double>; ++lane) x.native[lane] = std::exp(x.native[lane]);
+/// function(x, more...), lane by lane
+template <class Function, class... More>
+Vector<double> by_lane(const Function& function, Vector<double> x, More... more) {
+  for (std::size_t lane = 0; lane < lanes<double>; ++lane)
+    x.native[lane] = function(x.native[lane], more.native[lane]...);
   return x;
+}
+inline Vector<double> exp(Vector<double> x) {
+  return by_lane([](double v) { return std::exp(v); }, x);
 }
 inline Vector<double> sigmoid(Vector<double> x) { return Vector<double>(1.0) / (Vector<double>(1.0) + exp(-x)); }
 inline Vector<double> tanh(Vector<double> x) {
-  for (std::size_t lane = 0; lane < lanes<double>; ++lane) x.native[lane] = std::tanh(x.native[lane]);
-  return x;
+  return by_lane([](double v) { return std::tanh(v); }, x);
 }
 inline Vector<double> erf(Vector<double> x) {
-  for (std::size_t lane = 0; lane < lanes<double>; ++lane) x.native[lane] = std::erf(x.native[lane]);
-  return x;
+  return by_lane([](double v) { return std::erf(v); }, x);
 }
-
-inline float exp(float x) { return exp(Vector<float>(x))[0]; }
-inline float sigmoid(float x) { return sigmoid(Vector<float>(x))[0]; }
-inline float tanh(float x) { return tanh(Vector<float>(x))[0]; }
-inline float erf(float x) { return erf(Vector<float>(x))[0]; }
-inline double exp(double x) { return std::exp(x); }
-inline double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
-inline double tanh(double x) { return std::tanh(x); }
-inline double erf(double x) { return std::erf(x); }
 
 }  // namespace regimen::cpu
 // SPDX-License-Identifier: Apache-2.0

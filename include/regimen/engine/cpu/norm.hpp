@@ -1,7 +1,8 @@
-// regimen/engine/cpu/norm.hpp — layer and RMS normalisation, forward and backward.
+// regimen/engine/cpu/norm.hpp — rows: layer and RMS normalisation and softmax, forward and backward.
 #pragma once
 
 #include <regimen/core/operation.hpp>
+#include <regimen/engine/cpu/math.hpp>
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/simd.hpp>
 #include <regimen/engine/cpu/sweep.hpp>
@@ -28,31 +29,27 @@ void compute(const op::Normalize<Centered, T>& o, const Memory& at) {
     means = at(o.mean);
   }
   const S scale = S(1) / static_cast<S>(o.columns);
-  const std::size_t wanted = chunks_of(o.rows * o.columns), chunks = wanted < o.rows ? wanted : o.rows;
-  parallel_for(chunks, [&](std::size_t chunk) {
-    const std::size_t end = part_begin(o.rows, chunks, chunk + 1);
-    for (std::size_t row = part_begin(o.rows, chunks, chunk); row < end; ++row) {
-      const T* const from = x + row * o.columns;
-      T* const to = y + row * o.columns;
-      S mean = S(0);
-      if constexpr (Centered) {
-        mean = sum_of<S>(o.columns, [&](std::size_t i, auto n) { return load<S>(from + i, n); }) * scale;
-        means[row] = mean;
-      }
-      const S variance = sum_of<S>(o.columns,
-                                   [&](std::size_t i, auto n) {
-                                     const V d = zero_tail(load<S>(from + i, n) - mean, n);
-                                     return d * d;
-                                   }) *
-                         scale;
-      const S rstd = S(1) / std::sqrt(variance + static_cast<S>(o.epsilon));
-      rstds[row] = rstd;
-      for_each_vector<S>(0, o.columns, [&](std::size_t i, auto n) {
-        const V normal = (load<S>(from + i, n) - mean) * rstd;
-        if constexpr (Centered) store(multiply_add(normal, load<S>(gain + i, n), load<S>(bias + i, n)), to + i, n);
-        else store(normal * load<S>(gain + i, n), to + i, n);
-      });
+  for_each_of(o.rows, o.columns, [&](std::size_t row) {
+    const T* const from = x + row * o.columns;
+    T* const to = y + row * o.columns;
+    S mean = S(0);
+    if constexpr (Centered) {
+      mean = sum_of<S>(o.columns, [&](std::size_t i, auto n) { return load<S>(from + i, n); }) * scale;
+      means[row] = mean;
     }
+    const S variance = sum_of<S>(o.columns,
+                                 [&](std::size_t i, auto n) {
+                                   const V d = zero_tail(load<S>(from + i, n) - mean, n);
+                                   return d * d;
+                                 }) *
+                       scale;
+    const S rstd = S(1) / std::sqrt(variance + static_cast<S>(o.epsilon));
+    rstds[row] = rstd;
+    for_each_vector<S>(0, o.columns, [&](std::size_t i, auto n) {
+      const V normal = (load<S>(from + i, n) - mean) * rstd;
+      if constexpr (Centered) store(multiply_add(normal, load<S>(gain + i, n), load<S>(bias + i, n)), to + i, n);
+      else store(normal * load<S>(gain + i, n), to + i, n);
+    });
   });
 }
 
@@ -107,15 +104,41 @@ void compute(const op::NormalizeBackward<Centered, T, G>& o, const Memory& at) {
   });
 
   if (d_gain == nullptr) return;
-  const auto reduce = [&](const S* from, G* to) {
-    sweep<S>(columns, [&](std::size_t i, auto n) {
-      V parts = load<S>(from + i, n);
-      for (std::size_t chunk = 1; chunk < norm_chunks; ++chunk) parts += load<S>(from + chunk * 2 * columns + i, n);
-      store(o.add ? load<S>(to + i, n) + parts : parts, to + i, n);
+  sum_terms(partial, norm_chunks, 2 * columns, d_gain, columns, o.add);
+  if (d_bias != nullptr) sum_terms(partial + columns, norm_chunks, 2 * columns, d_bias, columns, o.add);
+}
+
+/// exp is computed twice, so that the sum is one of S whatever y is stored in.
+template <class T>
+void compute(const op::Softmax<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  const T* const x = at(o.x);
+  T* const y = at(o.y);
+  for_each_of(o.rows, o.columns, [&](std::size_t row) {
+    const T* const from = x + row * o.columns;
+    T* const to = y + row * o.columns;
+    const S largest = largest_of(from, o.columns);
+    const S share = S(1) / sum_of<S>(o.columns, [&](std::size_t i, auto n) {
+                      return zero_tail(exp(load<S>(from + i, n) - largest), n);
+                    });
+    for_each_vector<S>(0, o.columns,
+                       [&](std::size_t i, auto n) { store(exp(load<S>(from + i, n) - largest) * share, to + i, n); });
+  });
+}
+
+template <class T>
+void compute(const op::SoftmaxBackward<T>& o, const Memory& at) {
+  using S = statistic_t<T>;
+  using V = Vector<S>;
+  const T *const y = at(o.y), *const d_y = at(o.d_y);
+  T* const d_x = at(o.d_x);
+  for_each_of(o.rows, o.columns, [&](std::size_t row) {
+    const std::size_t first = row * o.columns;
+    const V mean = dot(y + first, d_y + first, o.columns);
+    for_each_vector<S>(0, o.columns, [&](std::size_t i, auto n) {
+      store(load<S>(y + first + i, n) * (load<S>(d_y + first + i, n) - mean), d_x + first + i, n);
     });
-  };
-  reduce(partial, d_gain);
-  if (d_bias != nullptr) reduce(partial + columns, d_bias);
+  });
 }
 
 }  // namespace regimen::cpu

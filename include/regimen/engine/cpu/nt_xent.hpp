@@ -17,25 +17,12 @@
 namespace regimen::cpu {
 namespace detail {
 
-template <class S>
-S dot(const S* a, const S* b, std::size_t count) {  // beyond a short register both are 0
-  return sum_of<S>(count, [&](std::size_t i, auto n) { return load<S>(a + i, n) * load<S>(b + i, n); });
-}
 /// body(k, z_i · z_k) for all rows but i that exist, in their order. The product is the same for i and k.
 template <class S, class Body>
 void for_pairs(const op::Embeddings<S>& z, const S* all, std::size_t i, const Body& body) {
   for (std::size_t k = 0; k < z.count(); ++k)
     if (k != i && z.exists(all[z.length(k)]))
       body(k, static_cast<double>(dot(all + z.row(i), all + z.row(k), z.columns)));
-}
-
-/// body(row, chunk) for all rows, in so many chunks.
-template <class Body>
-void for_each_row(std::size_t rows, std::size_t chunks, const Body& body) {
-  parallel_for(chunks, [&](std::size_t chunk) {
-    const std::size_t end = part_begin(rows, chunks, chunk + 1);
-    for (std::size_t row = part_begin(rows, chunks, chunk); row < end; ++row) body(row, chunk);
-  });
 }
 
 }  // namespace detail
@@ -45,24 +32,23 @@ void compute(const op::NormalizeViews<S>& o, const Memory& at) {
   const S* const x = at(o.x);
   const std::int32_t* const target = at(o.target);
   S* const all = at(o.z.all);
-  detail::for_each_row(
-      o.z.rows, detail::partials_for(o.z.rows, o.z.rows * o.z.columns), [&](std::size_t row, std::size_t) {
-        const S* const from = x + row * o.z.columns;
-        S *const z = all + o.z.row(o.z.own(row)), &length = all[o.z.length(o.z.own(row))];
-        if (row >= 2 * o.samples || target[row / 2] == ignore_index) {
-          length = S(-1);
-          for (std::size_t i = 0; i < o.z.columns; ++i) z[i] = S(0);
-          return;
-        }
-        const double size = std::sqrt(sum_of<double>(o.z.columns,
-                                                     [&](std::size_t i, auto n) {
-                                                       const Vector<double> v = load<double>(from + i, n);
-                                                       return v * v;
-                                                     })),
-                     share = size == 0 ? 0.0 : 1 / size;
-        length = static_cast<S>(size);
-        for (std::size_t i = 0; i < o.z.columns; ++i) z[i] = static_cast<S>(static_cast<double>(from[i]) * share);
-      });
+  for_each_of(o.z.rows, o.z.columns, [&](std::size_t row) {
+    const S* const from = x + row * o.z.columns;
+    S *const z = all + o.z.row(o.z.own(row)), &length = all[o.z.length(o.z.own(row))];
+    if (row >= 2 * o.samples || target[row / 2] == ignore_index) {
+      length = S(-1);
+      for (std::size_t i = 0; i < o.z.columns; ++i) z[i] = S(0);
+      return;
+    }
+    const double size = std::sqrt(sum_of<double>(o.z.columns,
+                                                 [&](std::size_t i, auto n) {
+                                                   const Vector<double> v = load<double>(from + i, n);
+                                                   return v * v;
+                                                 })),
+                 share = size == 0 ? 0.0 : 1 / size;
+    length = static_cast<S>(size);
+    for (std::size_t i = 0; i < o.z.columns; ++i) z[i] = static_cast<S>(static_cast<double>(from[i]) * share);
+  });
 }
 
 template <class S>
@@ -71,10 +57,7 @@ void compute(const op::NtXent<S>& o, const Memory& at) {
   const S* const all = at(z.all);
   op::SoftmaxRow<S>* const softmax = at(o.softmax);
   const double rest = 1 / o.temperature;
-  double losses[most_partials] = {};
-  std::size_t counts[most_partials] = {}, correct[most_partials] = {};
-  const std::size_t chunks = detail::partials_for(z.rows, z.rows * z.count() * z.columns);
-  detail::for_each_row(z.rows, chunks, [&](std::size_t row, std::size_t chunk) {
+  const auto add = [&](std::size_t row, detail::LossSums& sums) {
     const std::size_t i = z.own(row);
     softmax[z.sum(i)] = {S(0), S(0)};
     if (!z.exists(all[z.length(i)])) return;
@@ -91,16 +74,14 @@ void compute(const op::NtXent<S>& o, const Memory& at) {
       }
     });
     softmax[z.sum(i)] = {static_cast<S>(most), static_cast<S>(1 / sum)};
-    losses[chunk] += std::log(sum) + (most - wanted) * rest;
-    counts[chunk] += 1;
-    correct[chunk] += wanted >= others ? 1 : 0;
-  });
-  Scalars& scalars = *at(o.scalars);
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-    scalars.loss_sum += losses[chunk];
-    scalars.count += static_cast<double>(counts[chunk]);
-    scalars.correct += static_cast<double>(correct[chunk]);
-  }
+    sums.loss += std::log(sum) + (most - wanted) * rest;
+    sums.count += 1;
+    sums.correct += wanted >= others ? 1 : 0;
+  };
+  detail::sum_losses(z.rows, z.rows * z.count() * z.columns, *at(o.scalars),
+                     [&](std::size_t row, std::size_t end, detail::LossSums& sums) {
+                       for (; row < end; ++row) add(row, sums);
+                     });
 }
 
 template <class S>
@@ -112,29 +93,27 @@ void compute(const op::NtXentBackward<S>& o, const Memory& at) {
   S* const d_x = at(o.d_x);
   const double factor = o.scale * at(o.scalars)->loss_scale / o.temperature;
   const std::size_t rows = 2 * o.samples;
-  if (rows == 0) return;
-  detail::for_each_row(
-      rows, detail::partials_for(rows, rows * z.count() * z.columns), [&](std::size_t row, std::size_t) {
-        const std::size_t i = z.own(row);
-        const S *const own = all + z.row(i), length = all[z.length(i)];
-        S* const d = d_x + row * z.columns;
-        std::fill_n(d, z.columns, S(0));
-        if (!z.exists(length) || length == S(0)) return;
-        detail::for_pairs(z, all, i, [&](std::size_t k, double t) {
-          const auto p = [&](const op::SoftmaxRow<S>& of) {
-            return std::exp((t - static_cast<double>(of.largest)) * rest) * static_cast<double>(of.factor);
-          };
-          const S weight = static_cast<S>(p(softmax[z.sum(i)]) + p(softmax[z.sum(k)]) - (k == (i ^ 1) ? 2 : 0));
-          const S* const other = all + z.row(k);
-          for_each_vector<S>(0, z.columns, [&](std::size_t c, auto n) {
-            store(load<S>(d + c, n) + load<S>(other + c, n) * weight, d + c, n);
-          });
-        });
-        const S along = detail::dot(d, own, z.columns), share = static_cast<S>(factor / static_cast<double>(length));
-        for_each_vector<S>(0, z.columns, [&](std::size_t c, auto n) {
-          store((load<S>(d + c, n) - load<S>(own + c, n) * along) * share, d + c, n);
-        });
+  for_each_of(rows, z.count() * z.columns, [&](std::size_t row) {
+    const std::size_t i = z.own(row);
+    const S *const own = all + z.row(i), length = all[z.length(i)];
+    S* const d = d_x + row * z.columns;
+    std::fill_n(d, z.columns, S(0));
+    if (!z.exists(length) || length == S(0)) return;
+    detail::for_pairs(z, all, i, [&](std::size_t k, double t) {
+      const auto p = [&](const op::SoftmaxRow<S>& of) {
+        return std::exp((t - static_cast<double>(of.largest)) * rest) * static_cast<double>(of.factor);
+      };
+      const S weight = static_cast<S>(p(softmax[z.sum(i)]) + p(softmax[z.sum(k)]) - (k == (i ^ 1) ? 2 : 0));
+      const S* const other = all + z.row(k);
+      for_each_vector<S>(0, z.columns, [&](std::size_t c, auto n) {
+        store(load<S>(d + c, n) + load<S>(other + c, n) * weight, d + c, n);
       });
+    });
+    const S along = dot(d, own, z.columns), share = static_cast<S>(factor / static_cast<double>(length));
+    for_each_vector<S>(0, z.columns, [&](std::size_t c, auto n) {
+      store((load<S>(d + c, n) - load<S>(own + c, n) * along) * share, d + c, n);
+    });
+  });
 }
 
 }  // namespace regimen::cpu

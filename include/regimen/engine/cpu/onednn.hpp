@@ -4,14 +4,16 @@
 #if REGIMEN_HAS_ONEDNN
 
 #include <regimen/engine/cpu/matrix_product.hpp>
-#include <regimen/engine/cpu/signals_wait.hpp>
 
 #include <dnnl.h>  // the C interface: the C++ one costs more than a second per translation unit
 
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 #include <string>
+
+#include <signal.h>
 
 namespace regimen::cpu::onednn {
 
@@ -35,6 +37,31 @@ inline std::string name() {
 }
 
 namespace detail {
+
+/// Blocks the signals of the calling thread until the end of the scope: they are handled right after it, or by another
+/// thread. Signals that the thread itself causes (SIGSEGV, SIGFPE) are handled at once, as always.
+///
+/// cost    two system calls, together 0.3 µs
+class SignalsWait final {
+ public:
+  SignalsWait() { ::pthread_sigmask(SIG_BLOCK, &from_outside(), &before_); }
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+  ~SignalsWait() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  static const ::sigset_t& from_outside() {
+    static const ::sigset_t signals = [] {
+      ::sigset_t all;
+      ::sigfillset(&all);
+      for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) ::sigdelset(&all, own);
+      return all;
+    }();
+    return signals;
+  }
+
+  ::sigset_t before_;
+};
 
 inline void call(const MatrixProduct<float>& o) {
   const auto size = [](std::size_t value) { return static_cast<dnnl_dim_t>(value); };
@@ -66,7 +93,7 @@ inline void from_copies(const MatrixProduct<float>& o) {
 /// signals   blocked meanwhile: the AVX-512 kernels (seen in 2.6.3) point the stack pointer into a buffer on the heap,
 ///           where the frame of a signal handler would overwrite other data
 inline void product(const MatrixProduct<float>& o) {
-  const SignalsWait handlers;
+  const detail::SignalsWait handlers;
   if (o.transpose_a && o.lda % 1024 == 0 && o.n <= 512 && o.m >= 64) return detail::from_copies(o);
   detail::call(o);
 }

@@ -4,7 +4,6 @@
 #include <regimen/core/number.hpp>
 #include <regimen/engine/cpu/matrix_product.hpp>
 #include <regimen/engine/cpu/parallel.hpp>
-#include <regimen/engine/cpu/part.hpp>
 #include <regimen/engine/cpu/register_tile.hpp>
 
 #include <cstddef>
@@ -42,9 +41,7 @@ struct Packing final {
   template <class T>
   static void store(Word* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t rows,
                     std::size_t depth) {
-    for (std::size_t i = 0; i < rows; ++i) copy_row(to + i * to_stride, from + i * from_stride, depth);
-    for (std::size_t i = rows; i % (block_rows / 3) != 0; ++i)
-      for (std::size_t p = 0; p < depth; ++p) to[i * to_stride + p] = Word(0);
+    copy_rows(to, to_stride, from, from_stride, rows, depth);
   }
   template <class T>
   static void stack(Word* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t depth,
@@ -61,8 +58,6 @@ struct Packing final {
 /// An odd last p is paired with 0.
 template <>
 struct Packing<Pair> final {
-  using Words = Register<float>::Unsigned;
-  using Halves = Register<float>::Short;
   static constexpr std::size_t numbers = 2, width = lanes<float>;
 
   static void store(Pair* to, std::size_t to_stride, const bf16* from, std::size_t from_stride, std::size_t rows,
@@ -71,8 +66,7 @@ struct Packing<Pair> final {
       to[i * to_stride + (depth - 1) / 2].bits = 0;
       std::memcpy(to + i * to_stride, from + i * from_stride, depth * sizeof(bf16));
     }
-    for (std::size_t i = rows; i % (block_rows / 3) != 0; ++i)
-      for (std::size_t p = 0; p < (depth + 1) / 2; ++p) to[i * to_stride + p].bits = 0;
+    complete_rows(to, to_stride, rows, (depth + 1) / 2);
   }
   static void stack(Pair* to, std::size_t to_stride, const bf16* from, std::size_t from_stride, std::size_t depth,
                     std::size_t columns) {
@@ -132,50 +126,33 @@ constexpr Range block_range(std::size_t count, std::size_t block, std::size_t pa
 // The loop over tiles does not know what numbers lie in memory: it is compiled once for each kind of word, whatever the
 // element types.
 
-/// A row-major matrix, and how a slice of it comes to a buffer.
+/// A row-major matrix, and in which of Packing's ways a slice of it comes to a buffer.
 template <class Word>
 struct Operand final {
-  using Copy = void (*)(Word* to, std::size_t to_stride, const void* from, std::size_t from_stride, std::size_t count,
-                        std::size_t length);
-
-  const std::byte* begin;
-  std::size_t element, stride;  // bytes of an element; elements between rows
+  const void* begin;
+  std::size_t stride;  // elements between rows
   bool is_transposed;
-  Copy copy;
+  void (*copy)(Word* to, std::size_t to_stride, const Operand& from, std::size_t at, std::size_t count,
+               std::size_t length);  // from element `at` on
 
   template <class T>
   static Operand left(const T* a, std::size_t stride, bool transpose) {
-    return {.begin = reinterpret_cast<const std::byte*>(a),
-            .element = sizeof(T),
-            .stride = stride,
-            .is_transposed = transpose,
-            .copy = transpose ? stack<T> : store<T>};
+    return {a, stride, transpose, transpose ? copy_by<Way::stack, T> : copy_by<Way::store, T>};
   }
   template <class T>
   static Operand right(const T* b, std::size_t stride, bool transpose) {
-    return {.begin = reinterpret_cast<const std::byte*>(b),
-            .element = sizeof(T),
-            .stride = stride,
-            .is_transposed = transpose,
-            .copy = transpose ? turn<T> : stack<T>};
+    return {b, stride, transpose, transpose ? copy_by<Way::turn, T> : copy_by<Way::stack, T>};
   }
-  const std::byte* at(std::size_t row, std::size_t column) const { return begin + (row * stride + column) * element; }
 
  private:
-  template <class T>
-  static void store(Word* to, std::size_t to_stride, const void* from, std::size_t from_stride, std::size_t rows,
-                    std::size_t depth) {
-    Packing<Word>::store(to, to_stride, static_cast<const T*>(from), from_stride, rows, depth);
-  }
-  template <class T>
-  static void stack(Word* to, std::size_t to_stride, const void* from, std::size_t from_stride, std::size_t depth,
-                    std::size_t columns) {
-    Packing<Word>::stack(to, to_stride, static_cast<const T*>(from), from_stride, depth, columns);
-  }
-  template <class T>
-  static void turn(Word* to, std::size_t to_stride, const void* from, std::size_t from_stride, std::size_t columns,
-                   std::size_t depth) {
-    Packing<Word>::turn(to, to_stride, static_cast<const T*>(from), from_stride, columns, depth);
+  enum class Way { store, stack, turn };
+  template <Way way, class T>
+  static void copy_by(Word* to, std::size_t to_stride, const Operand& matrix, std::size_t at, std::size_t count,
+                      std::size_t length) {
+    const T* const from = static_cast<const T*>(matrix.begin) + at;
+    if constexpr (way == Way::store) Packing<Word>::store(to, to_stride, from, matrix.stride, count, length);
+    else if constexpr (way == Way::stack) Packing<Word>::stack(to, to_stride, from, matrix.stride, count, length);
+    else Packing<Word>::turn(to, to_stride, from, matrix.stride, count, length);
   }
 };
 
@@ -191,24 +168,15 @@ void write_row(C* to, const S* from, std::size_t columns, bool add) {
 /// Where a product goes: row-major, rounded once, or added to.
 template <class S>
 struct Product final {
-  std::byte* begin;
-  std::size_t element, stride;
-  void (*write)(void* to, const S* from, std::size_t columns, bool add);  // of one row
+  void* begin;
+  std::size_t stride;
+  void (*write)(void* to, std::size_t at, const S* from, std::size_t columns, bool add);  // of a row, at element `at`
 
   template <class C>
   static Product to(C* c, std::size_t stride) {
-    return {.begin = reinterpret_cast<std::byte*>(c),
-            .element = sizeof(C),
-            .stride = stride,
-            .write = [](void* row, const S* from, std::size_t columns, bool add) {
-              write_row(static_cast<C*>(row), from, columns, add);
+    return {c, stride, [](void* to, std::size_t at, const S* from, std::size_t columns, bool add) {
+              write_row(static_cast<C*>(to) + at, from, columns, add);
             }};
-  }
-  /// `from` has room for whole registers.
-  void rows(std::size_t i0, std::size_t j0, std::size_t count, std::size_t columns, const S* from,
-            std::size_t from_stride, bool add) const {
-    for (std::size_t i = 0; i < count; ++i)
-      write(begin + ((i0 + i) * stride + j0) * element, from + i * from_stride, columns, add);
   }
 };
 
@@ -224,10 +192,9 @@ void product_of_tiles(const Operand<Word>& a, const Operand<Word>& b, const Prod
 
   parallel_for(tiles.down * tiles.across, [&](std::size_t tile) {
     Buffers buffers;  // padding that is read is written before, with finite values if a and b are finite
-    const std::size_t i0 = block_begin(m, block_rows, tiles.down, tile % tiles.down);
-    const std::size_t i1 = block_begin(m, block_rows, tiles.down, tile % tiles.down + 1), rows = i1 - i0;
-    const std::size_t j0 = block_begin(n, step, tiles.across, tile / tiles.down);
-    const std::size_t j1 = block_begin(n, step, tiles.across, tile / tiles.down + 1), columns = j1 - j0;
+    const auto [i0, i1] = block_range(m, block_rows, tiles.down, tile % tiles.down);
+    const auto [j0, j1] = block_range(n, step, tiles.across, tile / tiles.down);
+    const std::size_t rows = i1 - i0, columns = j1 - j0;
     if (rows == 0 || columns == 0) return;
 
     for (std::size_t p0 = 0; p0 < k; p0 += stride) {
@@ -235,22 +202,23 @@ void product_of_tiles(const Operand<Word>& a, const Operand<Word>& b, const Prod
       for (std::size_t j = 0; j < columns; j += step) {
         const std::size_t width = columns - j < step ? columns - j : step;
         Word* const to = buffers.b + j / step * panel;
-        if (b.is_transposed) b.copy(to, step, b.at(j0 + j, p0), b.stride, width, depth);
-        else b.copy(to, step, b.at(p0, j0 + j), b.stride, depth, width);
+        if (b.is_transposed) b.copy(to, step, b, (j0 + j) * b.stride + p0, width, depth);
+        else b.copy(to, step, b, p0 * b.stride + j0 + j, depth, width);
       }
       const Word* const left = buffers.a;
       const Word* const right = buffers.b;
       if (a.is_transposed) {
-        a.copy(buffers.a, Buffers::rows, a.at(p0, i0), a.stride, depth, rows);
+        a.copy(buffers.a, Buffers::rows, a, p0 * a.stride + i0, depth, rows);
         multiply_tile<Strides{.a_row = 1, .a_depth = Buffers::rows, .b_row = step}>(
             rows, columns, words, left, {right, panel}, {buffers.c, Buffers::columns}, p0 > 0);
       } else {
-        a.copy(buffers.a, Buffers::row_stride, a.at(i0, p0), a.stride, rows, depth);
+        a.copy(buffers.a, Buffers::row_stride, a, i0 * a.stride + p0, rows, depth);
         multiply_tile<Strides{.a_row = Buffers::row_stride, .a_depth = 1, .b_row = step}>(
             rows, columns, words, left, {right, panel}, {buffers.c, Buffers::columns}, p0 > 0);
       }
     }
-    c.rows(i0, j0, rows, columns, buffers.c, Buffers::columns, add);
+    for (std::size_t i = 0; i < rows; ++i)
+      c.write(c.begin, (i0 + i) * c.stride + j0, buffers.c + i * Buffers::columns, columns, add);
   });
 }
 

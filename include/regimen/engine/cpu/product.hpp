@@ -10,15 +10,14 @@
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/onednn.hpp>
 #include <regimen/engine/cpu/packed_product.hpp>
-#include <regimen/engine/cpu/part.hpp>
 #include <regimen/engine/cpu/series_product.hpp>
 #include <regimen/engine/cpu/single_thread.hpp>
+#include <regimen/engine/cpu/sweep.hpp>
 
 #if REGIMEN_HAS_CBLAS
 #include <cblas.h>
 #endif
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <type_traits>
@@ -174,19 +173,6 @@ void compute(const op::Product<A, B, C>& o, const Memory& at) {
   packed_product(product);
 }
 
-namespace detail {
-
-/// to = from, each rounded to tf32.
-inline void round_to_tf32(const float* from, float* to, std::size_t count) {
-  constexpr std::size_t chunk = 16384;
-  parallel_for((count + chunk - 1) / chunk, [&](std::size_t index) {
-    const std::size_t end = (std::min)(count, (index + 1) * chunk);
-    for (std::size_t i = index * chunk; i < end; ++i) to[i] = tf32(from[i]);
-  });
-}
-
-}  // namespace detail
-
 /// The fp32 product of copies of both factors, each rounded to tf32.
 template <class C>
 void compute(const op::Product<tf32, tf32, C>& o, const Memory& at) {
@@ -204,9 +190,14 @@ void compute(const op::Product<tf32, tf32, C>& o, const Memory& at) {
             at);
   };
   if (o.m * o.n * o.k == 0) return product_of(o.a.offset, o.b.offset);
+  const auto round = [&](std::size_t offset, std::size_t to, std::size_t count) {
+    const fp32* const x = at(View<fp32>{offset});
+    fp32* const y = at(View<fp32>{to});
+    for_each_of(count, 2, [&](std::size_t i) { y[i] = tf32(x[i]); });
+  };
   const std::size_t a = at.scratch, b = at.scratch + aligned_bytes(o.m * o.k * sizeof(fp32));
-  detail::round_to_tf32(at(View<fp32>{o.a.offset}), at(View<fp32>{a}), o.m * o.k);
-  detail::round_to_tf32(at(View<fp32>{o.b.offset}), at(View<fp32>{b}), o.k * o.n);
+  round(o.a.offset, a, o.m * o.k);
+  round(o.b.offset, b, o.k * o.n);
   product_of(a, b);
 }
 

@@ -1,14 +1,16 @@
-// regimen/engine/cpu/region.hpp — the arena's memory on the host, with a guard page.
+// regimen/engine/cpu/region.hpp — the arena's memory on the host, with a guard page; and a hash of bytes.
 #pragma once
 
 #include <regimen/core/error.hpp>
-#include <regimen/engine/cpu/part.hpp>
+#include <regimen/engine/cpu/parallel.hpp>
+#include <regimen/engine/hash.hpp>
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
-#include <utility>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -32,7 +34,6 @@ namespace regimen::cpu {
 /// failure  Error if the system has not enough memory
 class Region {
  public:
-  Region() = default;
   explicit Region(std::size_t bytes) : bytes_(bytes) {
     const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::size_t inner = round_up(bytes, page);
@@ -44,26 +45,14 @@ class Region {
     if (mprotect(start_ + page, inner, PROT_READ | PROT_WRITE) != 0) {
       const int reason = errno;
       munmap(start_, mapped_);
-      start_ = nullptr;
       refuse(bytes, std::strerror(reason));
     }
     madvise(start_ + page, inner, MADV_HUGEPAGE);  // a hint: fewer page faults where the system offers it
     base_ = start_ + page + (inner - bytes);
   }
-  Region(Region&& other) noexcept
-      : start_(std::exchange(other.start_, nullptr)),
-        base_(std::exchange(other.base_, nullptr)),
-        bytes_(std::exchange(other.bytes_, 0)),
-        mapped_(std::exchange(other.mapped_, 0)) {}
-  Region& operator=(Region&& other) noexcept {
-    std::swap(start_, other.start_);
-    std::swap(base_, other.base_);
-    std::swap(bytes_, other.bytes_);
-    std::swap(mapped_, other.mapped_);
-    return *this;
-  }
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
   ~Region() {
-    if (start_ == nullptr) return;
     lives(0, bytes_);
     munmap(start_, mapped_);
   }
@@ -91,8 +80,13 @@ class Region {
   }
 
   std::byte *start_ = nullptr, *base_ = nullptr;
-  std::size_t bytes_ = 0, mapped_ = 0;
+  std::size_t bytes_, mapped_ = 0;
 };
+
+/// On all cores.
+inline std::uint64_t hash_of_bytes(std::span<const std::byte> bytes) {
+  return engines::hash_of_bytes(bytes, [](std::size_t chunks, const auto& body) { parallel_for(chunks, body); });
+}
 
 }  // namespace regimen::cpu
 // SPDX-License-Identifier: Apache-2.0

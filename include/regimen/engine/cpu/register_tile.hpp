@@ -3,6 +3,7 @@
 
 #include <regimen/engine/cpu/simd.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -21,25 +22,30 @@ inline void copy_row(S* to, const T* from, std::size_t count) {
   for_each_vector<S>(0, count, [&](std::size_t i, auto part) { store<S>(load<S>(from + i, part), to + i); });
 }
 
+/// Zeros in the rows behind `rows` that complete a third of block_rows.
+template <class Word>
+void complete_rows(Word* to, std::size_t stride, std::size_t rows, std::size_t depth) {
+  for (std::size_t i = rows; i % (block_rows / 3) != 0; ++i) std::fill_n(to + i * stride, depth, Word{});
+}
+/// The rows of `from`, widened, and those that complete them.
+template <class S, class T>
+void copy_rows(S* to, std::size_t to_stride, const T* from, std::size_t from_stride, std::size_t rows,
+               std::size_t depth) {
+  for (std::size_t i = 0; i < rows; ++i) copy_row(to + i * to_stride, from + i * from_stride, depth);
+  complete_rows(to, to_stride, rows, depth);
+}
+
 // The lanes of a and b in turn, from the low or the high half of both. V is a template parameter so that the branches
 // for other widths are never compiled.
-template <class V>
-inline V interleave_low(V a, V b) {
-  constexpr std::size_t count = sizeof(V) / sizeof(a[0]);
+template <bool is_high, class V>
+inline V interleave(V a, V b) {
+  constexpr int count = sizeof(V) / sizeof(a[0]), i = is_high ? count / 2 : 0, j = i + count;
   if constexpr (count == 16)
-    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-  else if constexpr (count == 8) return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-  else if constexpr (count == 4) return __builtin_shufflevector(a, b, 0, 4, 1, 5);
-  else return __builtin_shufflevector(a, b, 0, 2);
-}
-template <class V>
-inline V interleave_high(V a, V b) {
-  constexpr std::size_t count = sizeof(V) / sizeof(a[0]);
-  if constexpr (count == 16)
-    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-  else if constexpr (count == 8) return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-  else if constexpr (count == 4) return __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  else return __builtin_shufflevector(a, b, 1, 3);
+    return __builtin_shufflevector(a, b, i, j, i + 1, j + 1, i + 2, j + 2, i + 3, j + 3, i + 4, j + 4, i + 5, j + 5,
+                                   i + 6, j + 6, i + 7, j + 7);
+  else if constexpr (count == 8) return __builtin_shufflevector(a, b, i, j, i + 1, j + 1, i + 2, j + 2, i + 3, j + 3);
+  else if constexpr (count == 4) return __builtin_shufflevector(a, b, i, j, i + 1, j + 1);
+  else return __builtin_shufflevector(a, b, i, j);
 }
 
 /// to[p][·] = row(·)[p] for as many rows and p as a vector has lanes, by log2(lanes) perfect shuffles of the rows.
@@ -48,8 +54,7 @@ inline void transpose_square(const Row& row_at, const Out& out, std::index_seque
   constexpr std::size_t width = sizeof...(I);
   Native row[width] = {row_at(I)...};
   const auto round = [&] {
-    const Native next[width] = {(I % 2 == 0 ? interleave_low(row[I / 2], row[I / 2 + width / 2])
-                                            : interleave_high(row[I / 2], row[I / 2 + width / 2]))...};
+    const Native next[width] = {interleave < I % 2 != 0 > (row[I / 2], row[I / 2 + width / 2])...};
     ((row[I] = next[I]), ...);
   };
   round();

@@ -4,7 +4,7 @@
 
 #include <regimen/core/number.hpp>
 #include <regimen/engine/cpu/matrix_product.hpp>
-#include <regimen/engine/cpu/part.hpp>
+#include <regimen/engine/cpu/parallel.hpp>
 #include <regimen/engine/cpu/register_tile.hpp>
 #include <regimen/engine/cpu/simd.hpp>
 #include <regimen/engine/cpu/sweep.hpp>
@@ -30,8 +30,8 @@ template <class V, std::size_t count>
   else {
     V halves[count / 2];
     for (std::size_t i = 0; i < count / 2; ++i)
-      halves[i] = V(interleave_low(rows[i].native, rows[i + count / 2].native)) +
-                  V(interleave_high(rows[i].native, rows[i + count / 2].native));
+      halves[i] = V(interleave<false>(rows[i].native, rows[i + count / 2].native)) +
+                  V(interleave<true>(rows[i].native, rows[i + count / 2].native));
     return sums_of_lanes(halves);
   }
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <regimen/core/number.hpp>
-#include <regimen/engine/cpu/narrow.hpp>
 #include <regimen/engine/cpu/vector.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -67,18 +67,14 @@ template <class Raw, class Element>
 void write(Raw raw, Element* to, std::size_t count) {
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
   const unsigned mask = (1u << count) - 1u;
-  if constexpr (sizeof(Raw) == 64) {
-    __m512i bits;
-    std::memcpy(&bits, &raw, sizeof bits);
-    if constexpr (sizeof(Element) == 4) return _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(mask), bits);
-    if constexpr (sizeof(Element) == 8) return _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(mask), bits);
-  }
-  if constexpr (sizeof(Raw) == 32) {
-    __m256i bits;
-    std::memcpy(&bits, &raw, sizeof bits);
-    if constexpr (sizeof(Element) == 4) return _mm256_mask_storeu_epi32(to, static_cast<__mmask8>(mask), bits);
-    if constexpr (sizeof(Element) == 2) return _mm256_mask_storeu_epi16(to, static_cast<__mmask16>(mask), bits);
-  }
+  if constexpr (sizeof(Raw) == 64 && sizeof(Element) == 4)
+    return _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(mask), reinterpret_cast<__m512i>(raw));
+  if constexpr (sizeof(Raw) == 64 && sizeof(Element) == 8)
+    return _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(mask), reinterpret_cast<__m512i>(raw));
+  if constexpr (sizeof(Raw) == 32 && sizeof(Element) == 4)
+    return _mm256_mask_storeu_epi32(to, static_cast<__mmask8>(mask), reinterpret_cast<__m256i>(raw));
+  if constexpr (sizeof(Raw) == 32 && sizeof(Element) == 2)
+    return _mm256_mask_storeu_epi16(to, static_cast<__mmask16>(mask), reinterpret_cast<__m256i>(raw));
 #endif
   constexpr std::size_t room = sizeof(Raw) / sizeof(Element);
   std::uint8_t buffer[sizeof(Raw)];
@@ -86,6 +82,113 @@ void write(Raw raw, Element* to, std::size_t count) {
   for (std::size_t i = 0; i < room && i < count; ++i)
     std::memcpy(to + i, buffer + i * sizeof(Element), sizeof(Element));
 }
+
+using Words = Register<float>::Unsigned;  // 32 bits, and 16 bits of each
+using Halves = Register<float>::Short;
+
+// Conversions between 16 and 32 bits, as intrinsics where compilers miss the single instruction.
+inline Words extend(Halves raw) {
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+  return reinterpret_cast<Words>(_mm512_maskz_cvtepu16_epi32(0xFFFF, reinterpret_cast<__m256i>(raw)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<Words>(_mm256_cvtepu16_epi32(reinterpret_cast<__m128i>(raw)));
+#else
+  return __builtin_convertvector(raw, Words);
+#endif
+}
+inline Halves truncate(Words raw) {
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+  return reinterpret_cast<Halves>(_mm512_maskz_cvtepi32_epi16(0xFFFF, reinterpret_cast<__m512i>(raw)));
+#elif defined(__AVX2__)
+  const __m256i pairs =
+      _mm256_packus_epi32(reinterpret_cast<__m256i>(raw), reinterpret_cast<__m256i>(raw));  // within each half
+  return reinterpret_cast<Halves>(_mm256_castsi256_si128(_mm256_permute4x64_epi64(pairs, 0b1000)));
+#else
+  return __builtin_convertvector(raw, Halves);
+#endif
+}
+
+/// regimen::detail::narrow and widen, a register at a time.
+template <int Exponent>
+Halves narrow_bits(Vector<float> value) {
+  using V = Vector<float>;
+  constexpr int mantissa = 15 - Exponent, bias = (1 << (Exponent - 1)) - 1, shift = 23 - mantissa;
+  const Words bits = std::bit_cast<Words>(value.native), magnitude = bits & 0x7FFF'FFFFu, sign = (bits >> 16) & 0x8000u;
+  constexpr std::uint32_t infinity = ((1u << Exponent) - 1) << mantissa, quiet = infinity | (1u << (mantissa - 1));
+  Words rounded;
+  if constexpr (Exponent == 8) {
+    rounded = (magnitude + 0x7FFFu + ((magnitude >> shift) & 1u)) >> shift;
+  } else {
+    constexpr std::uint32_t smallest_normal = static_cast<std::uint32_t>(127 - bias + 1) << 23;
+    constexpr std::uint32_t overflow = static_cast<std::uint32_t>(127 + bias + 1) << 23;
+    constexpr std::uint32_t magic = static_cast<std::uint32_t>(127 - bias + 1 + shift) << 23;
+    const V shifted = V(std::bit_cast<V::Native>(magnitude)) + V(std::bit_cast<float>(magic));
+    const Words subnormal = std::bit_cast<Words>(shifted.native) - magic;
+    const Words rebased = magnitude - (static_cast<std::uint32_t>(127 - bias) << 23);
+    const Words normal = (rebased + ((1u << (shift - 1)) - 1) + ((rebased >> shift) & 1u)) >> shift;
+    rounded = magnitude < smallest_normal ? subnormal : normal;
+    rounded = magnitude >= overflow ? Words{} + infinity : rounded;
+  }
+  rounded = magnitude > 0x7F80'0000u ? Words{} + quiet : rounded;
+  return truncate(sign | rounded);
+}
+template <int Exponent>
+Halves narrow(Vector<float> value) {
+  return narrow_bits<Exponent>(value);
+}
+
+template <int Exponent>
+Vector<float> widen(Halves raw) {
+  using V = Vector<float>;
+  constexpr int mantissa = 15 - Exponent, bias = (1 << (Exponent - 1)) - 1, shift = 23 - mantissa;
+  const Words bits = extend(raw);
+  if constexpr (Exponent == 8) {
+    return V(std::bit_cast<V::Native>(bits << shift));
+  } else {
+    constexpr std::uint32_t infinity = ((1u << Exponent) - 1) << mantissa;
+    constexpr float rebase = std::bit_cast<float>(static_cast<std::uint32_t>(127 + 127 - bias) << 23);
+    const Words sign = (bits & 0x8000u) << 16, magnitude = bits & 0x7FFFu;
+    const V finite = V(std::bit_cast<V::Native>(magnitude << shift)) * V(rebase);
+    const Words special = 0x7F80'0000u | (magnitude << shift);
+    return V(std::bit_cast<V::Native>(sign | (magnitude >= infinity ? special : std::bit_cast<Words>(finite.native))));
+  }
+}
+
+// The bf16 instruction rounds like narrow_bits() except for NaNs and subnormals, which are rare.
+#if defined(__AVX512BF16__) && defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && \
+    defined(__AVX512VL__)
+[[gnu::noinline, gnu::cold]] inline Halves narrow_any(Vector<float> value) { return narrow_bits<8>(value); }
+template <>
+inline Halves narrow<8>(Vector<float> value) {
+  constexpr int quiet = 0x01, subnormal = 0x20, signalling = 0x80;
+  if (_mm512_fpclass_ps_mask(value.native, quiet | subnormal | signalling) != 0) [[unlikely]]
+    return narrow_any(value);
+  return std::bit_cast<Halves>(_mm512_cvtneps_pbh(value.native));
+}
+#endif
+
+// The fp16 instructions round like narrow() and differ only for NaNs, so NaNs are first set to narrow()'s results.
+#if defined(__F16C__) && defined(__AVX2__)
+template <>
+inline Halves narrow<5>(Vector<float> value) {
+  using V = Vector<float>;
+  const Words canonical = (std::bit_cast<Words>(value.native) & 0x8000'0000u) | 0x7FC0'0000u;
+  const V::Native clean = value.native == value.native ? value.native : std::bit_cast<V::Native>(canonical);
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+  return reinterpret_cast<Halves>(_mm512_maskz_cvtps_ph(0xFFFF, clean, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#else
+  return reinterpret_cast<Halves>(_mm256_cvtps_ph(clean, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#endif
+}
+template <>
+inline Vector<float> widen<5>(Halves raw) {
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+  return Vector<float>(_mm512_maskz_cvtph_ps(0xFFFF, reinterpret_cast<__m256i>(raw)));
+#else
+  return Vector<float>(_mm256_cvtph_ps(reinterpret_cast<__m128i>(raw)));
+#endif
+}
+#endif
 
 template <class S, class T>
 inline constexpr bool reads_as =

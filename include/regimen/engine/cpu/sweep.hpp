@@ -4,7 +4,9 @@
 #include <regimen/engine/cpu/parallel.hpp>
 #include <regimen/engine/cpu/simd.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 
 namespace regimen::cpu {
 
@@ -33,6 +35,13 @@ void sweep(std::size_t elements, const Body& body) {
   });
 }
 
+/// y = function(a, b), element by element.
+template <class T, class Function>
+void combine(std::size_t elements, const T* a, const T* b, T* y, const Function& function) {
+  using S = statistic_t<T>;
+  sweep<S>(elements, [&](std::size_t i, auto n) { store(function(load<S>(a + i, n), load<S>(b + i, n)), y + i, n); });
+}
+
 /// body(row, begin, end): runs of columns that together cover rows x columns; whole rows unless a row is very long.
 ///   work   of an element, in those of a sum
 template <class Body>
@@ -47,6 +56,46 @@ void for_rows(std::size_t rows, std::size_t columns, const Body& body, std::size
   });
 }
 
+/// body(i, place, count) for the registers of rows x columns: column i, which is element `place`.
+template <class S, class Body>
+void sweep_rows(std::size_t rows, std::size_t columns, const Body& body) {
+  for_rows(rows, columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
+    const std::size_t first = row * columns;
+    for_each_vector<S>(begin, end, [&](std::size_t i, auto n) { body(i, first + i, n); });
+  });
+}
+
+/// body(i) for `count` things of so many elements each.
+template <class Body>
+void for_each_of(std::size_t count, std::size_t elements, const Body& body) {
+  const std::size_t chunks = (std::min)(chunks_of(count * elements), count);
+  parallel_for(chunks, [&](std::size_t chunk) {
+    const std::size_t end = part_begin(count, chunks, chunk + 1);
+    for (std::size_t i = part_begin(count, chunks, chunk); i < end; ++i) body(i);
+  });
+}
+
+/// to[i] = Σ of from[i], from[i + apart], ... of `terms`, in this order; or += if `add`.
+template <class S, class G>
+void sum_terms(const S* from, std::size_t terms, std::size_t apart, G* to, std::size_t count, bool add) {
+  sweep<S>(count, [&](std::size_t i, auto n) {
+    Vector<S> sum = load<S>(from + i, n);
+    for (std::size_t term = 1; term < terms; ++term) sum += load<S>(from + term * apart + i, n);
+    store(add ? load<S>(to + i, n) + sum : sum, to + i, n);
+  });
+}
+
+/// The largest of `count` numbers. A NaN may be left out.
+template <class T, class S = statistic_t<T>>
+S largest_of(const T* from, std::size_t count) {
+  Vector<S> most = -std::numeric_limits<S>::infinity();
+  std::size_t i = 0;
+  for (; i + lanes<S> <= count; i += lanes<S>) most = max(most, load<S>(from + i));
+  S largest = maximum(most);
+  for (; i < count; ++i) largest = static_cast<S>(from[i]) > largest ? static_cast<S>(from[i]) : largest;
+  return largest;
+}
+
 /// Σ of term(i, count) over the elements below `count`, all in one order: four interleaved sums, then their lanes.
 /// A term of a short register must be 0 in the lanes beyond its count; see zero_tail.
 template <class S, class Term>
@@ -58,6 +107,11 @@ template <class S, class Term>
   }
   for_each_vector<S>(i, count, [&](std::size_t j, auto n) { sums[0] += term(j, n); });
   return sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
+template <class T, class S = statistic_t<T>>
+S dot(const T* a, const T* b, std::size_t count) {  // beyond a short register both are 0
+  return sum_of<S>(count, [&](std::size_t i, auto n) { return load<S>(a + i, n) * load<S>(b + i, n); });
 }
 
 }  // namespace regimen::cpu

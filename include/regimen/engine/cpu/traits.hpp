@@ -119,15 +119,12 @@ struct Traits : engines::DefaultTraits {
   /// The weights' tiles; or, of a convolution of each channel alone, the weights, tap by tap.
   template <class T>
   static constexpr std::size_t scratch(const op::Conv<T>& o) {
-    return WinogradTiles::are_faster(o.shape)
-               ? WinogradTiles::weights<statistic_t<T>>(o.shape.channels, o.shape.out_channels)
-               : taps_bytes<T>(o.shape);
+    return bytes_of_weights<T>(o.shape, WinogradTiles::are_faster(o.shape), o.shape.channels, o.shape.out_channels);
   }
   template <class T>
   static constexpr std::size_t scratch(const op::ConvInput<T>& o) {
-    return WinogradTiles::are_faster_back(o.shape)
-               ? WinogradTiles::weights<statistic_t<T>>(o.shape.out_channels, o.shape.channels)
-               : taps_bytes<T>(o.shape);
+    return bytes_of_weights<T>(o.shape, WinogradTiles::are_faster_back(o.shape), o.shape.out_channels,
+                               o.shape.channels);
   }
   /// The sums of each chunk.
   template <class T, class G>
@@ -171,8 +168,12 @@ struct Traits : engines::DefaultTraits {
 
  private:
   template <class T>
-  static constexpr std::size_t taps_bytes(const op::Convolution& shape) {
-    return shape.is_depthwise() ? aligned_bytes(shape.weights() * sizeof(statistic_t<T>)) : 0;
+  static constexpr std::size_t bytes_of_weights(const op::Convolution& shape, bool in_tiles, std::size_t depth,
+                                                std::size_t outputs) {
+    using S = statistic_t<T>;
+    return in_tiles               ? WinogradTiles::weights<S>(depth, outputs)
+           : shape.is_depthwise() ? aligned_bytes(shape.weights() * sizeof(S))
+                                  : 0;
   }
 };
 

@@ -34,7 +34,6 @@ struct Register;
 template <>
 struct Register<float> {
   typedef float Native __attribute__((vector_size(vector_bytes)));
-  typedef float Half __attribute__((vector_size(vector_bytes / 2)));
   using Word = std::int32_t;
   typedef std::int32_t Signed __attribute__((vector_size(vector_bytes)));
   typedef std::uint32_t Unsigned __attribute__((vector_size(vector_bytes)));
@@ -43,7 +42,6 @@ struct Register<float> {
 template <>
 struct Register<double> {
   typedef double Native __attribute__((vector_size(vector_bytes)));
-  typedef double Half __attribute__((vector_size(vector_bytes / 2)));
   using Word = std::int64_t;
   typedef std::int64_t Signed __attribute__((vector_size(vector_bytes)));
   typedef std::uint64_t Unsigned __attribute__((vector_size(vector_bytes)));

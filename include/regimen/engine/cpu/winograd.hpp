@@ -2,7 +2,7 @@
 #pragma once
 
 #include <regimen/engine/cpu/packed_product.hpp>
-#include <regimen/engine/cpu/part.hpp>
+#include <regimen/engine/cpu/parallel.hpp>
 #include <regimen/engine/cpu/simd.hpp>
 #include <regimen/engine/cpu/traits.hpp>
 
@@ -170,23 +170,22 @@ template <class S, class T>
 void convolve_tiles(const T* x, const TiledImage& image, const S* weights, const T* bias, T* y, const TiledImage& of_y,
                     std::size_t samples) {
   constexpr std::size_t step = block_columns<S>, most = WinogradTiles::depth<S>(), high = WinogradTiles::rows,
-                        wide = WinogradTiles::bytes / sizeof(S), stride = most + lanes<S>, third = block_rows / 3;
+                        wide = WinogradTiles::bytes / sizeof(S), stride = most + lanes<S>;
   constexpr std::size_t a_plane = high * stride + lanes<S>, c_plane = high * wide + lanes<S>;  // off powers of two
   const std::size_t tiles = samples * image.down * image.across, depth = image.channels, outputs = of_y.channels;
   const std::size_t blocks = (tiles + high - 1) / high, across = (outputs + wide - 1) / wide,
                     panels = WinogradTiles::columns<S>(outputs) / step;
   parallel_for(blocks * across, [&](std::size_t index) {
-    const std::size_t first = block_begin(tiles, block_rows, blocks, index / across),
-                      count = block_begin(tiles, block_rows, blocks, index / across + 1) - first;
+    const auto [first, last] = block_range(tiles, block_rows, blocks, index / across);
+    const std::size_t count = last - first;
     const std::size_t j0 = index % across * wide, columns = outputs - j0 < wide ? outputs - j0 : wide;
     alignas(64) S a[16 * a_plane];
     alignas(64) S c[16 * c_plane];
     for (std::size_t p = 0; p < depth; p += most) {
       const std::size_t deep = depth - p < most ? depth - p : most;
-      pack_tiles<TileOfX, 4>(a, a_plane, stride, x, image, {first, first + count}, {p, p + deep});
+      pack_tiles<TileOfX, 4>(a, a_plane, stride, x, image, {first, last}, {p, p + deep});
       for (std::size_t number = 0; number < 16; ++number) {
-        for (std::size_t i = count; i % third != 0; ++i)
-          for (std::size_t q = 0; q < deep; ++q) a[number * a_plane + i * stride + q] = S(0);
+        complete_rows(a + number * a_plane, stride, count, deep);
         multiply_tile<Strides{.a_row = stride, .a_depth = 1, .b_row = step}>(
             count, columns, deep, a + number * a_plane,
             {weights + (16 * p + number * deep) * panels * step + j0 * deep, deep * step}, {c + number * c_plane, wide},
