@@ -122,13 +122,9 @@ void compute(const op::BiasActivation<Activation, T, B>& o, const Memory& at) {
   const B* const bias = at.optional(o.bias);
   T* const y = at(o.y);
   if (std::is_same_v<Activation, activation::Identity> && bias == nullptr && x == y) return;
-  for_rows(o.rows, o.columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
-    const T* const from = x + row * o.row();
-    T* const to = y + row * o.row();
-    for_each_vector<S>(begin, end, [&](std::size_t i, auto n) {
-      const Vector<S> value = load<S>(from + i, n);
-      store(F::value(bias == nullptr ? value : value + load<S>(bias + i, n)), to + i, n);
-    });
+  sweep_rows<S>(o.rows, o.columns, o.row(), [&](std::size_t i, std::size_t place, auto n) {
+    const Vector<S> value = load<S>(x + place, n);
+    store(F::value(bias == nullptr ? value : value + load<S>(bias + i, n)), y + place, n);
   });
 }
 
@@ -156,7 +152,7 @@ void compute(const op::Scale<T>& o, const Memory& at) {
   using S = statistic_t<T>;
   const T *const x = at(o.x), *const gain = at(o.gain);
   T* const y = at(o.y);
-  sweep_rows<S>(o.rows, o.columns, [&](std::size_t i, std::size_t place, auto n) {
+  sweep_rows<S>(o.rows, o.columns, o.columns, [&](std::size_t i, std::size_t place, auto n) {
     store(load<S>(x + place, n) * load<S>(gain + i, n), y + place, n);
   });
 }
@@ -194,11 +190,9 @@ void compute(const op::BiasBackward<Activation, T, G>& o, const Memory& at) {
       store(d, d_x + i, n);
       return d;
     };
-    if (d_bias == nullptr) {
-      return for_rows(o.rows, o.columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
-        for_each_vector<S>(begin, end, [&](std::size_t i, auto n) { gradient(row * o.row() + i, n, i); });
-      });
-    }
+    if (d_bias == nullptr)
+      return sweep_rows<S>(o.rows, o.columns, o.row(),
+                           [&](std::size_t i, std::size_t place, auto n) { gradient(place, n, i); });
     column_sums<S>(o.rows, o.columns, o.row(), d_bias, o.add, gradient);
   }
 }

@@ -96,7 +96,7 @@ void compute(const op::BatchNorm<T, B>& o, const Memory& at) {
         running_variance[i] = static_cast<B>(old_variance + momentum * (squares * unbiased - old_variance));
     }
   }
-  sweep_rows<S>(o.rows, columns, [&](std::size_t i, std::size_t place, auto n) {
+  sweep_rows<S>(o.rows, columns, columns, [&](std::size_t i, std::size_t place, auto n) {
     const V normal = (load<S>(x + place, n) - load<S>(means + i, n)) * load<S>(rstds + i, n);
     store(multiply_add(normal, load<S>(gain + i, n), load<S>(bias + i, n)), y + place, n);
   });
@@ -123,7 +123,7 @@ void compute(const op::BatchNormBackward<T, G>& o, const Memory& at) {
     });
   if (d_x == nullptr) return;
   if (o.uses_running)
-    return sweep_rows<S>(o.rows, columns, [&](std::size_t i, std::size_t place, auto n) {
+    return sweep_rows<S>(o.rows, columns, columns, [&](std::size_t i, std::size_t place, auto n) {
       store(load<S>(d_y + place, n) * (load<S>(gain + i, n) * load<S>(rstds + i, n)), d_x + place, n);
     });
   S rows = static_cast<S>(o.rows);
@@ -138,7 +138,7 @@ void compute(const op::BatchNormBackward<T, G>& o, const Memory& at) {
       for (std::size_t rank = 1; rank < o.ranks; ++rank) sum += load<S>(of_ranks + rank * apart + i, n);
     store(sum * share, mean_d + i, n);
   });
-  sweep_rows<S>(o.rows, columns, [&](std::size_t i, std::size_t place, auto n) {
+  sweep_rows<S>(o.rows, columns, columns, [&](std::size_t i, std::size_t place, auto n) {
     const V rstd = load<S>(rstds + i, n), normal = (load<S>(x + place, n) - load<S>(means + i, n)) * rstd,
             centered = load<S>(d_y + place, n) - load<S>(mean_d + i, n) - normal * load<S>(mean_dn + i, n);
     store(centered * (load<S>(gain + i, n) * rstd), d_x + place, n);

@@ -92,7 +92,7 @@ void compute(const op::AddTable<T>& o, const Memory& at) {
   const T* const x = at(o.x);
   const T* const table = at(o.table);
   T* const y = at(o.y);
-  sweep_rows<S>(o.samples, o.elements, [&](std::size_t i, std::size_t place, auto n) {
+  sweep_rows<S>(o.samples, o.elements, o.elements, [&](std::size_t i, std::size_t place, auto n) {
     store(load<S>(x + place, n) + load<S>(table + i, n), y + place, n);
   });
 }

@@ -6,6 +6,7 @@
 #include <regimen/engine/cpu/parallel.hpp>
 #include <regimen/engine/cpu/register_tile.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
@@ -114,13 +115,11 @@ struct ProductTiles final {
   }
 };
 
-/// Where part `part` of `count` begins, in whole blocks of `block`.
-constexpr std::size_t block_begin(std::size_t count, std::size_t block, std::size_t parts, std::size_t part) {
-  const std::size_t begin = part_begin((count + block - 1) / block, parts, part) * block;
-  return begin < count ? begin : count;
-}
+/// Part `part` of `count`, in whole blocks of `block`.
 constexpr Range block_range(std::size_t count, std::size_t block, std::size_t parts, std::size_t part) {
-  return {block_begin(count, block, parts, part), block_begin(count, block, parts, part + 1)};
+  const std::size_t blocks = (count + block - 1) / block;
+  return {(std::min)(count, part_begin(blocks, parts, part) * block),
+          (std::min)(count, part_begin(blocks, parts, part + 1) * block)};
 }
 
 // The loop over tiles does not know what numbers lie in memory: it is compiled once for each kind of word, whatever the

@@ -56,11 +56,12 @@ void for_rows(std::size_t rows, std::size_t columns, const Body& body, std::size
   });
 }
 
-/// body(i, place, count) for the registers of rows x columns: column i, which is element `place`.
+/// body(i, place, count) for the registers of rows x columns: column i of a row, which is element `place` if rows lie `leading`
+/// elements apart.
 template <class S, class Body>
-void sweep_rows(std::size_t rows, std::size_t columns, const Body& body) {
+void sweep_rows(std::size_t rows, std::size_t columns, std::size_t leading, const Body& body) {
   for_rows(rows, columns, [&](std::size_t row, std::size_t begin, std::size_t end) {
-    const std::size_t first = row * columns;
+    const std::size_t first = row * leading;
     for_each_vector<S>(begin, end, [&](std::size_t i, auto n) { body(i, first + i, n); });
   });
 }
