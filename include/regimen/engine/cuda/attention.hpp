@@ -29,10 +29,81 @@ struct AttentionPiece {
 
 namespace detail {
 
-template <class T>
-constexpr AttentionPiece piece_within(const op::AttentionShape& shape, std::size_t largest, bool backward) {
+/// Heads in a tensor (B,length,tensors,H,D): part `part` of it.
+struct HeadsIn {
+  std::size_t length = 0, tensors = 1, part = 0;
+};
+
+/// What the form reads of an operation of attention.
+///   more   what other kernels serve: see kernel::AttentionWeights
+template <class T, bool more, bool backward>
+struct ComposedParts {
+  op::AttentionShape shape;
+  View<T> q, kv;
+  HeadsIn of_q, of_k, of_v;
+  View<T> y;
+  op::Drop drop{};
+  View<T> d_y{}, d_q{}, d_kv{};
+  View<statistic_t<T>> bias{}, d_bias{};
+  View<std::int32_t> lengths{};
+  HeadsIn of_y() const { return {shape.length}; }
+};
+
+template <bool more = false, class T>
+constexpr auto parts_of(const op::Attention<T>& o) {
+  const std::size_t t = o.shape.length;
+  return ComposedParts<T, more, false>{o.shape, o.qkv, o.qkv, {t, 3, 0}, {t, 3, 1}, {t, 3, 2}, o.y, o.drop};
+}
+template <bool more = false, class T>
+constexpr auto parts_of(const op::AttentionBackward<T>& o) {
+  const std::size_t t = o.shape.length;
+  return ComposedParts<T, more, true>{o.shape, o.qkv,  o.qkv, {t, 3, 0}, {t, 3, 1}, {t, 3, 2},
+                                      o.y,     o.drop, o.d_y, o.d_qkv,   o.d_qkv};
+}
+template <bool = true, class T>
+constexpr auto parts_of(const op::CrossAttention<T>& o) {
+  const std::size_t t = o.shape.length, s = o.shape.key_length;
+  return ComposedParts<T, true, false>{o.shape, o.q, o.kv, {t, 1, 0}, {s, 2, 0}, {s, 2, 1}, o.y, o.drop};
+}
+template <bool = true, class T>
+constexpr auto parts_of(const op::CrossAttentionBackward<T>& o) {
+  const std::size_t t = o.shape.length, s = o.shape.key_length;
+  return ComposedParts<T, true, true>{o.shape, o.q,    o.kv,  {t, 1, 0}, {s, 2, 0}, {s, 2, 1},
+                                      o.y,     o.drop, o.d_y, o.d_q,     o.d_kv};
+}
+template <bool = true, class T>
+constexpr auto parts_of(const op::WindowAttention<T>& o) {
+  return parts_of<true>(o.attention);
+}
+template <bool = true, class T>
+constexpr auto parts_of(const op::WindowAttentionBackward<T>& o) {
+  return parts_of<true>(o.backward);
+}
+template <bool = true, class T>
+constexpr auto parts_of(const op::BiasedAttention<T>& o) {
+  auto parts = parts_of<true>(o.attention);
+  parts.bias = o.bias;
+  return parts;
+}
+template <bool = true, class T>
+constexpr auto parts_of(const op::BiasedAttentionBackward<T>& o) {
+  auto parts = parts_of<true>(o.backward);
+  parts.bias = o.bias, parts.d_bias = o.d_bias;
+  return parts;
+}
+template <class Operation>
+  requires requires(const Operation& o) { parts_of<true>(o); }
+constexpr auto parts_of(const op::WithinLengths<Operation>& o) {
+  auto parts = parts_of<true>(o.whole);
+  parts.lengths = o.lengths;
+  return parts;
+}
+
+template <class T, bool more, bool backward>
+constexpr AttentionPiece piece_within(const ComposedParts<T, more, backward>& parts, std::size_t largest) {
   using S = statistic_t<T>;
   constexpr bool narrow = !std::is_same_v<S, T>;
+  const op::AttentionShape& shape = parts.shape;
   const std::size_t elements = shape.length * shape.keys(),
                     of_a_head = elements * (sizeof(S) + (narrow ? sizeof(T) : 0)) * (backward ? 2 : 1),
                     most = shape.batch > shape.heads ? shape.batch : shape.heads,
@@ -48,102 +119,9 @@ constexpr AttentionPiece piece_within(const op::AttentionShape& shape, std::size
   return piece;
 }
 
-/// Heads in a tensor (B,length,tensors,H,D): part `part` of it.
-struct HeadsIn {
-  std::size_t length = 0, tensors = 1, part = 0;
-};
-
-/// What the form reads of an operation of attention.
-///   more   what other kernels serve: see kernel::AttentionWeights
-template <class T, bool more_>
-struct ComposedForward {
-  using S = statistic_t<T>;
-  static constexpr bool more = more_;
-  op::AttentionShape shape;
-  View<T> q, kv;
-  HeadsIn of_q, of_k, of_v;
-  View<T> y;
-  op::Drop drop{};
-  View<S> bias{};
-  View<std::int32_t> lengths{};
-  HeadsIn of_y() const { return {shape.length}; }
-};
-template <class T, bool more>
-struct ComposedBackward : ComposedForward<T, more> {
-  View<T> d_y{}, d_q{}, d_kv{};
-  View<statistic_t<T>> d_bias{};
-};
-
-template <bool more, class T>
-constexpr ComposedForward<T, more> forward_of(const op::Attention<T>& o) {
-  const std::size_t t = o.shape.length;
-  return {o.shape, o.qkv, o.qkv, {t, 3, 0}, {t, 3, 1}, {t, 3, 2}, o.y, o.drop};
-}
-template <bool more, class T>
-constexpr ComposedBackward<T, more> backward_of(const op::AttentionBackward<T>& o) {
-  const std::size_t t = o.shape.length;
-  return {{o.shape, o.qkv, o.qkv, {t, 3, 0}, {t, 3, 1}, {t, 3, 2}, o.y, o.drop}, o.d_y, o.d_qkv, o.d_qkv};
-}
-template <class T>
-constexpr auto parts_of(const op::Attention<T>& o) {
-  return forward_of<false>(o);
-}
-template <class T>
-constexpr auto parts_of(const op::AttentionBackward<T>& o) {
-  return backward_of<false>(o);
-}
-template <class T>
-constexpr auto parts_of(const op::WindowAttention<T>& o) {
-  return forward_of<true>(o.attention);
-}
-template <class T>
-constexpr auto parts_of(const op::WindowAttentionBackward<T>& o) {
-  return backward_of<true>(o.backward);
-}
-template <class T>
-constexpr auto parts_of(const op::BiasedAttention<T>& o) {
-  auto parts = forward_of<true>(o.attention);
-  parts.bias = o.bias;
-  return parts;
-}
-template <class T>
-constexpr auto parts_of(const op::BiasedAttentionBackward<T>& o) {
-  auto parts = backward_of<true>(o.backward);
-  parts.bias = o.bias;
-  parts.d_bias = o.d_bias;
-  return parts;
-}
-template <class T>
-constexpr auto parts_of(const op::CrossAttention<T>& o) {
-  const std::size_t t = o.shape.length, s = o.shape.key_length;
-  return ComposedForward<T, true>{o.shape, o.q, o.kv, {t, 1, 0}, {s, 2, 0}, {s, 2, 1}, o.y, o.drop};
-}
-template <class T>
-constexpr auto parts_of(const op::CrossAttentionBackward<T>& o) {
-  const std::size_t t = o.shape.length, s = o.shape.key_length;
-  return ComposedBackward<T, true>{
-      {o.shape, o.q, o.kv, {t, 1, 0}, {s, 2, 0}, {s, 2, 1}, o.y, o.drop}, o.d_y, o.d_q, o.d_kv};
-}
-
-template <class T, bool more>
-constexpr ComposedForward<T, true> within(const ComposedForward<T, more>& p, View<std::int32_t> lengths) {
-  return {p.shape, p.q, p.kv, p.of_q, p.of_k, p.of_v, p.y, p.drop, p.bias, lengths};
-}
-template <class T, bool more>
-constexpr ComposedBackward<T, true> within(const ComposedBackward<T, more>& p, View<std::int32_t> lengths) {
-  const ComposedForward<T, more>& forward = p;
-  return {within(forward, lengths), p.d_y, p.d_q, p.d_kv, p.d_bias};
-}
-template <class Operation>
-  requires requires(const Operation& o) { parts_of(o); }
-constexpr auto parts_of(const op::WithinLengths<Operation>& o) {
-  return within(parts_of(o.whole), o.lengths);
-}
-
 /// The matrices of one piece, in the memory of an operation.
 template <class T>
 struct HeadMatrices {
-  using S = statistic_t<T>;
   op::AttentionShape shape;
   kernel::HeadRun run;
 
@@ -178,130 +156,21 @@ constexpr void for_each_piece(const op::AttentionShape& shape, std::size_t large
                            .count = all - first < largest ? all - first : largest});
 }
 
-}  // namespace detail
-
-/// An operation that the form can compute.
-template <class Operation>
-concept ComposesParts = requires(const Operation& o) { detail::parts_of(o); };
-
-namespace detail {
-template <class T, bool more>
-constexpr AttentionPiece piece_for(const ComposedForward<T, more>& parts, std::size_t largest) {
-  return piece_within<T>(parts.shape, largest, false);
-}
-template <class T, bool more>
-constexpr AttentionPiece piece_for(const ComposedBackward<T, more>& parts, std::size_t largest) {
-  return piece_within<T>(parts.shape, largest, true);
-}
-}  // namespace detail
-template <ComposesParts Operation>
-constexpr AttentionPiece piece_of(const Operation& o, std::size_t largest) {
-  return detail::piece_for(detail::parts_of(o), largest);
-}
-
-namespace detail {
-template <class T>
-constexpr FusedAttention fused_within(const op::AttentionShape& s, std::uint32_t threshold, bool backward,
-                                      std::size_t workspace) {
-  constexpr std::size_t tile = 64;
-  const std::size_t length = (s.length + tile - 1) / tile * tile;
-  return {.type = element_type_of<T>,
-          .batch = static_cast<std::int64_t>(s.batch),
-          .length = static_cast<std::int64_t>(s.length),
-          .heads = static_cast<std::int64_t>(s.heads),
-          .width = static_cast<std::int64_t>(s.width),
-          .causal = s.causal,
-          .backward = backward,
-          .threshold = threshold,
-          .workspace = workspace + (backward ? TensorArena::align(s.batch * s.heads * length * length * sizeof(T)) : 0),
-          .is_scaled = s.is_scaled};
-}
-}  // namespace detail
-
-/// What the library is asked for. A backward pass keeps the gradients of all scores in type T besides, of lengths that are
-/// rounded up to tiles: cuDNN 9.19 wants 402,653,312 bytes on an H200 for (16,1024,12·64) in bf16. Without them it adds d_q
-/// in no fixed order.
-template <class T>
-constexpr FusedAttention fused(const op::Attention<T>& o, std::size_t workspace) {
-  return detail::fused_within<T>(o.shape, o.drop.threshold, false, workspace);
-}
-template <class T>
-constexpr FusedAttention fused(const op::AttentionBackward<T>& o, std::size_t workspace) {
-  return detail::fused_within<T>(o.shape, o.drop.threshold, true, workspace);
-}
-/// An operation that the library has whole.
-template <class Operation>
-concept Fuses = requires(const Operation& o) { fused(o, std::size_t{}); };
-/// Bytes of scratch before the workspace, where seed and offset of the library's random numbers lie.
-constexpr std::size_t random_bytes(const op::Drop& drop) {
-  return drop.threshold > 0 ? TensorArena::align(2 * sizeof(std::int64_t)) : 0;
-}
-template <class T>
-FusedTensors fused_tensors(const op::Attention<T>& o, std::byte* base) {
-  return {.qkv = base + o.qkv.offset, .y = base + o.y.offset, .log_sum = base + o.softmax.offset};
-}
-template <class T>
-FusedTensors fused_tensors(const op::AttentionBackward<T>& o, std::byte* base) {
-  return {.qkv = base + o.qkv.offset,
-          .y = base + o.y.offset,
-          .log_sum = base + o.softmax.offset,
-          .d_y = base + o.d_y.offset,
-          .d_qkv = base + o.d_qkv.offset,
-          .row_dot = base + o.row_dot.offset};
-}
-
-namespace detail {
-
 /// launch(part, scratch) for all parts: weights = softmax(q kᵀ / √D) with dropout, y = weights · v.
 ///
-/// error   scores and softmax in S; weights are rounded to T, y once more
-template <class T, bool more>
-void launch_parts(const ComposedForward<T, more>& o, const AttentionPiece& piece, std::size_t scratch,
+/// Backward, d_weights = d_y · vᵀ, and from it and the scores the weights again, and d_scores; then d_v = weightsᵀ · d_y,
+/// d_q = d_scores · k and d_k = d_scoresᵀ · q. y, softmax and row_dot are not used: scores are whole rows, of which the
+/// softmax is taken again, and Σ y · d_y is Σ weights · d_weights.
+///
+/// error   all of a row, scores and softmax, in S; weights and d_scores are rounded to T, y and d_qkv once more; d_bias
+///         sums rounded d_scores
+template <class T, bool more, bool backward>
+void launch_parts(const ComposedParts<T, more, backward>& o, const AttentionPiece& piece, std::size_t scratch,
                   const auto& launch) {
   using S = statistic_t<T>;
   const std::size_t workspace = scratch + piece.bytes;
   const View<S> scores{scratch + piece.scores};
   const View<T> weights{scratch + piece.weights};
-  for_each_piece(o.shape, piece.heads, [&](const kernel::HeadRun& run) {
-    const HeadMatrices<T> m{o.shape, run};
-    launch(ManyProducts<T, T, S>{.a = m.first(o.q, o.of_q),
-                                 .a_rows = m.heads(o.of_q),
-                                 .b = m.first(o.kv, o.of_k),
-                                 .b_rows = m.heads(o.of_k),
-                                 .transpose_b = true,
-                                 .c = scores,
-                                 .c_rows = m.scores()},
-           workspace);
-    launch(kernel::AttentionWeights<T, more>{.scores = scores,
-                                             .weights = weights,
-                                             .shape = o.shape,
-                                             .drop = o.drop,
-                                             .run = run,
-                                             .bias = o.bias,
-                                             .lengths = o.lengths},
-           workspace);
-    launch(ManyProducts<T, T, T>{.a = weights,
-                                 .a_rows = m.scores(),
-                                 .b = m.first(o.kv, o.of_v),
-                                 .b_rows = m.heads(o.of_v),
-                                 .c = m.first(o.y, o.of_y()),
-                                 .c_rows = m.heads(o.of_y())},
-           workspace);
-  });
-}
-
-/// d_weights = d_y · vᵀ, and from it and the scores the weights again, and d_scores; then d_v = weightsᵀ · d_y,
-/// d_q = d_scores · k and d_k = d_scoresᵀ · q. y, softmax and row_dot are not used: scores are whole rows, of which the
-/// softmax is taken again, and Σ y · d_y is Σ weights · d_weights.
-///
-/// error   all of a row in S; weights and d_scores are rounded to T, d_qkv once more; d_bias sums rounded d_scores
-template <class T, bool more>
-void launch_parts(const ComposedBackward<T, more>& o, const AttentionPiece& piece, std::size_t scratch,
-                  const auto& launch) {
-  using S = statistic_t<T>;
-  const std::size_t workspace = scratch + piece.bytes;
-  const View<S> scores{scratch + piece.scores}, d_weights{scratch + piece.d_weights};
-  const View<T> weights{scratch + piece.weights}, d_scores{scratch + piece.d_scores};
   for_each_piece(o.shape, piece.heads, [&](const kernel::HeadRun& run) {
     const HeadMatrices<T> m{o.shape, run};
     const auto of_scores = [&](View<T> a, const HeadsIn& in_a, const HeadsIn& in_b, View<S> c) {
@@ -326,32 +195,90 @@ void launch_parts(const ComposedBackward<T, more>& o, const AttentionPiece& piec
              workspace);
     };
     of_scores(o.q, o.of_q, o.of_k, scores);
-    of_scores(o.d_y, o.of_y(), o.of_v, d_weights);
-    launch(kernel::AttentionWeightsBackward<T, more>{.scores = scores,
-                                                     .d_weights = d_weights,
-                                                     .weights = weights,
-                                                     .d_scores = d_scores,
-                                                     .shape = o.shape,
-                                                     .drop = o.drop,
-                                                     .run = run,
-                                                     .bias = o.bias,
-                                                     .lengths = o.lengths},
-           workspace);
-    of_heads(weights, true, o.d_y, o.of_y(), o.d_kv, o.of_v);
-    of_heads(d_scores, false, o.kv, o.of_k, o.d_q, o.of_q);
-    of_heads(d_scores, true, o.q, o.of_q, o.d_kv, o.of_k);
-    if constexpr (more)
-      if (!o.d_bias.is_absent())
-        launch(kernel::AttentionBiasBackward<T>{.d_scores = d_scores, .d_bias = o.d_bias, .shape = o.shape, .run = run},
-               workspace);
+    if constexpr (!backward) {
+      launch(kernel::AttentionWeights<T, more>{.scores = scores,
+                                               .weights = weights,
+                                               .shape = o.shape,
+                                               .drop = o.drop,
+                                               .run = run,
+                                               .bias = o.bias,
+                                               .lengths = o.lengths},
+             workspace);
+      of_heads(weights, false, o.kv, o.of_v, o.y, o.of_y());
+    } else {
+      const View<S> d_weights{scratch + piece.d_weights};
+      const View<T> d_scores{scratch + piece.d_scores};
+      of_scores(o.d_y, o.of_y(), o.of_v, d_weights);
+      launch(kernel::AttentionWeightsBackward<T, more>{.scores = scores,
+                                                       .d_weights = d_weights,
+                                                       .weights = weights,
+                                                       .d_scores = d_scores,
+                                                       .shape = o.shape,
+                                                       .drop = o.drop,
+                                                       .run = run,
+                                                       .bias = o.bias,
+                                                       .lengths = o.lengths},
+             workspace);
+      of_heads(weights, true, o.d_y, o.of_y(), o.d_kv, o.of_v);
+      of_heads(d_scores, false, o.kv, o.of_k, o.d_q, o.of_q);
+      of_heads(d_scores, true, o.q, o.of_q, o.d_kv, o.of_k);
+      if constexpr (more)
+        if (!o.d_bias.is_absent())
+          launch(
+              kernel::AttentionBiasBackward<T>{.d_scores = d_scores, .d_bias = o.d_bias, .shape = o.shape, .run = run},
+              workspace);
+    }
   });
 }
 
 }  // namespace detail
 
+/// An operation that the form can compute.
+template <class Operation>
+concept ComposesParts = requires(const Operation& o) { detail::parts_of(o); };
+
+template <ComposesParts Operation>
+constexpr AttentionPiece piece_of(const Operation& o, std::size_t largest) {
+  return detail::piece_within(detail::parts_of(o), largest);
+}
 template <ComposesParts Operation>
 void for_each_part(const Operation& o, const AttentionPiece& piece, std::size_t scratch, const auto& launch) {
   detail::launch_parts(detail::parts_of(o), piece, scratch, launch);
+}
+
+/// Bytes of an element of an operation that the library has whole; 0 of another.
+template <class Operation>
+inline constexpr std::size_t fused_element_bytes = 0;
+template <class T>
+inline constexpr std::size_t fused_element_bytes<op::Attention<T>> = sizeof(T);
+template <class T>
+inline constexpr std::size_t fused_element_bytes<op::AttentionBackward<T>> = sizeof(T);
+template <class Operation>
+concept Fuses = fused_element_bytes<Operation> != 0;
+/// What the library is asked for. A backward pass keeps the gradients of all scores in type T besides, of lengths that are
+/// rounded up to tiles: cuDNN 9.19 wants 402,653,312 bytes on an H200 for (16,1024,12·64) in bf16. Without them it adds d_q
+/// in no fixed order.
+template <template <class> class Operation, class T>
+  requires Fuses<Operation<T>>
+constexpr FusedAttention fused(const Operation<T>& o, std::size_t workspace) {
+  constexpr bool backward = requires { o.d_y; };
+  constexpr std::size_t tile = 64;
+  const op::AttentionShape& s = o.shape;
+  const std::size_t length = (s.length + tile - 1) / tile * tile;
+  return {.type = element_type_of<T>,
+          .batch = static_cast<std::int64_t>(s.batch),
+          .length = static_cast<std::int64_t>(s.length),
+          .heads = static_cast<std::int64_t>(s.heads),
+          .width = static_cast<std::int64_t>(s.width),
+          .causal = s.causal,
+          .backward = backward,
+          .threshold = o.drop.threshold,
+          .workspace = workspace + (backward ? TensorArena::align(s.batch * s.heads * length * length * sizeof(T)) : 0),
+          .is_scaled = s.is_scaled};
+}
+/// Bytes of scratch before the workspace, where seed and offset of the library's random numbers lie.
+constexpr std::size_t random_bytes(const op::Drop& drop) {
+  return drop.threshold > 0 ? TensorArena::align(2 * sizeof(std::int64_t)) : 0;
 }
 
 }  // namespace regimen::cuda

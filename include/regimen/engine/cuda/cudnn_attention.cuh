@@ -45,24 +45,21 @@ enum Tensor : std::int64_t {
 class Graph final : public Operations {
  public:
   explicit Graph(const FusedAttention& a)
-      : type_(type_of(a.type)),
+      : attention(a),
         heads_{a.batch, a.heads, a.length, a.width},
-        columns_{a.batch, a.heads, a.width, a.length},
         scores_{a.batch, a.heads, a.length, a.length},
         rows_{a.batch, a.heads, a.length, 1},
         score_strides_{a.heads * a.length * a.length, a.length * a.length, a.length, 1},
-        row_strides_{a.heads * a.length, a.length, 1, 1},
-        channels_(a.heads * a.width),
-        length_(a.length),
-        width_(a.width),
-        threshold_(a.threshold) {}
+        row_strides_{a.heads * a.length, a.length, 1, 1} {}
+
+  const FusedAttention attention;
 
   /// q, k, v and their gradients (3 side by side); y and its gradient (1).
-  Raw heads(Tensor name, std::int64_t side_by_side) { return tensor(name, type_, heads_, strides(side_by_side)); }
+  Raw heads(Tensor name, std::int64_t side_by_side) { return tensor(name, type(), heads_, strides(side_by_side)); }
   /// The same memory as matrices (D,T).
   Raw transposed(Tensor name, std::int64_t side_by_side) {
     const Extents s = strides(side_by_side);
-    return tensor(name, type_, columns_, {s[0], s[1], s[3], s[2]});
+    return tensor(name, type(), {heads_[0], heads_[1], heads_[3], heads_[2]}, {s[0], s[1], s[3], s[2]});
   }
   Raw rows(Tensor name) { return tensor(name, CUDNN_DATA_FLOAT, rows_, row_strides_); }
   Raw number(Tensor name) { return tensor(name, CUDNN_DATA_FLOAT, {1, 1, 1, 1}, {1, 1, 1, 1}, false, true); }
@@ -73,13 +70,7 @@ class Graph final : public Operations {
   }
 
   Raw in_scores(cudnnPointwiseMode_t mode, Raw x, Raw b, cudnnDataType_t type = CUDNN_DATA_FLOAT) {
-    return pointwise(mode, x, b, inner(type, scores_, score_strides_));
-  }
-  Raw in_rows(cudnnPointwiseMode_t mode, Raw x, Raw b) {
-    return pointwise(mode, x, b, inner(CUDNN_DATA_FLOAT, rows_, row_strides_));
-  }
-  Raw in_heads(cudnnPointwiseMode_t mode, Raw x, Raw b) {
-    return pointwise(mode, x, b, inner(CUDNN_DATA_FLOAT, heads_, strides(1)));
+    return pointwise(mode, x, b, inner_scores(type));
   }
   Raw pointwise(cudnnPointwiseMode_t mode, Raw x, Raw b, Raw result, Raw selector = nullptr,
                 cudnnDataType_t math = CUDNN_DATA_FLOAT, std::int64_t axis = -1) {
@@ -96,7 +87,7 @@ class Graph final : public Operations {
     return add(operation, result);
   }
   Raw reduced(cudnnReduceTensorOp_t combine, Raw x) {
-    const Raw result = inner(CUDNN_DATA_FLOAT, rows_, row_strides_);
+    const Raw result = inner_rows();
     Descriptor& how = make(CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
     how.set(CUDNN_ATTR_REDUCTION_OPERATOR, combine).set(CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_DATA_FLOAT);
     how.finish("a reduction of cuDNN");
@@ -116,31 +107,30 @@ class Graph final : public Operations {
         .set(CUDNN_ATTR_OPERATION_MATMUL_DESC, how.get());
     return add(operation, result);
   }
-  Raw scores(Raw a, Raw b) { return product(a, b, inner(CUDNN_DATA_FLOAT, scores_, score_strides_)); }
+  Raw scores(Raw a, Raw b) { return product(a, b, inner_scores()); }
   Raw scores_transposed(Raw x) {
-    return reshaped(x, inner(type_, scores_, {score_strides_[0], score_strides_[1], 1, length_}));
+    return reshaped(x, inner(type(), scores_, {score_strides_[0], score_strides_[1], 1, attention.length}));
   }
-  Raw heads_of_columns(Raw x) { return reshaped(x, inner(type_, heads_, strides(3))); }
+  Raw heads_of_columns(Raw x) { return reshaped(x, inner(type(), heads_, strides(3))); }
   /// Scores of later positions become −∞.
   Raw masked(Raw x, Raw minus_infinity) {
     const auto index = [&](std::int64_t axis) {
-      return pointwise(CUDNN_POINTWISE_GEN_INDEX, x, nullptr, inner(CUDNN_DATA_INT32, scores_, score_strides_), nullptr,
-                       CUDNN_DATA_FLOAT, axis);
+      return pointwise(CUDNN_POINTWISE_GEN_INDEX, x, nullptr, inner_scores(CUDNN_DATA_INT32), nullptr, CUDNN_DATA_FLOAT,
+                       axis);
     };
     const Raw query = index(2), key = index(3);
-    const Raw sees = pointwise(CUDNN_POINTWISE_CMP_GE, query, key, inner(CUDNN_DATA_BOOLEAN, scores_, score_strides_),
-                               nullptr, CUDNN_DATA_BOOLEAN);
-    return pointwise(CUDNN_POINTWISE_BINARY_SELECT, x, minus_infinity, inner(CUDNN_DATA_FLOAT, scores_, score_strides_),
-                     sees);
+    const Raw sees =
+        pointwise(CUDNN_POINTWISE_CMP_GE, query, key, inner_scores(CUDNN_DATA_BOOLEAN), nullptr, CUDNN_DATA_BOOLEAN);
+    return pointwise(CUDNN_POINTWISE_BINARY_SELECT, x, minus_infinity, inner_scores(), sees);
   }
-  bool drops() const { return threshold_ > 0; }
+  bool drops() const { return attention.threshold > 0; }
   /// 1 where a weight is kept, 0 where it is dropped.
   Raw kept() {
     Descriptor& how = make(CUDNN_BACKEND_RNG_DESCRIPTOR);
     how.set(CUDNN_ATTR_RNG_DISTRIBUTION, CUDNN_RNG_DISTRIBUTION_BERNOULLI)
-        .set(CUDNN_ATTR_RNG_BERNOULLI_DIST_PROBABILITY, 1 - double(threshold_) / 65536)
+        .set(CUDNN_ATTR_RNG_BERNOULLI_DIST_PROBABILITY, 1 - double(attention.threshold) / 65536)
         .finish("random numbers of cuDNN");
-    const Raw result = inner(CUDNN_DATA_FLOAT, scores_, score_strides_);
+    const Raw result = inner_scores();
     Descriptor& operation = make(CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR);
     operation.set(CUDNN_ATTR_OPERATION_RNG_YDESC, result)
         .set(CUDNN_ATTR_OPERATION_RNG_SEED, counter(seed))
@@ -148,11 +138,16 @@ class Graph final : public Operations {
         .set(CUDNN_ATTR_OPERATION_RNG_OFFSET_DESC, counter(offset));
     return add(operation, result);
   }
-  cudnnDataType_t type() const { return type_; }
+  cudnnDataType_t type() const { return type_of(attention.type); }
+  /// Results that no memory holds.
+  Raw inner_scores(cudnnDataType_t type = CUDNN_DATA_FLOAT) { return inner(type, scores_, score_strides_); }
+  Raw inner_rows() { return inner(CUDNN_DATA_FLOAT, rows_, row_strides_); }
+  Raw inner_heads() { return inner(CUDNN_DATA_FLOAT, heads_, strides(1)); }
 
  private:
   Extents strides(std::int64_t side_by_side) const {
-    return {length_ * channels_ * side_by_side, width_, channels_ * side_by_side, 1};
+    const std::int64_t row = attention.heads * attention.width * side_by_side;
+    return {attention.length * row, attention.width, row, 1};
   }
   Raw reshaped(Raw x, Raw result) {
     Descriptor& operation = make(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
@@ -163,20 +158,19 @@ class Graph final : public Operations {
     return tensor(next_++, type, extents, strides, true);
   }
 
-  cudnnDataType_t type_;
-  Extents heads_, columns_, scores_, rows_, score_strides_, row_strides_;
-  std::int64_t channels_, length_, width_, next_ = first_virtual;
-  std::uint32_t threshold_;
+  Extents heads_, scores_, rows_, score_strides_, row_strides_;
+  std::int64_t next_ = first_virtual;
 };
 
 /// y = softmax(q kᵀ · scale) v, and log_sum. Weights are dropped after softmax.
-inline void describe_forward(Graph& g, bool causal) {
+inline void describe_forward(Graph& g) {
   Raw s = g.in_scores(CUDNN_POINTWISE_MUL, g.scores(g.heads(q, 3), g.transposed(k, 3)), g.number(scale));
-  if (causal) s = g.masked(s, g.number(lowest));
+  if (g.attention.causal) s = g.masked(s, g.number(lowest));
   const Raw most = g.reduced(CUDNN_REDUCE_TENSOR_MAX, s);
   const Raw e = g.in_scores(CUDNN_POINTWISE_EXP, g.in_scores(CUDNN_POINTWISE_SUB, s, most), nullptr);
   const Raw total = g.reduced(CUDNN_REDUCE_TENSOR_ADD, e);
-  g.pointwise(CUDNN_POINTWISE_ADD, most, g.in_rows(CUDNN_POINTWISE_LOG, total, nullptr), g.rows(log_sum));
+  const Raw log_total = g.pointwise(CUDNN_POINTWISE_LOG, total, nullptr, g.inner_rows());
+  g.pointwise(CUDNN_POINTWISE_ADD, most, log_total, g.rows(log_sum));
   Raw p = g.in_scores(CUDNN_POINTWISE_DIV, e, total, g.drops() ? CUDNN_DATA_FLOAT : g.type());
   if (g.drops()) {
     p = g.in_scores(CUDNN_POINTWISE_MUL, p, g.kept());
@@ -186,14 +180,15 @@ inline void describe_forward(Graph& g, bool causal) {
 }
 /// d_q is the product itself: the form with a sum in fp32 adds in no fixed order. With kept weights M and the rate r of
 /// those that are kept: d_s = p ∘ (M ∘ d_p / r − Σ y · d_y) = p ∘ (M ∘ d_p − r Σ y · d_y) / r.
-inline void describe_backward(Graph& g, bool causal) {
+inline void describe_backward(Graph& g) {
   const Raw kept = g.drops() ? g.kept() : nullptr;
   const Raw queries = g.heads(q, 3), keys = g.transposed(k, 3), d_out = g.heads(d_y, 1), factor = g.number(scale);
-  const Raw dots = g.reduced(CUDNN_REDUCE_TENSOR_ADD, g.in_heads(CUDNN_POINTWISE_MUL, d_out, g.heads(y, 1)));
+  const Raw terms = g.pointwise(CUDNN_POINTWISE_MUL, d_out, g.heads(y, 1), g.inner_heads());
+  const Raw dots = g.reduced(CUDNN_REDUCE_TENSOR_ADD, terms);
   const Raw delta = g.pointwise(CUDNN_POINTWISE_MUL, dots, g.number(g.drops() ? keep_rate : one), g.rows(row_dot));
   Raw s = g.in_scores(CUDNN_POINTWISE_MUL, g.scores(queries, keys), factor);
   s = g.in_scores(CUDNN_POINTWISE_SUB, s, g.rows(log_sum));
-  if (causal) s = g.masked(s, g.number(lowest));
+  if (g.attention.causal) s = g.masked(s, g.number(lowest));
   const Raw p = g.in_scores(CUDNN_POINTWISE_EXP, s, nullptr);
   Raw dropped = p, d_p = g.scores(d_out, g.transposed(v, 3)), again = nullptr;
   if (g.drops()) {
@@ -211,7 +206,6 @@ inline void describe_backward(Graph& g, bool causal) {
 
 /// Attention that cuDNN has compiled.
 struct Attention {
-  FusedAttention attention{};
   std::unique_ptr<Graph> graph{};
   Plan plan{};
 };
@@ -219,16 +213,17 @@ struct Attention {
 /// Compiles a kernel, which takes a second.
 inline Attention make_attention(Handle& handle, const FusedAttention& attention) {
   auto graph = std::make_unique<Graph>(attention);
-  if (attention.backward) describe_backward(*graph, attention.causal);
-  else describe_forward(*graph, attention.causal);
-  Plan plan = handle.choose(graph->operations(), attention.workspace, Handle::any_engine,
-                            {"Attention<Cudnn>", "write Attention<Composed>"});
-  return {attention, std::move(graph), std::move(plan)};
+  if (attention.backward) describe_backward(*graph);
+  else describe_forward(*graph);
+  Plan plan = handle.choose(
+      graph->operations(), attention.workspace, [](Raw) { return true; }, "Attention<Cudnn>",
+      "write Attention<Composed>");
+  return {std::move(graph), std::move(plan)};
 }
 
 inline void attend(Handle& handle, const Attention& made, const FusedTensors& at, std::byte* scratch,
                    cudaStream_t stream) {
-  const FusedAttention& a = made.attention;
+  const FusedAttention& a = made.graph->attention;
   const std::size_t part = static_cast<std::size_t>(a.heads * a.width) * bytes_of(a.type);
   float factor = a.is_scaled ? static_cast<float>(1 / std::sqrt(static_cast<double>(a.width))) : 1.0f,
         minus_infinity = -std::numeric_limits<float>::infinity(), unit = 1,

@@ -6,10 +6,12 @@
 #include <regimen/engine/cuda/cudnn_handle.cuh>
 #include <regimen/engine/cuda/runtime.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <cudnn.h>
 
@@ -24,53 +26,44 @@ struct Convolution {
 /// Whether an engine adds in a fixed order, in at least fp32, the products of the numbers as they are: without transforms
 /// that round more. Tensor cores would read fp32 as tf32.
 inline bool is_exact(Raw configuration, ElementType type) {
-  const Notes notes(configuration);
+  const Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  Raw at = engine.get();
+  (void)read_attribute(configuration, CUDNN_ATTR_ENGINECFG_ENGINE, 1, &at);
+  std::vector<cudnnBackendNumericalNote_t> notes(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+  notes.resize(read_attribute(engine.get(), CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, notes.size(), notes.data()));
+  const auto has = [&](cudnnBackendNumericalNote_t note) {
+    return std::find(notes.begin(), notes.end(), note) != notes.end();
+  };
   for (const auto note : {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION,
                           CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, CUDNN_NUMERICAL_NOTE_FFT,
                           CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4,
                           CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13})
-    if (notes.has(note)) return false;
-  return type != ElementType::float32 || !notes.has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+    if (has(note)) return false;
+  return type != ElementType::float32 || !has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
 }
 
 namespace detail {
 
 enum ConvolutionTensor : std::int64_t { image = 1, filter, result };
 
-/// The library's names of a pass.
+/// The library's names of a pass; of all, in their order.
 struct PassNames {
   cudnnBackendDescriptorType_t operation;
   cudnnBackendAttributeName_t shape, x, weight, y, alpha, beta;
-
-  static PassNames of(ConvolutionDescriptor::Pass pass) {
-    switch (pass) {
-      case ConvolutionDescriptor::Pass::forward:
-        return {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
-      case ConvolutionDescriptor::Pass::input:
-        return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
-      default:
-        return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
-    }
-  }
 };
+inline constexpr PassNames names_of_passes[] = {
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA}};
 
 /// A tensor whose channels lie beside each other; the library names its extents with the channels before the lines.
 inline Raw channels_last(Operations& graph, ConvolutionTensor name, cudnnDataType_t type, std::size_t outer,
@@ -98,7 +91,7 @@ void describe(Operations& graph, const ConvolutionDescriptor& o) {
   const Raw weight =
       channels_last(graph, filter, type, s.out_channels, s.window_height, s.window_width, s.group_channels());
   const Raw y = channels_last(graph, result, type, s.samples, s.out_height(), s.out_width(), s.out_channels);
-  const PassNames names = PassNames::of(o.pass);
+  const PassNames& names = names_of_passes[static_cast<std::size_t>(o.pass)];
   Descriptor& operation = graph.make(names.operation);
   operation.set(names.shape, shape.get())
       .set(names.x, x)
@@ -116,9 +109,9 @@ inline Convolution make_convolution(Handle& handle, const ConvolutionDescriptor&
   auto graph = std::make_unique<Operations>();
   if (o.type == ElementType::float64) detail::describe<double>(*graph, o);
   else detail::describe<float>(*graph, o);
-  Plan plan = handle.choose(graph->operations(), o.workspace,
-                            [&](Raw configuration) { return is_exact(configuration, o.type); },
-                            {"Convolution<Cudnn>", "write Convolution<Direct>"});
+  Plan plan = handle.choose(
+      graph->operations(), o.workspace, [&](Raw configuration) { return is_exact(configuration, o.type); },
+      "Convolution<Cudnn>", "write Convolution<Direct>");
   return {std::move(graph), std::move(plan)};
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,29 +29,20 @@ using Extents = std::vector<std::int64_t>;
 
 /// The element type of an attribute, as the library names it.
 template <class T>
-inline constexpr cudnnBackendAttributeType_t attribute_type = CUDNN_TYPE_INT64;
-template <>
-inline constexpr cudnnBackendAttributeType_t attribute_type<Raw> = CUDNN_TYPE_BACKEND_DESCRIPTOR;
-template <>
-inline constexpr cudnnBackendAttributeType_t attribute_type<bool> = CUDNN_TYPE_BOOLEAN;
-template <>
-inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnHandle_t> = CUDNN_TYPE_HANDLE;
-template <>
-inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnDataType_t> = CUDNN_TYPE_DATA_TYPE;
-template <>
-inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnPointwiseMode_t> = CUDNN_TYPE_POINTWISE_MODE;
-template <>
-inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnReduceTensorOp_t> = CUDNN_TYPE_REDUCTION_OPERATOR_TYPE;
-template <>
-inline constexpr cudnnBackendAttributeType_t attribute_type<double> = CUDNN_TYPE_DOUBLE;
-template <>
-inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnConvolutionMode_t> = CUDNN_TYPE_CONVOLUTION_MODE;
-template <>
-inline constexpr cudnnBackendAttributeType_t attribute_type<float> = CUDNN_TYPE_FLOAT;
-template <>
-inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnRngDistribution_t> = CUDNN_TYPE_RNG_DISTRIBUTION;
-template <>
-inline constexpr cudnnBackendAttributeType_t attribute_type<cudnnBackendHeurMode_t> = CUDNN_TYPE_HEUR_MODE;
+inline constexpr cudnnBackendAttributeType_t attribute_type =
+    std::is_same_v<T, Raw>                           ? CUDNN_TYPE_BACKEND_DESCRIPTOR
+    : std::is_same_v<T, bool>                        ? CUDNN_TYPE_BOOLEAN
+    : std::is_same_v<T, float>                       ? CUDNN_TYPE_FLOAT
+    : std::is_same_v<T, double>                      ? CUDNN_TYPE_DOUBLE
+    : std::is_same_v<T, cudnnHandle_t>               ? CUDNN_TYPE_HANDLE
+    : std::is_same_v<T, cudnnDataType_t>             ? CUDNN_TYPE_DATA_TYPE
+    : std::is_same_v<T, cudnnPointwiseMode_t>        ? CUDNN_TYPE_POINTWISE_MODE
+    : std::is_same_v<T, cudnnReduceTensorOp_t>       ? CUDNN_TYPE_REDUCTION_OPERATOR_TYPE
+    : std::is_same_v<T, cudnnConvolutionMode_t>      ? CUDNN_TYPE_CONVOLUTION_MODE
+    : std::is_same_v<T, cudnnRngDistribution_t>      ? CUDNN_TYPE_RNG_DISTRIBUTION
+    : std::is_same_v<T, cudnnBackendHeurMode_t>      ? CUDNN_TYPE_HEUR_MODE
+    : std::is_same_v<T, cudnnBackendNumericalNote_t> ? CUDNN_TYPE_NUMERICAL_NOTE
+                                                     : CUDNN_TYPE_INT64;
 
 /// A descriptor of the library, destroyed with its owner.
 class Descriptor final {
@@ -66,18 +58,15 @@ class Descriptor final {
   }
   template <class T>
   Descriptor& set(cudnnBackendAttributeName_t name, const T& value) {
-    return set_all(name, &value, 1);
+    return set_all(name, attribute_type<T>, &value, 1);
   }
   template <class T>
   Descriptor& set(cudnnBackendAttributeName_t name, const std::vector<T>& values) {
-    return set_all(name, values.data(), values.size());
+    return set_all(name, attribute_type<T>, values.data(), values.size());
   }
   /// Device addresses, whose type is that of descriptors.
   Descriptor& set_addresses(cudnnBackendAttributeName_t name, const std::vector<void*>& values) {
-    demand(cudnnBackendSetAttribute(made_, name, CUDNN_TYPE_VOID_PTR, static_cast<std::int64_t>(values.size()),
-                                    values.data()),
-           "cudnnBackendSetAttribute");
-    return *this;
+    return set_all(name, CUDNN_TYPE_VOID_PTR, values.data(), values.size());
   }
   Descriptor& finish(const char* what) {
     demand(cudnnBackendFinalize(made_), what);
@@ -87,14 +76,23 @@ class Descriptor final {
   Raw get() const { return made_; }
 
  private:
-  template <class T>
-  Descriptor& set_all(cudnnBackendAttributeName_t name, const T* values, std::size_t count) {
-    demand(cudnnBackendSetAttribute(made_, name, attribute_type<T>, static_cast<std::int64_t>(count), values),
+  Descriptor& set_all(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const void* values,
+                      std::size_t count) {
+    demand(cudnnBackendSetAttribute(made_, name, type, static_cast<std::int64_t>(count), values),
            "cudnnBackendSetAttribute");
     return *this;
   }
   Raw made_ = nullptr;
 };
+
+/// Reads at most so many values of an attribute; returns how many there are.
+template <class T>
+std::size_t read_attribute(Raw from, cudnnBackendAttributeName_t name, std::size_t most, T* values) {
+  std::int64_t count = 0;
+  demand(cudnnBackendGetAttribute(from, name, attribute_type<T>, static_cast<std::int64_t>(most), &count, values),
+         "cudnnBackendGetAttribute");
+  return static_cast<std::size_t>(count);
+}
 
 constexpr cudnnDataType_t type_of(ElementType type) {
   return type == ElementType::bfloat16  ? CUDNN_DATA_BFLOAT16

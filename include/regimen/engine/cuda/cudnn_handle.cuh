@@ -5,7 +5,6 @@
 #include <regimen/engine/cuda/cudnn_descriptor.cuh>
 #include <regimen/engine/cuda/errors.cuh>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -19,31 +18,6 @@ namespace regimen::cuda::cudnn {
 /// What cuDNN has compiled. The last descriptor is the plan; the others are what it was made of.
 using Plan = std::vector<Descriptor>;
 
-/// What the library says about the numbers of an engine.
-class Notes final {
- public:
-  explicit Notes(Raw configuration) {
-    const Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-    Raw at = engine.get();
-    std::int64_t single = 1;
-    demand(cudnnBackendGetAttribute(configuration, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-                                    &single, &at),
-           "cudnnBackendGetAttribute");
-    demand(cudnnBackendGetAttribute(engine.get(), CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                                    CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count_, all_.data()),
-           "cudnnBackendGetAttribute");
-  }
-  bool has(cudnnBackendNumericalNote_t note) const {
-    for (std::int64_t i = 0; i < count_; ++i)
-      if (all_[static_cast<std::size_t>(i)] == note) return true;
-    return false;
-  }
-
- private:
-  std::array<cudnnBackendNumericalNote_t, CUDNN_NUMERICAL_NOTE_TYPE_COUNT> all_{};
-  std::int64_t count_ = 0;
-};
-
 /// The handle of one thread's current device.
 class Handle final {
  public:
@@ -56,15 +30,11 @@ class Handle final {
     if (handle_ != nullptr) cudnnDestroy(handle_);
   }
 
-  static bool any_engine(Raw) { return true; }
-  /// For the error that there is no plan.
-  struct Words {
-    const char *who, *cure;
-  };
   /// The first plan of the library's heuristic, then of its fallbacks, that admits(configuration) and whose workspace
-  /// fits. It may have to compile kernels, which takes a second.
+  /// fits. It may have to compile kernels, which takes a second.   who, cure   for the error that there is none
   template <class Admits>
-  Plan choose(const std::vector<Raw>& operations, std::size_t workspace, const Admits& admits, const Words& words) {
+  Plan choose(const std::vector<Raw>& operations, std::size_t workspace, const Admits& admits, const char* who,
+              const char* cure) {
     Plan held;
     const Raw whole = held.emplace_back(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR)
                           .set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations)
@@ -78,10 +48,8 @@ class Handle final {
         Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
         plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle_).set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
         if (!plan.can_finish()) continue;
-        std::int64_t bytes = 0, single = 1;
-        demand(cudnnBackendGetAttribute(plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1,
-                                        &single, &bytes),
-               "cudnnBackendGetAttribute");
+        std::int64_t bytes = 0;
+        (void)read_attribute(plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 1, &bytes);
         if (static_cast<std::size_t>(bytes) <= workspace) {
           held.push_back(std::move(plan));
           return held;
@@ -89,8 +57,8 @@ class Handle final {
         least = least < 0 || bytes < least ? bytes : least;
       }
     }
-    throw Error(words.who, "a kernel of cuDNN for this GPU within " + std::to_string(workspace) + " bytes",
-                least < 0 ? std::string("none") : "one that needs " + std::to_string(least), words.cure);
+    throw Error(who, "a kernel of cuDNN for this GPU within " + std::to_string(workspace) + " bytes",
+                least < 0 ? std::string("none") : "one that needs " + std::to_string(least), cure);
   }
 
   /// By names, the tensors' addresses.
@@ -112,16 +80,10 @@ class Handle final {
     heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
     if (!heuristic.can_finish()) return {};
     const Raw asked = heuristic.get();
-    std::int64_t count = 0;
-    demand(cudnnBackendGetAttribute(asked, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count,
-                                    nullptr),
-           "cudnnBackendGetAttribute");
-    std::vector<Raw> all;
-    for (std::int64_t i = 0; i < count; ++i) all.push_back(held.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR).get());
-    demand(cudnnBackendGetAttribute(asked, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count,
-                                    all.data()),
-           "cudnnBackendGetAttribute");
-    all.resize(static_cast<std::size_t>(count));  // those that this GPU has: fewer than were announced
+    std::vector<Raw> all(read_attribute<Raw>(asked, CUDNN_ATTR_ENGINEHEUR_RESULTS, 0, nullptr));
+    for (Raw& each : all) each = held.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR).get();
+    // Those that this GPU has: fewer than were announced.
+    all.resize(read_attribute(asked, CUDNN_ATTR_ENGINEHEUR_RESULTS, all.size(), all.data()));
     return all;
   }
 

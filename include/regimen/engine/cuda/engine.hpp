@@ -46,7 +46,7 @@ class Engine : public engines::EveryIteration {
  public:
   using Traits = cuda::Traits<R::workspace, 0, Choices, R::has_cudnn, requires { &R::connect; }>;
   using Transport = cuda::Transport<R, typename Choices::communicator>;
-  using Ranks = typename Transport::Ranks;
+  using Ranks = comm::Control;
   static constexpr bool has_gpu_for_each_rank = connects_gpus<typename Choices::communicator::ranks>;
   struct Fence {
     Engine* engine = nullptr;
@@ -81,9 +81,9 @@ class Engine : public engines::EveryIteration {
   }
 
   static void take_device(Ranks& ranks)
-    requires requires { Transport::take_device(ranks); }
+    requires requires { Transport::By::take_device(ranks); }
   {
-    Transport::take_device(ranks);
+    Transport::By::take_device(ranks);
   }
 
   template <class Operation>
@@ -125,18 +125,8 @@ class Engine : public engines::EveryIteration {
   }
   // ---- the host's memory
 
-  std::size_t offload(const engines::HostCopy& copy) {
-    if (prepares_) return 0;
-    const std::size_t ticket = host_copies_.offload(base_ + copy.at, copy.host, copy.bytes);
-    finish_if_waiting("a copy of saved tensors to the host", copy.bytes, [&] { finish_moved(ticket); });
-    return ticket;
-  }
-  std::size_t fetch(const engines::HostCopy& copy) {
-    if (prepares_) return 0;
-    const std::size_t ticket = host_copies_.fetch(base_ + copy.at, copy.host, copy.bytes);
-    finish_if_waiting("a copy of saved tensors from the host", copy.bytes, [&] { finish_moved(ticket); });
-    return ticket;
-  }
+  std::size_t offload(const engines::HostCopy& copy) { return move(copy, true); }
+  std::size_t fetch(const engines::HostCopy& copy) { return move(copy, false); }
   void await_copy(std::size_t ticket) {
     if (!prepares_) host_copies_.await(ticket);
   }
@@ -155,15 +145,11 @@ class Engine : public engines::EveryIteration {
 
   Fence upload(std::size_t at, std::span<const std::byte> from) {
     ranges_.close();
-    const std::uint64_t copy = copies_.upload(base_ + at, from);
-    finish_if_waiting("a copy to the device", from.size(), [&] { copies_.finish(copy); });
-    return {this, copy};
+    return fence_of(copies_.upload(base_ + at, from), "a copy to the device", from.size());
   }
   Fence download(std::size_t at, std::span<std::byte> to) {
     ranges_.close();
-    const std::uint64_t copy = copies_.download(base_ + at, to);
-    finish_if_waiting("a copy from the device", to.size(), [&] { copies_.finish(copy); });
-    return {this, copy};
+    return fence_of(copies_.download(base_ + at, to), "a copy from the device", to.size());
   }
   std::uint64_t hash(std::size_t at, std::size_t bytes) {
     std::vector<std::byte> copy(bytes);
@@ -175,11 +161,11 @@ class Engine : public engines::EveryIteration {
 
   template <class Write>
   void feed(std::size_t slot, std::size_t at, std::size_t bytes, const Write& write) {
-    (void)fed(copies_.feed(slot, base_ + at, bytes, write), bytes);
+    (void)fence_of(copies_.feed(slot, base_ + at, bytes, write), of_inputs, bytes);
   }
   std::byte* pin(std::size_t bytes) { return runtime_.allocate_pinned(bytes, "batches that are read ahead"); }
   Fence feed_pinned(std::size_t slot, std::size_t at, std::span<const std::byte> from) {
-    return fed(copies_.feed(slot, base_ + at, from), from.size());
+    return fence_of(copies_.feed(slot, base_ + at, from), of_inputs, from.size());
   }
 
   void replay(const engines::Recording& key, auto&& body) {
@@ -259,30 +245,25 @@ class Engine : public engines::EveryIteration {
   template <class A, class B, class C>
   void launch(const op::Product<A, B, C>& o, std::size_t scratch) {
     if (o.m * o.n == 0) return;
-    if (o.k > 0) launch_product(o, scratch, [](ProductDescriptor&) {});
+    if (o.k > 0) launch_product(o, o, scratch);
     else if (!o.add && !prepares_) runtime_.fill(base_ + o.c.offset, 0, o.m * o.row_of_c() * sizeof(C), stream_);
   }
-  template <class A, class B, class C, class Activation, bool backward>
-  void launch(const op::ProductEpilogue<A, B, C, Activation, backward>& o, std::size_t scratch) {
-    if (const auto& p = o.product; p.m * p.n > 0)
-      launch_product(p, scratch, [&](ProductDescriptor& descriptor) { describe_epilogue(o, descriptor); }, o.bias, o.x);
-  }
-  template <class A, class B, class C>
-  void launch(const op::ProductSum<A, B, C>& o, std::size_t scratch) {
-    if (const auto& p = o.product; p.m * p.n > 0)
-      launch_product(
-          p, scratch, [&](ProductDescriptor& descriptor) { describe_sum(o, descriptor); }, o.bias, {}, o.onto);
+  template <IsProduct Operation>
+  void launch(const Operation& o, std::size_t scratch) {
+    if (const auto& p = o.product; p.m * p.n > 0) launch_product(o, p, scratch);
   }
   /// Tensor cores take factors of one type, in rows of whole 16 bytes: the wider of two (the gradient of the model's
-  /// output) is first copied to the narrower type, and to such rows.
-  template <class A, class B, class C, class Extend>
-  void launch_product(const op::Product<A, B, C>& o, std::size_t scratch, const Extend& extend, View<C> bias = {},
-                      View<C> aux = {}, View<C> onto = {}) {
+  /// output) is first copied to the narrower type, and to such rows.   whole   o, or o with an epilogue
+  template <class Operation, class A, class B, class C>
+  void launch_product(const Operation& whole, const op::Product<A, B, C>& o, std::size_t scratch) {
+    const auto place = [&](View<C> view) { return view.is_absent() ? nullptr : base_ + view.offset; };
+    ProductTensors tensors;
+    if constexpr (requires { whole.bias; }) tensors.bias = place(whole.bias);
+    if constexpr (requires { whole.x; }) tensors.aux = place(whole.x);
+    if constexpr (requires { whole.onto; }) tensors.c = place(whole.onto);
     const auto start = [&](ProductDescriptor descriptor, const auto& factors, std::size_t workspace) {
-      extend(descriptor);
-      const auto place = [&](View<C> view) { return view.is_absent() ? nullptr : base_ + view.offset; };
-      multiply(descriptor, factors, workspace, o.add || !onto.is_absent() ? 1.0 : 0.0,
-               {.bias = place(bias), .aux = place(aux), .c = place(onto)});
+      describe_epilogue(whole, descriptor);
+      multiply(descriptor, factors, workspace, o.add || tensors.c != nullptr ? 1.0 : 0.0, tensors);
     };
     if constexpr (std::is_same_v<A, B>) {
       start(describe(o, R::workspace), o, scratch);
@@ -320,10 +301,6 @@ class Engine : public engines::EveryIteration {
   }
   template <ComposesParts Operation>
   void launch(const Operation& o, std::size_t scratch) {
-    attend(o, scratch);
-  }
-  template <class Operation>
-  void attend(const Operation& o, std::size_t scratch) {
     if constexpr (Traits::template may_fuse<Operation>)
       if (Traits::is_fused(o)) return attend_fused(o, scratch);
     if constexpr (Traits::composes_attention)
@@ -338,7 +315,12 @@ class Engine : public engines::EveryIteration {
     const FusedAttention descriptor = fused(o, R::workspace);
     const typename R::Attention& attention =
         attentions_.found_or_made(descriptor, [&] { return runtime_.make_attention(descriptor); });
-    FusedTensors tensors = fused_tensors(o, base_);
+    FusedTensors tensors{.qkv = base_ + o.qkv.offset, .y = base_ + o.y.offset, .log_sum = base_ + o.softmax.offset};
+    if constexpr (requires { o.d_y; }) {
+      tensors.d_y = base_ + o.d_y.offset;
+      tensors.d_qkv = base_ + o.d_qkv.offset;
+      tensors.row_dot = base_ + o.row_dot.offset;
+    }
     if (o.drop.threshold > 0) {
       launch_kernels(kernel::LibraryRandom{.drop = o.drop, .to = {scratch}}, scratch);
       tensors.random = base_ + scratch;
@@ -348,28 +330,39 @@ class Engine : public engines::EveryIteration {
 
   template <Convolves Operation>
   void launch(const Operation& o, std::size_t scratch) {
-    if constexpr (Traits::calls_convolutions) convolve(o, scratch);
-    else launch_kernels(o, scratch);
-  }
-  template <class Operation>
-  void convolve(const Operation& o, std::size_t scratch) {
-    if (o.shape.samples > 0) {
-      const ConvolutionDescriptor asked = convolution(o, R::workspace);
-      const auto& made = convolutions_.found_or_made(asked, [&] { return runtime_.make_convolution(asked); });
-      std::byte* const workspace = base_ + scratch + rounded_gradient_bytes(o);
-      if (!prepares_) runtime_.convolve(made, convolution_tensors(o, base_, scratch), workspace, stream_);
+    if constexpr (!Traits::calls_convolutions) launch_kernels(o, scratch);
+    else {
+      if (o.shape.samples > 0) {
+        const ConvolutionDescriptor asked = convolution(o, R::workspace);
+        const auto& made = convolutions_.found_or_made(asked, [&] { return runtime_.make_convolution(asked); });
+        std::byte* const workspace = base_ + scratch + rounded_gradient_bytes(o);
+        if (!prepares_) runtime_.convolve(made, convolution_tensors(o, base_, scratch), workspace, stream_);
+      }
+      launch_rest(o, scratch, [&](const auto& part) { launch_kernels(part, scratch); });
     }
-    launch_rest(o, scratch, [&](const auto& part) { launch_kernels(part, scratch); });
   }
 
-  Fence fed(std::uint64_t copy, std::size_t bytes) {
-    finish_if_waiting("a copy of inputs to the device", bytes, [&] { copies_.finish(copy); });
+  static constexpr const char* of_inputs = "a copy of inputs to the device";
+  Fence fence_of(std::uint64_t copy, const char* what, std::size_t bytes) {
+    finish_if_waiting(what, bytes, [&] { copies_.finish(copy); });
     return {this, copy};
   }
-  void finish_moved(std::size_t ticket) { transport_.synchronize(host_copies_.copied(ticket)); }
-  /// Every operation before was waited for, so an error is the copy's.
+  std::size_t move(const engines::HostCopy& copy, bool to_host) {
+    if (prepares_) return 0;
+    const std::size_t ticket = host_copies_.move(base_ + copy.at, copy.host, copy.bytes, to_host);
+    finish_if_waiting(to_host ? "a copy of saved tensors to the host" : "a copy of saved tensors from the host",
+                      copy.bytes, [&] { transport_.synchronize(host_copies_.copied(ticket)); });
+    return ticket;
+  }
+  /// Waits for the end of a copy. Every operation before was waited for, so an error is the copy's.
   void finish_if_waiting(const char* what, std::size_t bytes, const auto& finish) {
-    if (waits_ && bytes > 0) finish_copy(what, bytes, finish);
+    if (!waits_ || bytes == 0) return;
+    try {
+      finish();
+    } catch (const Error& error) {
+      throw Error(std::string(what) + ", of " + std::to_string(bytes) + " bytes", "its end without an error",
+                  error.what());
+    }
   }
   std::size_t send(comm::CollectiveKind kind, const engines::Transfer& transfer) {
     if (!prepares_) {

@@ -26,32 +26,20 @@ class HostCopies final {
   HostCopies(const HostCopies&) = delete;
   HostCopies& operator=(const HostCopies&) = delete;
 
-  /// Both return a ticket.
-  std::size_t offload(const std::byte* from, std::size_t to, std::size_t bytes) {
-    begin();
-    runtime_.download(host_ + to, from, bytes, stream_);
-    return end();
-  }
-  std::size_t fetch(std::byte* to, std::size_t from, std::size_t bytes) {
-    begin();
-    runtime_.upload(to, host_ + from, bytes, stream_);
-    return end();
+  /// To the host, or back from there. Returns a ticket.
+  std::size_t move(std::byte* device, std::size_t host, std::size_t bytes, bool to_host) {
+    runtime_.record(before_, compute_);
+    runtime_.wait(stream_, before_);
+    if (to_host) runtime_.download(host_ + host, device, bytes, stream_);
+    else runtime_.upload(device, host_ + host, bytes, stream_);
+    runtime_.record(copied(copies_), stream_);
+    return copies_++;
   }
   /// What is queued from now on comes after that copy.
   void await(std::size_t ticket) { runtime_.wait(compute_, copied(ticket)); }
   typename R::Event copied(std::size_t ticket) const { return copied_[ticket % copied_.size()]; }
 
  private:
-  void begin() {
-    runtime_.record(before_, compute_);
-    runtime_.wait(stream_, before_);
-  }
-  std::size_t end() {
-    const std::size_t ticket = copies_++;
-    runtime_.record(copied(ticket), stream_);
-    return ticket;
-  }
-
   R& runtime_;
   typename R::Stream compute_, stream_{};
   std::byte* host_ = nullptr;

@@ -53,16 +53,10 @@ inline ncclUniqueId make_id() {
 }
 
 constexpr ncclDataType_t type_of(ElementType element) {
-  switch (element) {
-    case ElementType::float64:
-      return ncclFloat64;
-    case ElementType::float32:
-      return ncclFloat32;
-    case ElementType::bfloat16:
-      return ncclBfloat16;
-    default:
-      return ncclFloat16;
-  }
+  return element == ElementType::float64    ? ncclFloat64
+         : element == ElementType::float32  ? ncclFloat32
+         : element == ElementType::bfloat16 ? ncclBfloat16
+                                            : ncclFloat16;
 }
 
 inline bool is_ready(const Connection& connection) {

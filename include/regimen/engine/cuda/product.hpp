@@ -81,7 +81,9 @@ constexpr ProductDescriptor describe(const ManyProducts<A, B, C>& o, std::size_t
                            aligned(o.c, o.c_rows), workspace);
 }
 
-/// Says the epilogue. Its tensors are row-major, so they are the columns of D, as aux is.
+/// Says the epilogue, if there is one. Its tensors are row-major, so they are the columns of D, as aux is.
+template <class A, class B, class C>
+constexpr void describe_epilogue(const op::Product<A, B, C>&, ProductDescriptor&) {}
 template <class A, class B, class C, class Activation, bool backward>
 constexpr void describe_epilogue(const op::ProductEpilogue<A, B, C, Activation, backward>& o,
                                  ProductDescriptor& descriptor) {
@@ -96,26 +98,27 @@ constexpr void describe_epilogue(const op::ProductEpilogue<A, B, C, Activation, 
   descriptor.aux_alignment = alignment_of(o.x.offset);
   descriptor.aux_leading = static_cast<std::int64_t>(o.product.n);
 }
-template <class A, class B, class C, class Activation, bool backward>
-constexpr ProductDescriptor describe(const op::ProductEpilogue<A, B, C, Activation, backward>& o,
-                                     std::size_t workspace) {
-  ProductDescriptor descriptor = describe(o.product, workspace);
-  describe_epilogue(o, descriptor);
-  return descriptor;
-}
-
-/// Says where C lies, and the bias.
+/// Also says where C lies.
 template <class A, class B, class C>
-constexpr void describe_sum(const op::ProductSum<A, B, C>& o, ProductDescriptor& descriptor) {
+constexpr void describe_epilogue(const op::ProductSum<A, B, C>& o, ProductDescriptor& descriptor) {
   descriptor.c_alignment = alignment_of(o.onto.offset);
   if (o.bias.is_absent()) return;
   descriptor.epilogue = Epilogue::bias;
   descriptor.bias_alignment = alignment_of(o.bias.offset);
 }
-template <class A, class B, class C>
-constexpr ProductDescriptor describe(const op::ProductSum<A, B, C>& o, std::size_t workspace) {
+
+/// An operation that is a product, or has one with an epilogue.
+template <class Operation>
+concept IsProduct = requires(const Operation& o, ProductDescriptor& descriptor) { describe_epilogue(o, descriptor); };
+template <IsProduct Operation>
+constexpr const auto& product_of(const Operation& o) {
+  if constexpr (requires { o.product; }) return o.product;
+  else return o;
+}
+template <IsProduct Operation>
+constexpr ProductDescriptor describe(const Operation& o, std::size_t workspace) {
   ProductDescriptor descriptor = describe(o.product, workspace);
-  describe_sum(o, descriptor);
+  describe_epilogue(o, descriptor);
   return descriptor;
 }
 

@@ -20,31 +20,18 @@ namespace regimen::cuda {
 namespace detail {
 
 constexpr cudaDataType_t library_type(ElementType type) {
-  switch (type) {
-    case ElementType::float64:
-      return CUDA_R_64F;
-    case ElementType::float32:
-      return CUDA_R_32F;
-    case ElementType::bfloat16:
-      return CUDA_R_16BF;
-    default:
-      return CUDA_R_16F;
-  }
+  return type == ElementType::float64    ? CUDA_R_64F
+         : type == ElementType::float32  ? CUDA_R_32F
+         : type == ElementType::bfloat16 ? CUDA_R_16BF
+                                         : CUDA_R_16F;
 }
 
 constexpr cublasLtEpilogue_t library_epilogue(Epilogue epilogue) {
-  switch (epilogue) {
-    case Epilogue::bias:
-      return CUBLASLT_EPILOGUE_BIAS;
-    case Epilogue::gelu_bias:
-      return CUBLASLT_EPILOGUE_GELU_BIAS;
-    case Epilogue::gelu_aux_bias:
-      return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
-    case Epilogue::dgelu:
-      return CUBLASLT_EPILOGUE_DGELU;
-    default:
-      return CUBLASLT_EPILOGUE_DEFAULT;
-  }
+  return epilogue == Epilogue::bias            ? CUBLASLT_EPILOGUE_BIAS
+         : epilogue == Epilogue::gelu_bias     ? CUBLASLT_EPILOGUE_GELU_BIAS
+         : epilogue == Epilogue::gelu_aux_bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS
+         : epilogue == Epilogue::dgelu         ? CUBLASLT_EPILOGUE_DGELU
+                                               : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
 /// A descriptor of the library, destroyed with its owner.

@@ -31,11 +31,10 @@ class RanksOfGpus : public OwnGraphs<R> {
   using OwnGraphs<R>::runtime_;
 
  public:
-  using Ranks = comm::Control;
-  RanksOfGpus(R& runtime, Ranks* ranks) : OwnGraphs<R>(runtime), ranks_(ranks) {}
+  RanksOfGpus(R& runtime, comm::Control* ranks) : OwnGraphs<R>(runtime), ranks_(ranks) {}
 
   /// Each rank of a host has a device of its own.
-  static void take_device(Ranks& ranks) {
+  static void take_device(comm::Control& ranks) {
     // Several GPUs in one process can deadlock where steps are captured (NCCL, "Using NCCL with CUDA Graphs").
     if constexpr (!requires { R::ranks_are_threads; }) comm::expect_processes(ranks, "Communicator<Nccl>");
     R::take_device(comm::place_on_host(ranks));
@@ -52,7 +51,7 @@ class RanksOfGpus : public OwnGraphs<R> {
     connected_.push_back(
         {.teams = teams,
          .connection = runtime_.connect(ids[teams.member(ranks_->rank(), 0)], place, teams.members(ranks_->size()))});
-    settle(connected_.back().connection);
+    wait([&] { return is_ready(connected_.back().connection); });
   }
   void queue(comm::CollectiveKind kind, const engines::Transfer& transfer, std::byte* base, typename R::Stream stream) {
     TeamConnection* const to = found(transfer.teams);
@@ -64,7 +63,7 @@ class RanksOfGpus : public OwnGraphs<R> {
                                      ? all + transfer.teams.place(ranks_->rank()) * transfer.bytes
                                      : base + transfer.own;
     runtime_.collect(to->connection, {kind, transfer.element, transfer.bytes}, own, all, stream);
-    settle(to->connection);
+    wait([&] { return is_ready(to->connection); });
   }
   void synchronize(typename R::Event event) {
     if (!connected_.empty()) wait([&] { return runtime_.is_done(event); });
@@ -102,9 +101,6 @@ class RanksOfGpus : public OwnGraphs<R> {
     for (TeamConnection& each : connected_)
       if (each.teams.size == teams.size && each.teams.stride == teams.stride) return &each;
     return nullptr;
-  }
-  void settle(typename R::Connection& connection) {
-    wait([&] { return is_ready(connection); });
   }
   bool is_ready(typename R::Connection& connection) {
     try {
@@ -151,7 +147,7 @@ class RanksOfGpus : public OwnGraphs<R> {
                 "see what the other ranks report; with NCCL_DEBUG=WARN the library says more");
   }
 
-  Ranks* ranks_;
+  comm::Control* ranks_;
   std::deque<TeamConnection> connected_;
 };
 

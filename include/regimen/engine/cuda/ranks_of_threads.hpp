@@ -4,6 +4,7 @@
 #include <regimen/comm/agreement.hpp>
 #include <regimen/comm/control.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/engine/cuda/graphs.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
 #include <regimen/engine/engine.hpp>
 #include <regimen/kernel/sum_of_ranks.hpp>
@@ -38,13 +39,14 @@ struct Room {
 /// cost      each slice is read once by each rank that needs it; the hosts meet twice in a collective that is queued by
 ///           calls, 2 + 2 · (ranks - 1) times in one that is captured, and twice in the launch of a graph
 template <Runtime R>
-class RanksOfThreads {
+class RanksOfThreads : public OwnGraphs<R> {
+  using OwnGraphs<R>::runtime_;
+
  public:
-  using Ranks = comm::Control;
-  using Graph = typename R::Graph;
-  using Stream = typename R::Stream;
+  using typename OwnGraphs<R>::Graph;
+  using typename OwnGraphs<R>::Stream;
   using Event = typename R::Event;
-  RanksOfThreads(R& runtime, Ranks* ranks) : runtime_(runtime), ranks_(ranks) {
+  RanksOfThreads(R& runtime, comm::Control* ranks) : OwnGraphs<R>(runtime), ranks_(ranks) {
     if (are_alone()) return;
     if (ranks->size() > kernel::most_ranks_of_device)
       throw Error("ranks that share a GPU", "at most " + std::to_string(kernel::most_ranks_of_device),
@@ -57,12 +59,12 @@ class RanksOfThreads {
 
   /// An emulated device has to know that it is shared. All ranks are here, so that none of them holds the memory of an
   /// earlier Trainer when room() is asked.
-  static void take_device(Ranks& ranks) {
+  static void take_device(comm::Control& ranks) {
     if constexpr (requires { R::new_device(); }) R::share_device(comm::gather_small(ranks, R::new_device())[0]);
     else comm::barrier(&ranks);
   }
 
-  static Room room(Room own, Ranks& ranks) {
+  static Room room(Room own, comm::Control& ranks) {
     Room all{.unused = own.unused};
     for (const Room& each : comm::gather_small(ranks, own)) {
       all.unused = (std::min)(all.unused, each.unused);
@@ -142,11 +144,7 @@ class RanksOfThreads {
   /// If another rank has left, which ends a capture, that is the reason, and not what this one found then.
   void drop_capture(Stream stream) {
     in_turns_ = false;
-    if (leads()) {
-      try {
-        (void)runtime_.end_capture(stream);
-      } catch (const Error&) {}
-    }
+    if (leads()) OwnGraphs<R>::drop_capture(stream);
     if (!are_alone()) (void)ranks_->gone();
   }
   void launch_graph(const Graph& graph, Stream stream) {
@@ -251,8 +249,7 @@ class RanksOfThreads {
     runtime_.launch(sum, Grid{.blocks = sum.blocks(), .threads = Kernel::threads}, stream);
   }
 
-  R& runtime_;
-  Ranks* ranks_;
+  comm::Control* ranks_;
   Event given_{}, taken_{};                  // the others ask for them
   std::atomic<std::ptrdiff_t> readers_ = 0;  // of this rank's memory
   bool in_turns_ = false;                    // in a capture

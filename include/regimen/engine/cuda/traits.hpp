@@ -45,16 +45,6 @@ namespace regimen::cuda {
 template <class Operation>
 concept HasKernel = requires { kernel::Kernel<Operation>::threads; };
 
-/// Whether a GPU can run an operation: by its kernels, or as a product of the library.
-template <class Operation>
-inline constexpr bool runs_on_gpu = HasKernel<Operation>;
-template <class A, class B, class C>
-inline constexpr bool runs_on_gpu<op::Product<A, B, C>> = true;
-template <class A, class B, class C, class Activation, bool backward>
-inline constexpr bool runs_on_gpu<op::ProductEpilogue<A, B, C, Activation, backward>> = true;
-template <class A, class B, class C>
-inline constexpr bool runs_on_gpu<op::ProductSum<A, B, C>> = true;
-
 /// The epilogues of cuBLASLt, as far as its documentation says what they compute. All with sums in fp32. GeluTanh is
 /// the library's GELU; the tensor that passes from forward to backward has rows of 8 elements, or of multiples. The
 /// library has none for Gelu (the error function) and Silu. Its RELU is max(x, 0), of which nothing says that it is NaN
@@ -99,13 +89,6 @@ inline constexpr bool has_nccl = !runs_here;
 template <class Own, class Form>
 using form_or = std::conditional_t<std::is_same_v<Form, OfDevice>, Own, Form>;
 
-namespace detail {
-template <class Operation>
-inline constexpr bool has_16_bits = false;
-template <template <class> class Operation, class T>
-inline constexpr bool has_16_bits<Operation<T>> = sizeof(T) == 2;
-}  // namespace detail
-
 /// workspace      bytes that a product of the library may use
 /// architecture   the least that is compiled for, 800 for sm_80; 0: not known
 /// Choices        the policies that decide how operations are executed
@@ -130,7 +113,7 @@ struct Traits : engines::DefaultTraits {
   /// Some are read while others are written.
   static constexpr std::size_t input_slots(std::size_t micro_batches) { return 2 * micro_batches; }
   template <class Operation>
-  static constexpr bool runs = runs_on_gpu<Operation>;
+  static constexpr bool runs = HasKernel<Operation> || IsProduct<Operation>;
   using attention = form_or<Composed, typename Choices::attention::form>;
   using convolution = form_or<Direct, typename Choices::convolution::form>;
   static constexpr bool composes_attention = regimen::detail::ComposedForm<attention>;
@@ -141,7 +124,7 @@ struct Traits : engines::DefaultTraits {
   /// Whether it may compute an operation, of some shape.
   template <class Operation>
   static constexpr bool may_fuse =
-      Fuses<Operation> && (fuses_attention || (prefers_fused && detail::has_16_bits<Operation>));
+      Fuses<Operation> && (fuses_attention || (prefers_fused && fused_element_bytes<Operation> == 2));
   /// Whether cuDNN computes an attention: where Attention<Cudnn> says so, and by default, if no weights are dropped: it
   /// would draw other random numbers than the CPU.
   template <class Operation>
@@ -156,13 +139,16 @@ struct Traits : engines::DefaultTraits {
   }
   /// The wider factor in the narrower type, then the library's workspace, which begins at a multiple of 256 bytes as
   /// all tensors do.
-  template <class A, class B, class C>
-  static constexpr std::size_t scratch(const op::Product<A, B, C>& o) {
-    return rounded_bytes(o) + workspace;
+  template <IsProduct Operation>
+  static constexpr std::size_t scratch(const Operation& o) {
+    return rounded_bytes(product_of(o)) + workspace;
   }
   template <ComposesParts Operation>
   static constexpr std::size_t scratch(const Operation& o) {
-    return scratch_of_attention(o);
+    if constexpr (may_fuse<Operation>)
+      if (is_fused(o)) return random_bytes(o.drop) + fused(o, workspace).workspace;
+    if constexpr (composes_attention) return composed(o).bytes + workspace;
+    else return kernel::scratch_of(o);
   }
   template <Convolves Operation>
   static constexpr std::size_t scratch(const Operation& o) {
@@ -175,19 +161,19 @@ struct Traits : engines::DefaultTraits {
   template <class T>
   static constexpr unsigned refused_part(const op::Attention<T>& o) {
     if constexpr (fuses_attention) return not_taken_by_cudnn(o);
-    else return shares_in_vain(o.shape) ? 3 : 0;
+    else return refused_in(o.shape, 0);
   }
   template <class T>
   static constexpr unsigned refused_part(const op::CrossAttention<T>& o) {
-    return fuses_attention ? 4 : shares_in_vain(o.shape) ? 3 : 0;
+    return refused_in(o.shape, 4);
   }
   template <class T>
   static constexpr unsigned refused_part(const op::WindowAttention<T>& o) {
-    return fuses_attention ? 5 : shares_in_vain(o.attention.shape) ? 3 : 0;
+    return refused_in(o.attention.shape, 5);
   }
   template <class T>
   static constexpr unsigned refused_part(const op::BiasedAttention<T>& o) {
-    return fuses_attention ? 6 : shares_in_vain(o.attention.shape) ? 3 : 0;
+    return refused_in(o.attention.shape, 6);
   }
   template <class Operation>
   static constexpr unsigned refused_part(const op::WithinLengths<Operation>& o) {
@@ -198,14 +184,6 @@ struct Traits : engines::DefaultTraits {
   template <class Operation>
   static constexpr AttentionPiece composed(const Operation& o) {
     return piece_of(o, attention::score_bytes);
-  }
-  template <class A, class B, class C, class Activation, bool backward>
-  static constexpr std::size_t scratch(const op::ProductEpilogue<A, B, C, Activation, backward>& o) {
-    return scratch(o.product);
-  }
-  template <class A, class B, class C>
-  static constexpr std::size_t scratch(const op::ProductSum<A, B, C>& o) {
-    return scratch(o.product);
   }
   /// The wider factor of a product as it is stored, and the same in the narrower type with rows of whole 16 bytes.
   struct WideFactor {
@@ -221,28 +199,21 @@ struct Traits : engines::DefaultTraits {
                       leading = (columns * element + 15) / 16 * 16 / element;
     return {rows, columns, a_is_wider ? o.row_of_a() : columns, leading, TensorArena::align(rows * leading * element)};
   }
+
+ private:
   template <class A, class B, class C>
   static constexpr std::size_t rounded_bytes(const op::Product<A, B, C>& o) {
     if constexpr (std::is_same_v<A, B>) return 0;
     else return rounded(o).bytes;
   }
-
- private:
   template <template <class> class Operation, class T>
   static constexpr unsigned not_taken_by_cudnn(const Operation<T>& o) {
     if (o.shape.group() > 1) return 3;
     if constexpr (sizeof(T) != 2) return 1;
     else return o.shape.width % Cudnn::channels_multiple != 0 || o.shape.width > Cudnn::most_channels ? 2 : 0;
   }
-  static constexpr bool shares_in_vain(const op::AttentionShape& shape) {
-    return (composes_attention || fuses_attention) && shape.group() > 1;
-  }
-  template <class Operation>
-  static constexpr std::size_t scratch_of_attention(const Operation& o) {
-    if constexpr (may_fuse<Operation>)
-      if (is_fused(o)) return random_bytes(o.drop) + fused(o, workspace).workspace;
-    if constexpr (composes_attention) return composed(o).bytes + workspace;
-    else return kernel::scratch_of(o);
+  static constexpr unsigned refused_in(const op::AttentionShape& shape, unsigned by_cudnn) {
+    return fuses_attention ? by_cudnn : composes_attention && shape.group() > 1 ? 3 : 0;
   }
 };
 

@@ -20,8 +20,7 @@ namespace regimen::cuda {
 template <Runtime R>
 class NoRanks : public OwnGraphs<R> {
  public:
-  using Ranks = comm::Control;
-  NoRanks(R& runtime, Ranks*) : OwnGraphs<R>(runtime) {}
+  NoRanks(R& runtime, comm::Control*) : OwnGraphs<R>(runtime) {}
   bool are_alone() const { return true; }
   void prepare(const engines::Transfer&) {}
   void queue(comm::CollectiveKind, const engines::Transfer&, std::byte*, typename R::Stream) {}
@@ -30,39 +29,23 @@ class NoRanks : public OwnGraphs<R> {
   void close(typename R::Stream) {}
 };
 
-namespace detail {
-template <class R, class Communicator>
-constexpr auto ranks_by() {
-  using Ranks = typename Communicator::ranks;
-  if constexpr (connects_gpus<Ranks>) return std::type_identity<RanksOfGpus<R>>{};
-  else if constexpr (std::is_same_v<Ranks, Threads>) return std::type_identity<RanksOfThreads<R>>{};
-  else return std::type_identity<NoRanks<R>>{};
-}
-}  // namespace detail
-
 /// The order of collectives and operations. A collective begins after the operations that were queued before it, and
 /// ends before those that are queued after its await; meanwhile both run.
 template <Runtime R, class Communicator>
 class Transport final {
-  using By = typename decltype(detail::ranks_by<R, Communicator>())::type;
-
  public:
-  using Ranks = typename By::Ranks;
-  /// The device for this rank becomes the calling thread's.
-  static void take_device(Ranks& ranks)
-    requires requires { By::take_device(ranks); }
-  {
-    By::take_device(ranks);
-  }
+  using By = std::conditional_t<
+      connects_gpus<typename Communicator::ranks>, RanksOfGpus<R>,
+      std::conditional_t<std::is_same_v<typename Communicator::ranks, Threads>, RanksOfThreads<R>, NoRanks<R>>>;
 
   /// The memory of the device that this rank uses.
-  static Room room(Room own, [[maybe_unused]] Ranks* ranks) {
+  static Room room(Room own, [[maybe_unused]] comm::Control* ranks) {
     if constexpr (requires { By::room(own, *ranks); })
       if (ranks != nullptr) return By::room(own, *ranks);
     return own;
   }
 
-  Transport(R& runtime, typename R::Stream compute, Ranks* ranks)
+  Transport(R& runtime, typename R::Stream compute, comm::Control* ranks)
       : runtime_(runtime), compute_(compute), by_(runtime, ranks) {
     if (by_.are_alone()) return;
     waits_at_start_ = ranks->waits_at_start();

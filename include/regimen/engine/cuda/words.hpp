@@ -25,16 +25,6 @@ namespace regimen::cuda {
   }
 }
 
-/// Waits for the end of a copy. Every operation before was waited for, so an error is the copy's.
-void finish_copy(const char* what, std::size_t bytes, const auto& finish) {
-  try {
-    finish();
-  } catch (const Error& error) {
-    throw Error(std::string(what) + ", of " + std::to_string(bytes) + " bytes", "its end without an error",
-                error.what());
-  }
-}
-
 /// The device's unused memory does not hold the plan, or those of all ranks that share it.
 template <class Plan>
 [[noreturn, gnu::cold]] void fail_for_room(std::size_t unused, std::size_t needed, const Plan& plan,
