@@ -29,7 +29,7 @@ int wrong_schemes(cuda::Library& library, const char* type) {
       const cuda::Library::Product made = library.make_product(cuda::describe(product, cuda::Library::workspace));
       std::uint32_t scheme = 0;
       std::size_t written = 0;
-      cuda::detail::demand(cublasLtMatmulAlgoConfigGetAttribute(&made.algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME,
+      cuda::detail::demand(cublasLtMatmulAlgoConfigGetAttribute(&made->algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME,
                                                                 &scheme, sizeof scheme, &written),
                            "cublasLtMatmulAlgoConfigGetAttribute");
       cut += scheme != CUBLASLT_REDUCTION_SCHEME_NONE;

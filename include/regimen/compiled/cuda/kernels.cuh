@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/engine/cuda/compiled.hpp>
+#include <regimen/engine/cuda/traits.hpp>
 #include <regimen/kernel/device.cuh>
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/adamw.hpp>

@@ -5,7 +5,7 @@
 
 #include <regimen/engine/cuda/plan.hpp>
 #if defined(REGIMEN_CUDA_COMPILED)
-#include <regimen/engine/cuda/compiled.hpp>
+#include <regimen/engine/cuda/library.hpp>
 #elif defined(__CUDACC__)
 #include <regimen/engine/cuda/library.cuh>
 #endif
@@ -14,18 +14,8 @@
 #include <regimen/engine/timed.hpp>
 #include <regimen/policy/device.hpp>
 
-namespace regimen::cuda {
-
-#if defined(REGIMEN_CUDA_COMPILED)
-using RuntimeOfFile = CompiledLibrary;
-#else
-using RuntimeOfFile = Library;
-#endif
-
-}  // namespace regimen::cuda
-
 template <class Choices>
-class regimen::cuda::GpuEngine final : public regimen::cuda::Engine<regimen::cuda::RuntimeOfFile, Choices> {
+class regimen::cuda::GpuEngine final : public regimen::cuda::Engine<regimen::cuda::Library, Choices> {
  public:
   using GpuEngine::Engine::Engine;
 };

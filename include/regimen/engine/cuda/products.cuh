@@ -60,17 +60,17 @@ using PreferenceHandle = LibraryHandle<cublasLtMatmulPreference_t, cublasLtMatmu
 
 }  // namespace detail
 
+/// Descriptors of a product, and the algorithm that the library's heuristic named first.
+struct LibraryProduct {
+  ProductDescriptor descriptor{};
+  detail::OperationHandle operation{};
+  detail::LayoutHandle a{}, b{}, d{};
+  cublasLtMatmulAlgo_t algorithm{};
+};
+
 /// What a cuda::Runtime does of products.
 class Products final {
  public:
-  /// Descriptors and the algorithm that the library's heuristic named first.
-  struct Product {
-    ProductDescriptor descriptor{};
-    detail::OperationHandle operation{};
-    detail::LayoutHandle a{}, b{}, d{};
-    cublasLtMatmulAlgo_t algorithm{};
-  };
-
   Products() {
     detail::demand_version("cuBLASLt", cublasLtGetVersion(), CUBLAS_VERSION);
     detail::demand(cublasLtCreate(&handle_), "cublasLtCreate");
@@ -79,8 +79,8 @@ class Products final {
   Products& operator=(const Products&) = delete;
   ~Products() { cublasLtDestroy(handle_); }
 
-  Product make(const ProductDescriptor& descriptor) {
-    Product made;
+  LibraryProduct make(const ProductDescriptor& descriptor) {
+    LibraryProduct made;
     made.descriptor = descriptor;
     const cublasComputeType_t compute = descriptor.wide         ? CUBLAS_COMPUTE_64F
                                         : descriptor.reads_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
@@ -135,7 +135,8 @@ class Products final {
     return made;
   }
   /// The factors are the host's, which a graph keeps: they never change for one product of a step. C has D's layout.
-  void multiply(const Product& product, const ProductTensors& t, double beta, std::byte* scratch, cudaStream_t stream) {
+  void multiply(const LibraryProduct& product, const ProductTensors& t, double beta, std::byte* scratch,
+                cudaStream_t stream) {
     if (reads_bias(product.descriptor.epilogue)) set(product.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, t.bias);
     if (has_aux(product.descriptor.epilogue)) set(product.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, t.aux);
     const double wide_one = 1, wide_beta = beta;
