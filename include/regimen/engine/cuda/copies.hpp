@@ -3,6 +3,7 @@
 
 #include <regimen/engine/cuda/runtime.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -101,11 +102,9 @@ class Copies final {
     std::uint64_t copy = 0;             // the last one to it; 0: none that the host has not waited for
     bool is_fed = false;                // `taken` is not yet recorded
   };
-  static constexpr std::size_t least = 4096, none = ~std::size_t{0};
-
   /// Sizes of stagings: 4 KiB and its multiples by powers of four, up to a piece.
   static constexpr std::size_t held_for(std::size_t bytes) {
-    std::size_t held = least;
+    std::size_t held = 4096;
     while (held < bytes) held *= 4;
     return held;
   }
@@ -116,35 +115,34 @@ class Copies final {
   }
 
   std::uint64_t upload_piece(std::byte* to, std::span<const std::byte> from) {
-    Staging& staging = stagings_[staging_for(from.size())];
+    Staging& staging = staging_for(from.size());
     std::memcpy(staging.at, from.data(), from.size());
     runtime_.upload(to, staging.at, from.size(), compute_);
     return fly(staging, {});
   }
   std::uint64_t download_piece(const std::byte* from, std::span<std::byte> to) {
-    Staging& staging = stagings_[staging_for(to.size())];
+    Staging& staging = staging_for(to.size());
     if (!to.empty()) runtime_.download(staging.at, from, to.size(), compute_);
     return fly(staging, to);
   }
-  std::size_t staging_for(std::size_t bytes) {
+  Staging& staging_for(std::size_t bytes) {
     const std::size_t held = held_for(bytes);
-    std::size_t flying = 0, oldest = none;
-    for (std::size_t i = 0; i < stagings_.size(); ++i) {
-      Staging& staging = stagings_[i];
+    std::size_t flying = 0;
+    Staging* oldest = nullptr;
+    for (Staging& staging : stagings_) {
       if (staging.bytes != held) continue;
       if (staging.copy != 0 && staging.to.empty() && runtime_.is_done(staging.event)) staging.copy = 0;
-      if (staging.copy == 0) return i;
+      if (staging.copy == 0) return staging;
       ++flying;
-      if (!staging.to.empty()) continue;
-      if (oldest == none || staging.copy < stagings_[oldest].copy) oldest = i;
+      if (staging.to.empty() && (oldest == nullptr || staging.copy < oldest->copy)) oldest = &staging;
     }
-    if (oldest != none && flying >= most_in_flight(held)) {
-      finish(stagings_[oldest].copy);
-      return oldest;
+    if (oldest != nullptr && flying >= most_in_flight(held)) {
+      finish(oldest->copy);
+      return *oldest;
     }
     stagings_.push_back(
         {.at = runtime_.allocate_pinned(held, "a copy"), .bytes = held, .event = runtime_.make_event()});
-    return stagings_.size() - 1;
+    return stagings_.back();
   }
   std::uint64_t fly(Staging& staging, std::span<std::byte> to) {
     runtime_.record(staging.event, compute_);
@@ -182,6 +180,46 @@ class Copies final {
   std::deque<Staging> stagings_;
   std::vector<Slot> slots_;
   std::uint64_t copies_ = 0;
+};
+
+/// Copies of tensors that leave the device between forward and backward, to pinned memory and back, on a stream of their own: beside the operations, in the order of their
+/// starts. Who starts a copy waits for it before the next but seven.
+///
+/// memory   pinned, until the engine ends: exactly the plan's bytes (MemoryPlan::host)
+/// failure  Error if the host cannot pin so much
+template <Runtime R>
+class HostCopies final {
+ public:
+  HostCopies(R& runtime, typename R::Stream compute, std::size_t bytes) : runtime_(runtime), compute_(compute) {
+    if (bytes == 0) return;
+    host_ = runtime_.allocate_pinned(bytes, "tensors between forward and backward");
+    stream_ = runtime_.make_stream();
+    before_ = runtime_.make_event();
+    for (typename R::Event& event : copied_) event = runtime_.make_event();
+  }
+  HostCopies(const HostCopies&) = delete;
+  HostCopies& operator=(const HostCopies&) = delete;
+
+  /// To the host, or back from there. Returns a ticket.
+  std::size_t move(std::byte* device, std::size_t host, std::size_t bytes, bool to_host) {
+    runtime_.record(before_, compute_);
+    runtime_.wait(stream_, before_);
+    if (to_host) runtime_.download(host_ + host, device, bytes, stream_);
+    else runtime_.upload(device, host_ + host, bytes, stream_);
+    runtime_.record(copied(copies_), stream_);
+    return copies_++;
+  }
+  /// What is queued from now on comes after that copy.
+  void await(std::size_t ticket) { runtime_.wait(compute_, copied(ticket)); }
+  typename R::Event copied(std::size_t ticket) const { return copied_[ticket % copied_.size()]; }
+
+ private:
+  R& runtime_;
+  typename R::Stream compute_, stream_{};
+  std::byte* host_ = nullptr;
+  typename R::Event before_{};
+  std::array<typename R::Event, 8> copied_{};  // by tickets
+  std::size_t copies_ = 0;
 };
 
 }  // namespace regimen::cuda

@@ -7,8 +7,6 @@
 #include <regimen/engine/cuda/convolution.hpp>
 #include <regimen/engine/cuda/copies.hpp>
 #include <regimen/engine/cuda/graphs.hpp>
-#include <regimen/engine/cuda/host_copies.hpp>
-#include <regimen/engine/cuda/preparations.hpp>
 #include <regimen/engine/cuda/product.hpp>
 #include <regimen/engine/cuda/ranges.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
@@ -47,7 +45,6 @@ class Engine : public engines::EveryIteration {
   using Traits = cuda::Traits<R::workspace, 0, Choices, R::has_cudnn, requires { &R::connect; }>;
   using Transport = cuda::Transport<R, typename Choices::communicator>;
   using Ranks = comm::Control;
-  static constexpr bool has_gpu_for_each_rank = connects_gpus<typename Choices::communicator::ranks>;
   struct Fence {
     Engine* engine = nullptr;
     std::uint64_t copy = 0;
@@ -81,9 +78,9 @@ class Engine : public engines::EveryIteration {
   }
 
   static void take_device(Ranks& ranks)
-    requires requires { Transport::By::take_device(ranks); }
+    requires requires { Transport::take_device(ranks); }
   {
-    Transport::By::take_device(ranks);
+    Transport::take_device(ranks);
   }
 
   template <class Operation>
@@ -100,14 +97,11 @@ class Engine : public engines::EveryIteration {
   /// body() runs operations that will run later. Nothing is queued: products get their descriptors and algorithms, and
   /// kernels are loaded, which a capture does not allow. An Error names the operation that the device cannot do.
   void prepare(auto&& body) {
-    const bool before = std::exchange(prepares_, true);
-    try {
-      body();
-    } catch (...) {
-      prepares_ = before;
-      throw;
-    }
-    prepares_ = before;
+    struct Restored {
+      bool &prepares, before;
+      ~Restored() { prepares = before; }
+    } const restored{prepares_, std::exchange(prepares_, true)};
+    body();
   }
 
   // ---- collectives: on a stream of their own, in the order of their starts
@@ -170,7 +164,7 @@ class Engine : public engines::EveryIteration {
 
   void replay(const engines::Recording& key, auto&& body) {
     if (prepares_) return body();
-    if (captures_ && (key.is_common || transport_.is_alone())) graphs_.replay(key, body);
+    if (captures_ && (key.is_common || transport_.are_alone())) graphs_.replay(key, body);
     else body();
     ranges_.close();
     copies_.taken();
@@ -205,7 +199,7 @@ class Engine : public engines::EveryIteration {
  private:
   /// What GPUs that work together must have in common, besides themselves.
   static std::string versions() {
-    if constexpr (has_gpu_for_each_rank) return ", " + R::versions();
+    if constexpr (connects_gpus<typename Choices::communicator::ranks>) return ", " + R::versions();
     else return {};
   }
 

@@ -54,9 +54,10 @@ class Graphs final {
   template <class Body>
   void replay(const engines::Recording& key, const Body& body) {
     Piece& piece = piece_of(key);
+    piece.used = ++uses_;
     if (!std::exchange(piece.has_run, true)) return body();
     if (!piece.is_captured) capture(piece, body);
-    transport_.graphs().launch_graph(piece.graph, stream_);
+    transport_.launch_graph(piece.graph, stream_);
     operations_ += piece.operations;
   }
   void clear() {
@@ -79,12 +80,8 @@ class Graphs final {
   };
 
   Piece& piece_of(const engines::Recording& key) {
-    ++uses_;
     for (Piece& piece : pieces_)
-      if (piece.key == key) {
-        piece.used = uses_;
-        return piece;
-      }
+      if (piece.key == key) return piece;
     if (pieces_.size() == most) {
       const auto oldest = std::min_element(pieces_.begin(), pieces_.end(),
                                            [](const Piece& a, const Piece& b) { return a.used < b.used; });
@@ -93,7 +90,6 @@ class Graphs final {
     }
     pieces_.emplace_back();
     pieces_.back().key = key;
-    pieces_.back().used = uses_;
     return pieces_.back();
   }
   /// This is so seldom that the host may wait until no launch of the graph runs.
@@ -101,7 +97,7 @@ class Graphs final {
     if (!piece.is_captured) return;
     runtime_.record(done_, stream_);
     transport_.synchronize(done_);
-    transport_.graphs().destroy_graph(piece.graph);
+    transport_.destroy_graph(piece.graph);
   }
 
   template <class Body>
@@ -109,16 +105,16 @@ class Graphs final {
     ranges_.close();
     piece.operations = 0;
     try {
-      transport_.graphs().begin_capture(stream_);
+      transport_.begin_capture(stream_);
       captured_ = &piece;
       body();
       captured_ = nullptr;
       ranges_.close();
-      piece.graph = transport_.graphs().end_capture(stream_);
+      piece.graph = transport_.end_capture(stream_);
     } catch (...) {
       captured_ = nullptr;
       ranges_.close();
-      transport_.graphs().drop_capture(stream_);
+      transport_.drop_capture(stream_);
       throw;
     }
     piece.is_captured = true;

@@ -36,10 +36,14 @@ struct Probe {
   REGIMEN_HD void operator()(const Block&) const {}
 };
 
-inline void expect_device() {
+inline int count_devices() {
   int devices = 0;
   demand(cudaGetDeviceCount(&devices), "Device<Cuda>");
   if (devices == 0) demand(cudaErrorNoDevice, "Device<Cuda>");
+  return devices;
+}
+inline void expect_device() {
+  (void)count_devices();
   cudaFuncAttributes attributes{};
   demand(cudaFuncGetAttributes(&attributes, kernel::entry<Probe>), "Device<Cuda>");
 }
@@ -221,10 +225,7 @@ REGIMEN_INLINE void Library::convolve(const Convolution& made, const Convolution
 #endif
 #if defined(REGIMEN_HAS_NCCL) && !defined(REGIMEN_CUDA_COMPILED)
 REGIMEN_INLINE void Library::take_device(std::size_t place) {
-  int devices = 0;
-  detail::demand(cudaGetDeviceCount(&devices), "Device<Cuda>");
-  if (devices == 0) detail::demand(cudaErrorNoDevice, "Device<Cuda>");
-  detail::demand(cudaSetDevice(static_cast<int>(place) % devices), "cudaSetDevice");
+  detail::demand(cudaSetDevice(static_cast<int>(place) % detail::count_devices()), "cudaSetDevice");
 }
 #endif
 

@@ -146,9 +146,10 @@ constexpr void for_each_part(const ProductPart& whole, double least_flops, const
   if (p.d.count != 1 || p.epilogue != Epilogue::none || 2.0 * double(m) * double(n) * double(k) < least_flops ||
       !(cuts_k || cuts_m || cuts_n))
     return each(whole);
+  const std::size_t at = (cuts_k ? k : cuts_m ? m : n) / line * line;
   ProductPart first = whole, rest = whole;
   /// Cuts a matrix at its row or column `at`; gives how many bytes lie before the rest.
-  const auto cut_at = [&](Layout ProductDescriptor::* of, bool is_row, std::size_t at) {
+  const auto cut = [&](Layout ProductDescriptor::* of, bool is_row) {
     const Layout& matrix = p.*of;
     const std::size_t before = (is_row ? at : at * static_cast<std::size_t>(matrix.leading)) * bytes_of(matrix.type);
     Layout &head = first.descriptor.*of, &tail = rest.descriptor.*of;
@@ -157,24 +158,14 @@ constexpr void for_each_part(const ProductPart& whole, double least_flops, const
     tail.alignment = alignment_of(before | tail.alignment);
     return before;
   };
+  if (cuts_k || cuts_m) rest.a += cut(&ProductDescriptor::a, p.transpose_a == cuts_k);
+  if (cuts_k || !cuts_m) rest.b += cut(&ProductDescriptor::b, p.transpose_b != cuts_k);
   if (cuts_k) {
-    const std::size_t at = k / line * line;
-    rest.a += cut_at(&ProductDescriptor::a, p.transpose_a, at);
-    rest.b += cut_at(&ProductDescriptor::b, !p.transpose_b, at);
     first.adds = true, first.descriptor.c_alignment = 0;  // its C is D
     for_each_part(rest, least_flops, each);
     return for_each_part(first, least_flops, each);
   }
-  std::size_t of_d = 0;
-  if (cuts_m) {
-    const std::size_t at = m / line * line;
-    rest.a += cut_at(&ProductDescriptor::a, !p.transpose_a, at);
-    of_d = cut_at(&ProductDescriptor::d, true, at);
-  } else {
-    const std::size_t at = n / line * line;
-    rest.b += cut_at(&ProductDescriptor::b, p.transpose_b, at);
-    of_d = cut_at(&ProductDescriptor::d, false, at);
-  }
+  const std::size_t of_d = cut(&ProductDescriptor::d, cuts_m);
   rest.d += of_d;
   if (p.c_alignment > 0) rest.descriptor.c_alignment = alignment_of(of_d | p.c_alignment);
   for_each_part(first, least_flops, each);

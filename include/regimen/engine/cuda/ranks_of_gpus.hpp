@@ -28,8 +28,6 @@ namespace regimen::cuda {
 ///           deadline of the hosts has passed twice, here and in their own exchange
 template <Runtime R>
 class RanksOfGpus : public OwnGraphs<R> {
-  using OwnGraphs<R>::runtime_;
-
  public:
   RanksOfGpus(R& runtime, comm::Control* ranks) : OwnGraphs<R>(runtime), ranks_(ranks) {}
 
@@ -87,6 +85,9 @@ class RanksOfGpus : public OwnGraphs<R> {
       connected_.clear();
     } catch (...) { abort(); }
   }
+
+ protected:
+  using OwnGraphs<R>::runtime_;
 
  private:
   struct TeamConnection {

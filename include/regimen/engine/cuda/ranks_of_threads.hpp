@@ -40,8 +40,6 @@ struct Room {
 ///           calls, 2 + 2 · (ranks - 1) times in one that is captured, and twice in the launch of a graph
 template <Runtime R>
 class RanksOfThreads : public OwnGraphs<R> {
-  using OwnGraphs<R>::runtime_;
-
  public:
   using typename OwnGraphs<R>::Graph;
   using typename OwnGraphs<R>::Stream;
@@ -178,6 +176,9 @@ class RanksOfThreads : public OwnGraphs<R> {
     }
   }
 
+ protected:
+  using OwnGraphs<R>::runtime_;
+
  private:
   /// What a rank shows the others: its slice, or all of them to be summed, from this event on.
   struct Contribution {
@@ -237,16 +238,13 @@ class RanksOfThreads : public OwnGraphs<R> {
   }
 
   void sum(const engines::Transfer& transfer, std::byte* out, std::size_t members, Stream stream, const auto& summand) {
-    with_element(transfer.element, [&]<class T>(T) { sum_of<T>(transfer, out, members, stream, summand); });
-  }
-  template <class T>
-  void sum_of(const engines::Transfer& transfer, std::byte* out, std::size_t members, Stream stream,
-              const auto& summand) {
-    using Kernel = kernel::SumOfRanks<T>;
-    Kernel sum{.out = reinterpret_cast<T*>(out), .ranks = members, .count = transfer.count()};
-    if (sum.count == 0) return;
-    for (std::size_t place = 0; place < members; ++place) sum.of[place] = reinterpret_cast<const T*>(summand(place));
-    runtime_.launch(sum, Grid{.blocks = sum.blocks(), .threads = Kernel::threads}, stream);
+    with_element(transfer.element, [&]<class T>(T) {
+      using Kernel = kernel::SumOfRanks<T>;
+      Kernel sum{.out = reinterpret_cast<T*>(out), .ranks = members, .count = transfer.count()};
+      if (sum.count == 0) return;
+      for (std::size_t place = 0; place < members; ++place) sum.of[place] = reinterpret_cast<const T*>(summand(place));
+      runtime_.launch(sum, Grid{.blocks = sum.blocks(), .threads = Kernel::threads}, stream);
+    });
   }
 
   comm::Control* ranks_;

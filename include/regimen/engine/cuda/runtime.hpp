@@ -9,7 +9,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
+#include <utility>
 
 namespace regimen::cuda {
 
@@ -205,6 +207,22 @@ concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Ev
   { R::numerics() } -> std::convertible_to<std::string>;
   { runtime.describe() } -> std::convertible_to<std::string>;
   runtime.scope();
+};
+
+/// What a runtime prepares once and runs many times: products, attentions or convolutions, by their descriptors. References stay valid.
+template <class Descriptor, class Made>
+class Preparations final {
+ public:
+  template <class Make>
+  const Made& found_or_made(const Descriptor& descriptor, const Make& make) {
+    for (const auto& [known, made] : all_)
+      if (known == descriptor) return made;
+    all_.emplace_back(descriptor, make());
+    return all_.back().second;
+  }
+
+ private:
+  std::deque<std::pair<Descriptor, Made>> all_;
 };
 
 namespace detail {

@@ -53,8 +53,8 @@ struct Epilogues final {
   static constexpr bool any = true, sums = true;
   template <class Activation, class T>
   static constexpr bool has(std::size_t columns) {
-    if (std::is_same_v<T, fp64>) return false;
-    return std::is_same_v<Activation, activation::Identity> || has_backward<Activation, T>(columns);
+    return (std::is_same_v<Activation, activation::Identity> && !std::is_same_v<T, fp64>) ||
+           has_backward<Activation, T>(columns);
   }
   template <class Activation, class T>
   static constexpr bool has_backward(std::size_t columns) {

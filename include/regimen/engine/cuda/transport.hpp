@@ -22,22 +22,28 @@ class NoRanks : public OwnGraphs<R> {
  public:
   NoRanks(R& runtime, comm::Control*) : OwnGraphs<R>(runtime) {}
   bool are_alone() const { return true; }
+  /// What collectives of these ranks need.
   void prepare(const engines::Transfer&) {}
   void queue(comm::CollectiveKind, const engines::Transfer&, std::byte*, typename R::Stream) {}
+  /// The host waits, and throws what the ranks, or earlier operations, have failed with.
   void synchronize(typename R::Event event) { this->runtime_.synchronize(event); }
   void abort() {}
   void close(typename R::Stream) {}
 };
 
+/// The ranks that a communicator's type connects on devices.
+template <Runtime R, class Ranks>
+using RanksOfDevice =
+    std::conditional_t<connects_gpus<Ranks>, RanksOfGpus<R>,
+                       std::conditional_t<std::is_same_v<Ranks, Threads>, RanksOfThreads<R>, NoRanks<R>>>;
+
 /// The order of collectives and operations. A collective begins after the operations that were queued before it, and
 /// ends before those that are queued after its await; meanwhile both run.
 template <Runtime R, class Communicator>
-class Transport final {
- public:
-  using By = std::conditional_t<
-      connects_gpus<typename Communicator::ranks>, RanksOfGpus<R>,
-      std::conditional_t<std::is_same_v<typename Communicator::ranks, Threads>, RanksOfThreads<R>, NoRanks<R>>>;
+class Transport final : public RanksOfDevice<R, typename Communicator::ranks> {
+  using By = RanksOfDevice<R, typename Communicator::ranks>;
 
+ public:
   /// The memory of the device that this rank uses.
   static Room room(Room own, [[maybe_unused]] comm::Control* ranks) {
     if constexpr (requires { By::room(own, *ranks); })
@@ -45,9 +51,8 @@ class Transport final {
     return own;
   }
 
-  Transport(R& runtime, typename R::Stream compute, comm::Control* ranks)
-      : runtime_(runtime), compute_(compute), by_(runtime, ranks) {
-    if (by_.are_alone()) return;
+  Transport(R& runtime, typename R::Stream compute, comm::Control* ranks) : By(runtime, ranks), compute_(compute) {
+    if (this->are_alone()) return;
     waits_at_start_ = ranks->waits_at_start();
     stream_ = runtime_.make_stream();
     for (std::size_t i = 0; i < most_tickets; ++i) sent_.push_back(runtime_.make_event());
@@ -57,14 +62,12 @@ class Transport final {
   Transport& operator=(const Transport&) = delete;
   ~Transport() { close(); }
 
-  /// What collectives of these ranks need.
-  void prepare(const engines::Transfer& transfer) { by_.prepare(transfer); }
   /// Returns a ticket; they count from 1.
   std::size_t send(comm::CollectiveKind kind, const engines::Transfer& transfer, std::byte* base) {
     const std::size_t ticket = ++tickets_;
     runtime_.record(before_, compute_);
     runtime_.wait(stream_, before_);
-    by_.queue(kind, transfer, base, stream_);
+    this->queue(kind, transfer, base, stream_);
     runtime_.record(sent_.at(ticket % most_tickets), stream_);
     if (waits_at_start_) await(ticket);
     return ticket;
@@ -72,13 +75,8 @@ class Transport final {
   /// What is queued from now on comes after that collective.
   void await(std::size_t ticket) { runtime_.wait(compute_, sent_.at(ticket % most_tickets)); }
   /// The host waits until that collective is over.
-  void finish(std::size_t ticket) { synchronize(sent_.at(ticket % most_tickets)); }
-  /// The host waits, and throws what the ranks, or earlier operations, have failed with.
-  void synchronize(typename R::Event event) { by_.synchronize(event); }
-  bool is_alone() const { return by_.are_alone(); }
-  By& graphs() { return by_; }
-  void abort() { by_.abort(); }
-  void close() { by_.close(stream_); }
+  void finish(std::size_t ticket) { this->synchronize(sent_.at(ticket % most_tickets)); }
+  void close() { By::close(stream_); }
 
  private:
   /// Collectives that may be on their way: the walk has two gathers and two reductions at most, and KeepSegments
@@ -86,9 +84,8 @@ class Transport final {
   /// waits for the younger, too, which comes after it on the same stream.
   static constexpr std::size_t most_tickets = 1024;
 
-  R& runtime_;
+  using By::runtime_;
   typename R::Stream compute_, stream_{};
-  By by_;
   std::vector<typename R::Event> sent_;  // by tickets
   typename R::Event before_{};
   std::size_t tickets_ = 0;
