@@ -23,36 +23,31 @@ constexpr std::size_t rounded_gradient_bytes(const op::ConvWeight<T, G>& o) {
   return std::is_same_v<T, G> ? 0 : TensorArena::align(o.shape.weights() * sizeof(T));
 }
 
-/// What the library is asked for.
+/// What the library is asked for, without its workspace, and where its tensors are in the arena.
+struct ConvolutionCall {
+  ConvolutionDescriptor descriptor{};
+  std::size_t x = 0, weight = 0, y = 0;
+};
 template <class T>
-constexpr ConvolutionDescriptor convolution(const op::Conv<T>& o, std::size_t workspace) {
-  return {ConvolutionDescriptor::Pass::forward, element_type_of<T>, o.shape, false, workspace};
+constexpr ConvolutionCall convolution(const op::Conv<T>& o, std::size_t) {
+  return {{ConvolutionDescriptor::Pass::forward, element_type_of<T>, o.shape}, o.x.offset, o.weight.offset, o.y.offset};
 }
 template <class T>
-constexpr ConvolutionDescriptor convolution(const op::ConvInput<T>& o, std::size_t workspace) {
-  return {ConvolutionDescriptor::Pass::input, element_type_of<T>, o.shape, false, workspace};
+constexpr ConvolutionCall convolution(const op::ConvInput<T>& o, std::size_t) {
+  return {
+      {ConvolutionDescriptor::Pass::input, element_type_of<T>, o.shape}, o.d_x.offset, o.weight.offset, o.d_y.offset};
 }
 template <class T, class G>
-constexpr ConvolutionDescriptor convolution(const op::ConvWeight<T, G>& o, std::size_t workspace) {
-  return {ConvolutionDescriptor::Pass::weight, element_type_of<T>, o.shape, o.add && std::is_same_v<T, G>, workspace};
+constexpr ConvolutionCall convolution(const op::ConvWeight<T, G>& o, std::size_t scratch) {
+  constexpr bool is_direct = std::is_same_v<T, G>;
+  return {{ConvolutionDescriptor::Pass::weight, element_type_of<T>, o.shape, is_direct && o.add},
+          o.x.offset,
+          is_direct ? o.d_weight.offset : scratch,
+          o.d_y.offset};
 }
 /// An operation that the library has.
 template <class Operation>
 concept Convolves = requires(const Operation& o) { convolution(o, std::size_t{}); };
-
-/// Where its tensors are.   scratch   of the operation
-template <class T>
-ConvolutionTensors convolution_tensors(const op::Conv<T>& o, std::byte* base, std::size_t) {
-  return {base + o.x.offset, base + o.weight.offset, base + o.y.offset};
-}
-template <class T>
-ConvolutionTensors convolution_tensors(const op::ConvInput<T>& o, std::byte* base, std::size_t) {
-  return {base + o.d_x.offset, base + o.weight.offset, base + o.d_y.offset};
-}
-template <class T, class G>
-ConvolutionTensors convolution_tensors(const op::ConvWeight<T, G>& o, std::byte* base, std::size_t scratch) {
-  return {base + o.x.offset, base + (std::is_same_v<T, G> ? o.d_weight.offset : scratch), base + o.d_y.offset};
-}
 
 /// launch(operation) for what the library leaves of one: the bias.
 template <class T>

@@ -327,10 +327,12 @@ class Engine : public engines::EveryIteration {
     if constexpr (!Traits::calls_convolutions) launch_kernels(o, scratch);
     else {
       if (o.shape.samples > 0) {
-        const ConvolutionDescriptor asked = convolution(o, R::workspace);
-        const auto& made = convolutions_.found_or_made(asked, [&] { return runtime_.make_convolution(asked); });
-        std::byte* const workspace = base_ + scratch + rounded_gradient_bytes(o);
-        if (!prepares_) runtime_.convolve(made, convolution_tensors(o, base_, scratch), workspace, stream_);
+        ConvolutionCall call = convolution(o, scratch);
+        call.descriptor.workspace = R::workspace;
+        const auto& made =
+            convolutions_.found_or_made(call.descriptor, [&] { return runtime_.make_convolution(call.descriptor); });
+        const ConvolutionTensors tensors{base_ + call.x, base_ + call.weight, base_ + call.y};
+        if (!prepares_) runtime_.convolve(made, tensors, base_ + scratch + rounded_gradient_bytes(o), stream_);
       }
       launch_rest(o, scratch, [&](const auto& part) { launch_kernels(part, scratch); });
     }

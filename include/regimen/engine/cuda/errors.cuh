@@ -3,6 +3,7 @@
 
 #include <regimen/core/error.hpp>
 
+#include <cstddef>
 #include <string>
 
 #include <cublasLt.h>
@@ -10,9 +11,9 @@
 
 namespace regimen::cuda::detail {
 
-/// "13.0" of 13000.
-inline std::string cuda_version(int number) {
-  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+/// "13.0" of 13000; with so many for a major version.
+inline std::string version_text(std::size_t number, std::size_t major = 1000) {
+  return std::to_string(number / major) + "." + std::to_string(number % major * 100 / major);
 }
 
 /// The compute capability of the current device: "90" of a Hopper; empty without a device.
@@ -36,8 +37,9 @@ inline std::string capability() {
       (void)cudaDriverGetVersion(&driver);
       if (driver == 0)
         return {"Device<Cuda>", "a GPU and its driver", "no driver", "install NVIDIA's driver, or write Device<Cpu>"};
-      return {"Device<Cuda>", "a driver for CUDA " + cuda_version(CUDART_VERSION) + " or later",
-              "one for CUDA " + cuda_version(driver), "install a newer driver, or compile with an older toolkit"};
+      return {"Device<Cuda>", "a driver for CUDA " + version_text(CUDART_VERSION) + " or later",
+              "one for CUDA " + version_text(static_cast<std::size_t>(driver)),
+              "install a newer driver, or compile with an older toolkit"};
     }
     case cudaErrorNoDevice:
     case cudaErrorInvalidDevice:
@@ -98,12 +100,10 @@ inline void demand(cublasStatus_t status, const char* operation) {
 
 /// A library of another major version has other structures; `found` and `compiled` as cublasLtGetVersion() counts.
 inline void demand_version(const char* library, std::size_t found, std::size_t compiled) {
-  const auto text = [](std::size_t version) {
-    return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100);
-  };
-  if (found / 10000 < compiled / 10000)
-    throw Error(library, text(compiled) + ", with which the program was compiled, or later", text(found),
-                "set LD_LIBRARY_PATH to a newer one, or compile with this one");
+  constexpr std::size_t major = 10000;
+  if (found / major < compiled / major)
+    throw Error(library, version_text(compiled, major) + ", with which the program was compiled, or later",
+                version_text(found, major), "set LD_LIBRARY_PATH to a newer one, or compile with this one");
 }
 
 }  // namespace regimen::cuda::detail

@@ -1,6 +1,8 @@
 // regimen/engine/cuda/graphs.hpp — the graphs of an engine, by what they record; a bounded number of them.
 #pragma once
 
+#include <regimen/comm/communicator.hpp>
+#include <regimen/comm/control.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cuda/ranges.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
@@ -14,13 +16,31 @@
 
 namespace regimen::cuda {
 
-/// Each rank captures and launches graphs of its own.
+/// Bytes of a device that are free, and that are needed.
+struct Room {
+  std::size_t unused = 0, needed = 0;
+};
+
+/// What a single rank does, and what ranks do each for itself unless they say otherwise: it captures and launches graphs
+/// of its own.
 template <Runtime R>
-class OwnGraphs {
+class SingleRank {
  public:
   using Graph = typename R::Graph;
   using Stream = typename R::Stream;
-  explicit OwnGraphs(R& runtime) : runtime_(runtime) {}
+  using Event = typename R::Event;
+  SingleRank(R& runtime, comm::Control*) : runtime_(runtime) {}
+  /// The memory of the device that this rank uses.
+  static Room room(Room own, comm::Control*) { return own; }
+  bool are_alone() const { return true; }
+  /// What collectives of these ranks need.
+  void prepare(const engines::Transfer&) {}
+  void queue(comm::CollectiveKind, const engines::Transfer&, std::byte*, Stream) {}
+  /// The host waits, and throws what the ranks, or earlier operations, have failed with.
+  void synchronize(Event event) { runtime_.synchronize(event); }
+  void abort() {}
+  void close(Stream) {}
+
   void begin_capture(Stream stream) { runtime_.begin_capture(stream); }
   Graph end_capture(Stream stream) { return runtime_.end_capture(stream); }
   /// After an error, which says why; also of one that begins or ends a capture.

@@ -28,8 +28,7 @@ struct Connection {
 };
 
 inline std::string version_of(int number) {
-  return std::to_string(number / 10000) + "." + std::to_string(number % 10000 / 100) + "." +
-         std::to_string(number % 100);
+  return cuda::detail::version_text(static_cast<std::size_t>(number), 10000) + "." + std::to_string(number % 100);
 }
 
 [[gnu::cold]] inline Error error_of(ncclResult_t result, const char* call, ncclComm_t communicator) {
@@ -156,7 +155,8 @@ inline std::string versions() {
   int driver = 0, library = 0;
   (void)cudaDriverGetVersion(&driver);
   (void)ncclGetVersion(&library);
-  return "NCCL " + version_of(library) + ", driver for CUDA " + cuda::detail::cuda_version(driver);
+  return "NCCL " + version_of(library) + ", driver for CUDA " +
+         cuda::detail::version_text(static_cast<std::size_t>(driver));
 }
 
 }  // namespace regimen::cuda::nccl

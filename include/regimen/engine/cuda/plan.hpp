@@ -10,7 +10,7 @@
 #include <regimen/engine/plan/only.hpp>
 #include <regimen/policy/device.hpp>
 
-#include <initializer_list>
+#include <algorithm>
 #include <type_traits>
 
 namespace regimen::cuda {
@@ -23,29 +23,24 @@ class GpuEngine;
 #if defined(REGIMEN_CUDA_COMPILED)
 inline constexpr unsigned architecture = REGIMEN_CUDA_COMPILED;
 #elif defined(__CUDA_ARCH_LIST__)
-inline constexpr unsigned architecture = [] {
-  unsigned least = ~0u;
-  for (const unsigned each : {__CUDA_ARCH_LIST__}) least = each < least ? each : least;
-  return least;
-}();
+inline constexpr unsigned architecture = (std::min)({__CUDA_ARCH_LIST__});
 #else
 inline constexpr unsigned architecture = 0;
 #endif
 
+/// The facts and the engine of a GPU, for what policies choose.
+template <class Choices>
+struct OfGpu {
+  using Traits = cuda::Traits<library_workspace, architecture, Choices, has_cudnn, has_nccl>;
+  using type = std::conditional_t<runs_here, GpuEngine<Choices>, engines::PlanOnly<Traits>>;
+  using profiled = std::conditional_t<runs_here, TimedEngine<GpuEngine<Choices>>, type>;
+};
+
 }  // namespace regimen::cuda
 
 template <>
-struct regimen::engines::Of<regimen::Cuda> {
+struct regimen::engines::Of<regimen::Cuda> : regimen::cuda::OfGpu<regimen::engines::DefaultChoices> {
   template <class Choices>
-  struct with {
-    using Traits = regimen::cuda::Traits<regimen::cuda::library_workspace, regimen::cuda::architecture, Choices,
-                                         regimen::cuda::has_cudnn, regimen::cuda::has_nccl>;
-    using type = std::conditional_t<regimen::cuda::runs_here, regimen::cuda::GpuEngine<Choices>, PlanOnly<Traits>>;
-    using profiled =
-        std::conditional_t<regimen::cuda::runs_here, regimen::TimedEngine<regimen::cuda::GpuEngine<Choices>>, type>;
-  };
-  using Traits = with<DefaultChoices>::Traits;
-  using type = with<DefaultChoices>::type;
-  using profiled = with<DefaultChoices>::profiled;
+  using with = regimen::cuda::OfGpu<Choices>;
 };
 // SPDX-License-Identifier: Apache-2.0

@@ -34,8 +34,8 @@ constexpr cublasLtEpilogue_t library_epilogue(Epilogue epilogue) {
                                                : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-/// A descriptor of the library, destroyed with its owner.
-template <class T, cublasStatus_t (*destroy)(T)>
+/// A descriptor of the library, destroyed with its owner.   name   of set_attribute
+template <class T, cublasStatus_t (*destroy)(T), auto set_attribute, const char* name>
 class LibraryHandle final {
  public:
   LibraryHandle() = default;
@@ -50,13 +50,23 @@ class LibraryHandle final {
   }
   T* put() { return &made_; }
   T get() const { return made_; }
+  template <class Attribute, class Value>
+  void set(Attribute attribute, const Value& value) const {
+    demand(set_attribute(made_, attribute, &value, sizeof value), name);
+  }
 
  private:
   T made_ = nullptr;
 };
-using LayoutHandle = LibraryHandle<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
-using OperationHandle = LibraryHandle<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
-using PreferenceHandle = LibraryHandle<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+inline constexpr char set_of_layout[] = "cublasLtMatrixLayoutSetAttribute",
+                      set_of_operation[] = "cublasLtMatmulDescSetAttribute",
+                      set_of_preference[] = "cublasLtMatmulPreferenceSetAttribute";
+using LayoutHandle =
+    LibraryHandle<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy, cublasLtMatrixLayoutSetAttribute, set_of_layout>;
+using OperationHandle =
+    LibraryHandle<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy, cublasLtMatmulDescSetAttribute, set_of_operation>;
+using PreferenceHandle = LibraryHandle<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy,
+                                       cublasLtMatmulPreferenceSetAttribute, set_of_preference>;
 
 }  // namespace detail
 
@@ -88,33 +98,33 @@ class Products final {
     detail::demand(cublasLtMatmulDescCreate(made.operation.put(), compute, descriptor.wide ? CUDA_R_64F : CUDA_R_32F),
                    "cublasLtMatmulDescCreate");
     const cublasOperation_t transpose = CUBLAS_OP_T;
-    if (descriptor.transpose_a) set(made.operation, CUBLASLT_MATMUL_DESC_TRANSA, transpose);
-    if (descriptor.transpose_b) set(made.operation, CUBLASLT_MATMUL_DESC_TRANSB, transpose);
+    if (descriptor.transpose_a) made.operation.set(CUBLASLT_MATMUL_DESC_TRANSA, transpose);
+    if (descriptor.transpose_b) made.operation.set(CUBLASLT_MATMUL_DESC_TRANSB, transpose);
     if (descriptor.epilogue != Epilogue::none)
-      set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, detail::library_epilogue(descriptor.epilogue));
+      made.operation.set(CUBLASLT_MATMUL_DESC_EPILOGUE, detail::library_epilogue(descriptor.epilogue));
     // The heuristic looks at the addresses, which the product of each layer has its own of.
     if (reads_bias(descriptor.epilogue))
-      set(made.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-          reinterpret_cast<const void*>(std::uintptr_t{descriptor.bias_alignment}));
+      made.operation.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                         reinterpret_cast<const void*>(std::uintptr_t{descriptor.bias_alignment}));
     if (has_aux(descriptor.epilogue)) {
-      set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER,
-          reinterpret_cast<const void*>(std::uintptr_t{descriptor.aux_alignment}));
-      set(made.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, descriptor.aux_leading);
+      made.operation.set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER,
+                         reinterpret_cast<const void*>(std::uintptr_t{descriptor.aux_alignment}));
+      made.operation.set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, descriptor.aux_leading);
     }
     describe_layout(made.a, descriptor.a);
     describe_layout(made.b, descriptor.b);
     describe_layout(made.d, descriptor.d);
     detail::PreferenceHandle preference;
     detail::demand(cublasLtMatmulPreferenceCreate(preference.put()), "cublasLtMatmulPreferenceCreate");
-    set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, descriptor.workspace);
+    preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, descriptor.workspace);
     // Sums that are cut along k are joined in the type in which they were made: by default also in that of D, 16 bits.
-    set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-        static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
-    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, descriptor.a.alignment);
-    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, descriptor.b.alignment);
-    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
-        descriptor.c_alignment > 0 ? descriptor.c_alignment : descriptor.d.alignment);
-    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, descriptor.d.alignment);
+    preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                   static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+    preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, descriptor.a.alignment);
+    preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, descriptor.b.alignment);
+    preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+                   descriptor.c_alignment > 0 ? descriptor.c_alignment : descriptor.d.alignment);
+    preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, descriptor.d.alignment);
     // The best first. Only those in which the library found no fault have an algorithm.
     std::array<cublasLtMatmulHeuristicResult_t, 8> results{};
     int found = 0;
@@ -137,8 +147,8 @@ class Products final {
   /// The factors are the host's, which a graph keeps: they never change for one product of a step. C has D's layout.
   void multiply(const LibraryProduct& product, const ProductTensors& t, double beta, std::byte* scratch,
                 cudaStream_t stream) {
-    if (reads_bias(product.descriptor.epilogue)) set(product.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, t.bias);
-    if (has_aux(product.descriptor.epilogue)) set(product.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, t.aux);
+    if (reads_bias(product.descriptor.epilogue)) product.operation.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, t.bias);
+    if (has_aux(product.descriptor.epilogue)) product.operation.set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, t.aux);
     const double wide_one = 1, wide_beta = beta;
     const float one = 1, narrow_beta = static_cast<float>(beta);
     const bool wide = product.descriptor.wide;
@@ -160,30 +170,13 @@ class Products final {
     return matrix("A", p.a) + (p.transpose_a ? ", transposed, " : ", ") + matrix("B", p.b) +
            (p.transpose_b ? ", transposed, " : ", ") + matrix("D", p.d);
   }
-  template <class Value>
-  static void set(const detail::OperationHandle& operation, cublasLtMatmulDescAttributes_t attribute,
-                  const Value& value) {
-    detail::demand(cublasLtMatmulDescSetAttribute(operation.get(), attribute, &value, sizeof value),
-                   "cublasLtMatmulDescSetAttribute");
-  }
-  template <class Value>
-  static void set(detail::LayoutHandle& layout, cublasLtMatrixLayoutAttribute_t attribute, const Value& value) {
-    detail::demand(cublasLtMatrixLayoutSetAttribute(layout.get(), attribute, &value, sizeof value),
-                   "cublasLtMatrixLayoutSetAttribute");
-  }
-  template <class Value>
-  static void set(detail::PreferenceHandle& preference, cublasLtMatmulPreferenceAttributes_t attribute,
-                  const Value& value) {
-    detail::demand(cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value, sizeof value),
-                   "cublasLtMatmulPreferenceSetAttribute");
-  }
   static void describe_layout(detail::LayoutHandle& made, const Layout& layout) {
     detail::demand(cublasLtMatrixLayoutCreate(made.put(), detail::library_type(layout.type), layout.rows,
                                               layout.columns, layout.leading),
                    "cublasLtMatrixLayoutCreate");
     if (layout.count == 1) return;
-    set(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, layout.count);
-    set(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, layout.stride);
+    made.set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, layout.count);
+    made.set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, layout.stride);
   }
 
   cublasLtHandle_t handle_ = nullptr;

@@ -40,23 +40,18 @@ class Ranges final {
   void close() { close_to(0); }
 
   /// Around the start of a collective, inside the range of the operations among which it starts.
-  class [[nodiscard]] Collective final {
-   public:
-    explicit Collective(R& runtime) : runtime_(runtime) {}
-    Collective(const Collective&) = delete;
+  struct [[nodiscard]] Collective final {
+    R& runtime;
     ~Collective() {
-      if constexpr (has_ranges) runtime_.close_range();
+      if constexpr (has_ranges) runtime.close_range();
     }
-
-   private:
-    R& runtime_;
   };
   Collective of_collective(comm::CollectiveKind kind, const LayerPath& unit) {
     if constexpr (has_ranges)
       runtime_.open_range(
           (std::string(comm::name_of_collective(kind)) + " of " + (unit.is_outside() ? unit.name : unit.text()))
               .c_str());
-    return Collective(runtime_);
+    return Collective{runtime_};
   }
 
  private:

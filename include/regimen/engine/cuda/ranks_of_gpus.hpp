@@ -27,9 +27,9 @@ namespace regimen::cuda {
 /// failure   PeerError with the rank that left or ended, within `patience` of it; with one that hangs, once the
 ///           deadline of the hosts has passed twice, here and in their own exchange
 template <Runtime R>
-class RanksOfGpus : public OwnGraphs<R> {
+class RanksOfGpus : public SingleRank<R> {
  public:
-  RanksOfGpus(R& runtime, comm::Control* ranks) : OwnGraphs<R>(runtime), ranks_(ranks) {}
+  RanksOfGpus(R& runtime, comm::Control* ranks) : SingleRank<R>(runtime, ranks), ranks_(ranks) {}
 
   /// Each rank of a host has a device of its own.
   static void take_device(comm::Control& ranks) {
@@ -87,7 +87,7 @@ class RanksOfGpus : public OwnGraphs<R> {
   }
 
  protected:
-  using OwnGraphs<R>::runtime_;
+  using SingleRank<R>::runtime_;
 
  private:
   struct TeamConnection {

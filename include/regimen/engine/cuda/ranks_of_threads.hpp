@@ -13,18 +13,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 namespace regimen::cuda {
-
-/// Bytes of a device that are free, and that are needed.
-struct Room {
-  std::size_t unused = 0, needed = 0;
-};
 
 /// Ranks that are threads and share one device: their streams read each other's memory. The hosts meet twice in each
 /// collective and tell each other what to wait for, so that streams only wait for what is queued already, and nothing
@@ -39,12 +33,12 @@ struct Room {
 /// cost      each slice is read once by each rank that needs it; the hosts meet twice in a collective that is queued by
 ///           calls, 2 + 2 · (ranks - 1) times in one that is captured, and twice in the launch of a graph
 template <Runtime R>
-class RanksOfThreads : public OwnGraphs<R> {
+class RanksOfThreads : public SingleRank<R> {
  public:
-  using typename OwnGraphs<R>::Graph;
-  using typename OwnGraphs<R>::Stream;
-  using Event = typename R::Event;
-  RanksOfThreads(R& runtime, comm::Control* ranks) : OwnGraphs<R>(runtime), ranks_(ranks) {
+  using typename SingleRank<R>::Graph;
+  using typename SingleRank<R>::Stream;
+  using typename SingleRank<R>::Event;
+  RanksOfThreads(R& runtime, comm::Control* ranks) : SingleRank<R>(runtime, ranks), ranks_(ranks) {
     if (are_alone()) return;
     if (ranks->size() > kernel::most_ranks_of_device)
       throw Error("ranks that share a GPU", "at most " + std::to_string(kernel::most_ranks_of_device),
@@ -62,9 +56,10 @@ class RanksOfThreads : public OwnGraphs<R> {
     else comm::barrier(&ranks);
   }
 
-  static Room room(Room own, comm::Control& ranks) {
+  static Room room(Room own, comm::Control* ranks) {
+    if (ranks == nullptr) return own;
     Room all{.unused = own.unused};
-    for (const Room& each : comm::gather_small(ranks, own)) {
+    for (const Room& each : comm::gather_small(*ranks, own)) {
       all.unused = (std::min)(all.unused, each.unused);
       all.needed += each.needed;
     }
@@ -72,7 +67,6 @@ class RanksOfThreads : public OwnGraphs<R> {
   }
 
   bool are_alone() const { return ranks_ == nullptr; }
-  void prepare(const engines::Transfer&) {}
   void queue(comm::CollectiveKind kind, const engines::Transfer& transfer, std::byte* base, Stream stream) {
     const bool sums = kind == comm::CollectiveKind::ReduceScatter;
     const comm::Teams teams = transfer.teams;
@@ -81,26 +75,27 @@ class RanksOfThreads : public OwnGraphs<R> {
     if (in_turns_) pass_turn();
     const std::vector<Contribution> given =
         show({base + (sums ? transfer.all : transfer.own), transfer.bytes, kind, given_, &readers_}, members - 1);
-    std::optional<Reading> reading(std::in_place, given, teams, rank, members);  // from here on it ends in any case
-    if (in_turns_) take_turn();
-    const auto of = [&](std::size_t place) { return given[teams.member(rank, place)]; };
-    for (std::size_t place = 0; place < members; ++place) {
-      if (of(place).kind != kind || of(place).bytes != transfer.bytes)
-        throw Error("a collective of ranks that are threads", "the same one on all ranks",
-                    "another one on rank " + std::to_string(teams.member(rank, place)),
-                    "call the Trainer's members on all ranks, in the same order");
-      if (teams.member(rank, place) != rank) runtime_.wait(stream, of(place).event);
+    {
+      const Reading reading{given, teams, rank, members};  // from here on it ends in any case
+      if (in_turns_) take_turn();
+      const auto of = [&](std::size_t place) { return given[teams.member(rank, place)]; };
+      for (std::size_t place = 0; place < members; ++place) {
+        if (of(place).kind != kind || of(place).bytes != transfer.bytes)
+          throw Error("a collective of ranks that are threads", "the same one on all ranks",
+                      "another one on rank " + std::to_string(teams.member(rank, place)),
+                      "call the Trainer's members on all ranks, in the same order");
+        if (teams.member(rank, place) != rank) runtime_.wait(stream, of(place).event);
+      }
+      std::byte* const all = base + transfer.all;
+      if (sums) {
+        sum(transfer, all + teams.place(rank) * transfer.bytes, members, stream,
+            [&](std::size_t place) { return of(place).at + teams.place(rank) * transfer.bytes; });
+      } else {
+        for (std::size_t place = 0; place < members; ++place)
+          if (std::byte* const to = all + place * transfer.bytes; of(place).at != to)
+            runtime_.copy(to, of(place).at, transfer.bytes, stream);
+      }
     }
-    std::byte* const all = base + transfer.all;
-    if (sums) {
-      sum(transfer, all + teams.place(rank) * transfer.bytes, members, stream,
-          [&](std::size_t place) { return of(place).at + teams.place(rank) * transfer.bytes; });
-    } else {
-      for (std::size_t place = 0; place < members; ++place)
-        if (std::byte* const to = all + place * transfer.bytes; of(place).at != to)
-          runtime_.copy(to, of(place).at, transfer.bytes, stream);
-    }
-    reading.reset();
     runtime_.record(taken_, stream);
     if (in_turns_) pass_turn();
     const std::vector<Event> taken = comm::gather_small(*ranks_, taken_);
@@ -108,7 +103,6 @@ class RanksOfThreads : public OwnGraphs<R> {
     for (std::size_t place = 0; place < members; ++place)
       if (const std::size_t other = teams.member(rank, place); other != rank) runtime_.wait(stream, taken[other]);
   }
-  void synchronize(Event event) { runtime_.synchronize(event); }
 
   // ---- graphs: all ranks call these together
 
@@ -142,7 +136,7 @@ class RanksOfThreads : public OwnGraphs<R> {
   /// If another rank has left, which ends a capture, that is the reason, and not what this one found then.
   void drop_capture(Stream stream) {
     in_turns_ = false;
-    if (leads()) OwnGraphs<R>::drop_capture(stream);
+    if (leads()) SingleRank<R>::drop_capture(stream);
     if (!are_alone()) (void)ranks_->gone();
   }
   void launch_graph(const Graph& graph, Stream stream) {
@@ -161,7 +155,6 @@ class RanksOfThreads : public OwnGraphs<R> {
     if (leads()) runtime_.destroy(graph);
   }
 
-  void abort() {}
   /// No other rank reads this one's memory afterwards, but for work that is queued when this returns: memory that is
   /// freed waits for that, on a GPU and emulated. The others only queue work meanwhile, so this needs no deadline.
   void close(Stream stream) {
@@ -177,7 +170,7 @@ class RanksOfThreads : public OwnGraphs<R> {
   }
 
  protected:
-  using OwnGraphs<R>::runtime_;
+  using SingleRank<R>::runtime_;
 
  private:
   /// What a rank shows the others: its slice, or all of them to be summed, from this event on.
@@ -189,21 +182,15 @@ class RanksOfThreads : public OwnGraphs<R> {
     std::atomic<std::ptrdiff_t>* readers = nullptr;
   };
   /// While it lives, this rank queues work that reads the others' memory.
-  class Reading final {
-   public:
-    Reading(const std::vector<Contribution>& given, comm::Teams teams, std::size_t rank, std::size_t members)
-        : given_(given), teams_(teams), rank_(rank), members_(members) {}
-    Reading(const Reading&) = delete;
+  struct Reading final {
+    const std::vector<Contribution>& given;
+    comm::Teams teams;
+    std::size_t rank, members;
     ~Reading() {
-      for (std::size_t place = 0; place < members_; ++place)
-        if (const std::size_t other = teams_.member(rank_, place); other != rank_)
-          given_[other].readers->fetch_sub(1, std::memory_order_release);
+      for (std::size_t place = 0; place < members; ++place)
+        if (const std::size_t other = teams.member(rank, place); other != rank)
+          given[other].readers->fetch_sub(1, std::memory_order_release);
     }
-
-   private:
-    const std::vector<Contribution>& given_;
-    comm::Teams teams_;
-    std::size_t rank_, members_;
   };
 
   bool leads() const { return are_alone() || ranks_->rank() == 0; }

@@ -16,26 +16,11 @@
 
 namespace regimen::cuda {
 
-/// A single rank.
-template <Runtime R>
-class NoRanks : public OwnGraphs<R> {
- public:
-  NoRanks(R& runtime, comm::Control*) : OwnGraphs<R>(runtime) {}
-  bool are_alone() const { return true; }
-  /// What collectives of these ranks need.
-  void prepare(const engines::Transfer&) {}
-  void queue(comm::CollectiveKind, const engines::Transfer&, std::byte*, typename R::Stream) {}
-  /// The host waits, and throws what the ranks, or earlier operations, have failed with.
-  void synchronize(typename R::Event event) { this->runtime_.synchronize(event); }
-  void abort() {}
-  void close(typename R::Stream) {}
-};
-
 /// The ranks that a communicator's type connects on devices.
 template <Runtime R, class Ranks>
 using RanksOfDevice =
     std::conditional_t<connects_gpus<Ranks>, RanksOfGpus<R>,
-                       std::conditional_t<std::is_same_v<Ranks, Threads>, RanksOfThreads<R>, NoRanks<R>>>;
+                       std::conditional_t<std::is_same_v<Ranks, Threads>, RanksOfThreads<R>, SingleRank<R>>>;
 
 /// The order of collectives and operations. A collective begins after the operations that were queued before it, and
 /// ends before those that are queued after its await; meanwhile both run.
@@ -44,13 +29,6 @@ class Transport final : public RanksOfDevice<R, typename Communicator::ranks> {
   using By = RanksOfDevice<R, typename Communicator::ranks>;
 
  public:
-  /// The memory of the device that this rank uses.
-  static Room room(Room own, [[maybe_unused]] comm::Control* ranks) {
-    if constexpr (requires { By::room(own, *ranks); })
-      if (ranks != nullptr) return By::room(own, *ranks);
-    return own;
-  }
-
   Transport(R& runtime, typename R::Stream compute, comm::Control* ranks) : By(runtime, ranks), compute_(compute) {
     if (this->are_alone()) return;
     waits_at_start_ = ranks->waits_at_start();
