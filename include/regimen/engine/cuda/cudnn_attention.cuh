@@ -229,12 +229,8 @@ inline void attend(Handle& handle, const Attention& made, const FusedTensors& at
         minus_infinity = -std::numeric_limits<float>::infinity(), unit = 1,
         kept = 1 - static_cast<float>(a.threshold) / 65536, of_kept = 1 / kept;
   Extents names{q, k, v, y, log_sum, scale};
-  std::vector<void*> places{const_cast<std::byte*>(at.qkv),
-                            const_cast<std::byte*>(at.qkv) + part,
-                            const_cast<std::byte*>(at.qkv) + 2 * part,
-                            at.y,
-                            at.log_sum,
-                            &factor};
+  std::byte* const qkv = const_cast<std::byte*>(at.qkv);
+  std::vector<void*> places{qkv, qkv + part, qkv + 2 * part, at.y, at.log_sum, &factor};
   const auto add = [&](Tensor name, void* place) {
     names.push_back(name);
     places.push_back(place);

@@ -50,9 +50,7 @@ class Descriptor final {
   explicit Descriptor(cudnnBackendDescriptorType_t type) {
     demand(cudnnBackendCreateDescriptor(type, &made_), "cudnnBackendCreateDescriptor");
   }
-  Descriptor(const Descriptor&) = delete;
   Descriptor(Descriptor&& other) noexcept : made_(std::exchange(other.made_, nullptr)) {}
-  Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() {
     if (made_ != nullptr) cudnnBackendDestroyDescriptor(made_);
   }

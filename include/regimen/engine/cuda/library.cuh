@@ -70,11 +70,10 @@ class LastingEvents final {
     static LastingEvents events;
     return events;
   }
-  /// Null: there is none.
   cudaEvent_t take(int device) {
     const std::lock_guard lock(mutex_);
     std::vector<cudaEvent_t>& all = unused_[device];
-    if (all.empty()) return nullptr;
+    if (all.empty()) return detail::new_event();
     const cudaEvent_t last = all.back();
     all.pop_back();
     return last;
@@ -152,8 +151,7 @@ REGIMEN_INLINE Library::Event Library::make_event() {
   return events_.back();
 }
 REGIMEN_INLINE Library::Event Library::make_lasting_event() {
-  const Event old = LastingEvents::of_process().take(device_);
-  lasting_.push_back(old != nullptr ? old : detail::new_event());
+  lasting_.push_back(LastingEvents::of_process().take(device_));
   return lasting_.back();
 }
 REGIMEN_INLINE void Library::record(Event event, Stream stream) {

@@ -30,7 +30,7 @@ inline constexpr unsigned architecture = 0;
 
 /// The facts and the engine of a GPU, for what policies choose.
 template <class Choices>
-struct OfGpu {
+struct GpuDevice {
   using Traits = cuda::Traits<library_workspace, architecture, Choices, has_cudnn, has_nccl>;
   using type = std::conditional_t<runs_here, GpuEngine<Choices>, engines::PlanOnly<Traits>>;
   using profiled = std::conditional_t<runs_here, TimedEngine<GpuEngine<Choices>>, type>;
@@ -39,8 +39,8 @@ struct OfGpu {
 }  // namespace regimen::cuda
 
 template <>
-struct regimen::engines::Of<regimen::Cuda> : regimen::cuda::OfGpu<regimen::engines::DefaultChoices> {
+struct regimen::engines::Of<regimen::Cuda> : regimen::cuda::GpuDevice<regimen::engines::DefaultChoices> {
   template <class Choices>
-  using with = regimen::cuda::OfGpu<Choices>;
+  using with = regimen::cuda::GpuDevice<Choices>;
 };
 // SPDX-License-Identifier: Apache-2.0

@@ -39,12 +39,7 @@ template <class T, cublasStatus_t (*destroy)(T), auto set_attribute, const char*
 class LibraryHandle final {
  public:
   LibraryHandle() = default;
-  LibraryHandle(const LibraryHandle&) = delete;
   LibraryHandle(LibraryHandle&& other) noexcept : made_(std::exchange(other.made_, nullptr)) {}
-  LibraryHandle& operator=(LibraryHandle&& other) noexcept {
-    std::swap(made_, other.made_);
-    return *this;
-  }
   ~LibraryHandle() {
     if (made_ != nullptr) destroy(made_);
   }

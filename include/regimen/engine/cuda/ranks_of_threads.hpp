@@ -88,8 +88,15 @@ class RanksOfThreads : public SingleRank<R> {
       }
       std::byte* const all = base + transfer.all;
       if (sums) {
-        sum(transfer, all + teams.place(rank) * transfer.bytes, members, stream,
-            [&](std::size_t place) { return of(place).at + teams.place(rank) * transfer.bytes; });
+        with_element(transfer.element, [&]<class T>(T) {
+          using Kernel = kernel::SumOfRanks<T>;
+          const std::size_t own = teams.place(rank) * transfer.bytes;
+          Kernel sum{.out = reinterpret_cast<T*>(all + own), .ranks = members, .count = transfer.count()};
+          if (sum.count == 0) return;
+          for (std::size_t place = 0; place < members; ++place)
+            sum.of[place] = reinterpret_cast<const T*>(of(place).at + own);
+          runtime_.launch(sum, Grid{.blocks = sum.blocks(), .threads = Kernel::threads}, stream);
+        });
       } else {
         for (std::size_t place = 0; place < members; ++place)
           if (std::byte* const to = all + place * transfer.bytes; of(place).at != to)
@@ -222,16 +229,6 @@ class RanksOfThreads : public SingleRank<R> {
       readers_ = 0;
       throw;
     }
-  }
-
-  void sum(const engines::Transfer& transfer, std::byte* out, std::size_t members, Stream stream, const auto& summand) {
-    with_element(transfer.element, [&]<class T>(T) {
-      using Kernel = kernel::SumOfRanks<T>;
-      Kernel sum{.out = reinterpret_cast<T*>(out), .ranks = members, .count = transfer.count()};
-      if (sum.count == 0) return;
-      for (std::size_t place = 0; place < members; ++place) sum.of[place] = reinterpret_cast<const T*>(summand(place));
-      runtime_.launch(sum, Grid{.blocks = sum.blocks(), .threads = Kernel::threads}, stream);
-    });
   }
 
   comm::Control* ranks_;
