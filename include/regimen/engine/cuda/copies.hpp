@@ -182,8 +182,8 @@ class Copies final {
   std::uint64_t copies_ = 0;
 };
 
-/// Copies of tensors that leave the device between forward and backward, to pinned memory and back, on a stream of their own: beside the operations, in the order of their
-/// starts. Who starts a copy waits for it before the next but seven.
+/// Copies of tensors that leave the device between forward and backward, to pinned memory and back, on a stream of their
+/// own: beside the operations, in the order of their starts. Who starts a copy waits for it before the next but seven.
 ///
 /// memory   pinned, until the engine ends: exactly the plan's bytes (MemoryPlan::host)
 /// failure  Error if the host cannot pin so much
