@@ -47,7 +47,7 @@ class BlockRunner final {
       throw Error("emulated::BlockRunner", "64 MiB of addresses for the threads of a block", "none",
                   "raise the limit of address space");
     stacks_ = static_cast<std::byte*>(stacks);
-    detail::permit_stack(stacks_, most_threads * stack_bytes);
+    detail::permit(stacks_, most_threads * stack_bytes);
     for (unsigned i = 0; i < most_threads; ++i) {
       fibers_[i].stack = stacks_ + i * stack_bytes;
       ::mprotect(fibers_[i].stack, page, PROT_NONE);  // who needs more ends the program
@@ -57,7 +57,7 @@ class BlockRunner final {
   BlockRunner& operator=(const BlockRunner&) = delete;
   ~BlockRunner() {
     end_fibers();
-    detail::permit_stack(stacks_, most_threads * stack_bytes);
+    detail::permit(stacks_, most_threads * stack_bytes);
     ::munmap(stacks_, most_threads * stack_bytes);
   }
 
@@ -84,12 +84,7 @@ class BlockRunner final {
       thread.state = State::in_barrier;
       return yield(me);
     }
-    for (unsigned t = 0; t < count_; ++t) {
-      if (threads_[t].line != line || threads_[t].file != file)
-        throw Error(where(t), "all threads of a block at one barrier",
-                    "thread " + std::to_string(me) + " at " + where(me) + ", thread " + std::to_string(t) + " here");
-      threads_[t].state = State::ready;
-    }
+    for (unsigned t = 0; t < count_; ++t) go_on(t, me, "all threads of a block at one barrier");
     waiting_ = 0;
     ++epoch_;
   }
@@ -109,13 +104,8 @@ class BlockRunner final {
       threads_[first].lanes_here = 0;
       T parts[kernel::warp_lanes];
       for (unsigned lane = 0; lane < kernel::warp_lanes; ++lane) {
-        const Thread& other = threads_[first + lane];
-        if (other.line != line || other.file != file)
-          throw Error(where(first + lane), "all lanes of a warp in one operation",
-                      "thread " + std::to_string(me) + " at " + where(me) + ", thread " + std::to_string(first + lane) +
-                          " here");
-        std::memcpy(&parts[lane], other.value, sizeof(T));
-        threads_[first + lane].state = State::ready;
+        go_on(first + lane, me, "all lanes of a warp in one operation");
+        std::memcpy(&parts[lane], threads_[first + lane].value, sizeof(T));
       }
       for (unsigned apart = kernel::warp_lanes / 2; apart > 0; apart /= 2)
         for (unsigned lane = 0; lane < apart; ++lane) parts[lane] = Combine{}(parts[lane], parts[lane + apart]);
@@ -197,7 +187,7 @@ class BlockRunner final {
 
   void run_block(unsigned block) {
     block_ = block;
-    left_ = waiting_ = position_ = 0;
+    left_ = waiting_ = 0;
     first_epoch_ = ++epoch_;
     failure_ = nullptr;
     main_bottom_ = nullptr;
@@ -207,7 +197,7 @@ class BlockRunner final {
       walk_ = walk_over(count_);
       position_ = 0;
       const std::uint64_t before = progress_;
-      enter_next(main_, main_fake_);  // comes back when the walk has met everybody
+      enter(pick(), main_, main_fake_);  // comes back when the walk has met everybody
       if (failure_) break;
       if (progress_ == before) {
         failure_ =
@@ -216,32 +206,40 @@ class BlockRunner final {
       }
     }
     if (failure_) {  // some threads will never go on
-      detail::permit_stack(stacks_, next_fiber_ * stack_bytes);
+      detail::permit(stacks_, next_fiber_ * stack_bytes);
       end_fibers();
       std::rethrow_exception(failure_);
     }
   }
 
+  /// Thread t may go on, if it waits where `me` is.
+  void go_on(unsigned t, unsigned me, const char* expected) {
+    if (threads_[t].line != threads_[me].line || threads_[t].file != threads_[me].file)
+      throw Error(where(t), expected,
+                  "thread " + std::to_string(me) + " at " + where(me) + ", thread " + std::to_string(t) + " here");
+    threads_[t].state = State::ready;
+  }
+
+  /// The next thread, which is the current one from now on; count_ if none can run.
   unsigned pick() {
-    while (position_ < count_) {
+    while (!failure_ && position_ < count_) {
       const unsigned t = walk_[position_++];
-      if (threads_[t].state == State::fresh || threads_[t].state == State::ready) return t;
+      if (threads_[t].state != State::fresh && threads_[t].state != State::ready) continue;
+      ++progress_;
+      return current_ = t;
     }
     return count_;
   }
 
-  /// Leaves the stack that runs for that of the next thread, or for the one that called.
-  void enter_next(void*& save, void*& fake) {
-    const unsigned next = failure_ ? count_ : pick();
+  // The thread sanitizer counts calls and returns. A block leaves its fibers in the functions with this attribute, so
+  // they must not be counted.
+  /// Leaves the stack that runs for that of a thread, or, if there is none, for the one that called.
+  __attribute__((no_sanitize("thread"))) void enter(unsigned next, void*& save, void*& fake) {
     if (next == count_) return go(save, fake, main_, nullptr);
-    ++progress_;
-    current_ = next;
     if (threads_[next].state == State::fresh) threads_[next].fiber = spare();
     Fiber& fiber = fibers_[threads_[next].fiber];
     go(save, fake, fiber.top, fiber.stack);
   }
-  // The thread sanitizer counts calls and returns. A block leaves its fibers in these three, so they must not be
-  // counted.
   __attribute__((no_sanitize("thread"))) void go(void*& save, void*& fake, void* load, const std::byte* stack) {
     if (&save == &main_ && stack == nullptr) return;  // from the caller's stack to itself: nobody can run
     if (stack != nullptr) detail::leaves_stack(&fake, stack, stack_bytes);
@@ -259,7 +257,7 @@ class BlockRunner final {
 
   void yield(unsigned me) {
     Fiber& fiber = fibers_[threads_[me].fiber];
-    enter_next(fiber.top, fiber.fake);
+    enter(pick(), fiber.top, fiber.fake);
     current_ = me;
   }
 
@@ -311,22 +309,13 @@ class BlockRunner final {
       } catch (...) { failure_ = std::current_exception(); }
       threads_[me].state = State::left;
       ++left_;
-      const unsigned next = failure_ ? count_ : pick();
+      const unsigned next = pick();
       if (next < count_ && threads_[next].state == State::fresh) {  // as a call, on this stack
-        ++progress_;
-        current_ = next;
         threads_[next].fiber = fiber;
         continue;
       }
       free_.push_back(fiber);
-      if (next == count_) {
-        go(fibers_[fiber].top, fibers_[fiber].fake, main_, nullptr);
-      } else {
-        ++progress_;
-        current_ = next;
-        Fiber& target = fibers_[threads_[next].fiber];
-        go(fibers_[fiber].top, fibers_[fiber].fake, target.top, target.stack);
-      }
+      enter(next, fibers_[fiber].top, fibers_[fiber].fake);
       if (is_ending_) end(fibers_[fiber]);
     }  // comes back here when this fiber gets another thread
   }

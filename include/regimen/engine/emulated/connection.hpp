@@ -4,7 +4,6 @@
 #include <regimen/comm/threads.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
-#include <regimen/engine/emulated/options.hpp>
 
 #include <array>
 #include <atomic>
@@ -23,9 +22,7 @@
 namespace regimen::emulated {
 
 /// As large as NCCL's.
-struct Id {
-  std::array<std::byte, 128> bytes{};
-};
+using Id = std::array<std::byte, 128>;
 
 /// A communicator of NCCL (2.28, nccl.h) that is not blocking: every call returns before it has done its work, and none
 /// may follow until is_ready() is true.
@@ -93,19 +90,19 @@ class Connection final {
 
   static Id make_id() {
     static std::atomic<std::uint64_t> last{0};
-    Id id;
+    Id id{};
     const std::uint64_t number = ++last;
-    std::memcpy(id.bytes.data(), &number, sizeof number);
+    std::memcpy(id.data(), &number, sizeof number);
     return id;
   }
 
   Connection() = default;
-  Connection(const Id& id, std::size_t rank, std::size_t size, const Options& options)
-      : questions_(std::mt19937(static_cast<std::mt19937::result_type>(options.seed + rank))() % 4) {
+  Connection(const Id& id, std::size_t rank, std::size_t size, std::uint64_t seed, comm::Deadline patience)
+      : questions_(std::mt19937(static_cast<std::mt19937::result_type>(seed + rank))() % 4) {
     if (rank >= size)
       throw Error("ncclCommInitRankConfig (ncclInvalidArgument)", "a rank below " + std::to_string(size),
                   std::to_string(rank));
-    work_ = std::make_shared<Work>(world_of(id, size, options.patience), rank);
+    work_ = std::make_shared<Work>(world_of(id, size, patience), rank);
     ++work_->world->joined;
   }
 
@@ -126,10 +123,9 @@ class Connection final {
     if (!was_ready_) throw Error(call, "a call after the last one has returned", "one while it is in progress");
     if (collective.kind == comm::CollectiveKind::ReduceScatter && collective.bytes % bytes_of(collective.element) != 0)
       throw Error(call, "a slice of whole elements", std::to_string(collective.bytes) + " bytes");
-    const std::byte* const place = all + work_->ranks.rank() * collective.bytes;
     const std::less<const std::byte*> before;
     const bool is_apart = !before(own, all + collective.bytes * size()) || !before(all, own + collective.bytes);
-    const bool is_in_place = own == place;
+    const bool is_in_place = own == all + work_->ranks.rank() * collective.bytes;
     if (!is_in_place && (collective.kind == comm::CollectiveKind::ReduceScatter || !is_apart))
       throw Error(std::string(call) + " (ncclInvalidArgument)",
                   "this rank's slice in its place, or apart from all slices", "one that overlaps");
@@ -152,10 +148,10 @@ class Connection final {
   /// The ranks of an id meet here.
   static std::shared_ptr<World> world_of(const Id& id, std::size_t size, comm::Deadline patience) {
     static std::mutex mutex;
-    static std::map<std::array<std::byte, 128>, std::weak_ptr<World>> worlds;
+    static std::map<Id, std::weak_ptr<World>> worlds;
     const std::lock_guard lock(mutex);
-    std::shared_ptr<World> world = worlds[id.bytes].lock();
-    if (world == nullptr) worlds[id.bytes] = world = std::make_shared<World>(size, patience);
+    std::shared_ptr<World> world = worlds[id].lock();
+    if (world == nullptr) worlds[id] = world = std::make_shared<World>(size, patience);
     if (world->ranks->size() != size)
       throw Error("ncclCommInitRankConfig (ncclInvalidArgument)", "as many ranks as the others say",
                   std::to_string(size) + ", where they say " + std::to_string(world->ranks->size()));

@@ -33,25 +33,24 @@ class HostPointers final {
  public:
   HostPointers() { ::dl_iterate_phdr(&add_constants, &constants_); }
 
-  /// The first word that is an address of the host, or null.   is_allowed(address)
+  /// Whether a word is an address of the host.   is_allowed(address)
   template <class Kernel, class IsAllowed>
-  const void* find(const Kernel& kernel, const IsAllowed& is_allowed) const {
+  bool are_in(const Kernel& kernel, const IsAllowed& is_allowed) const {
     alignas(Kernel) std::byte words[sizeof(Kernel)];
     std::memcpy(words, &kernel, sizeof words);
 #if defined(REGIMEN_CLEARS_PADDING)
     __builtin_clear_padding(std::launder(reinterpret_cast<Kernel*>(words)));
 #else
-    if constexpr (!std::has_unique_object_representations_v<Kernel>) return nullptr;
+    if constexpr (!std::has_unique_object_representations_v<Kernel>) return false;
 #endif
     for (std::size_t at = 0; at + sizeof(void*) <= sizeof words; at += sizeof(void*)) {
       std::uintptr_t word = 0;
       std::memcpy(&word, words + at, sizeof word);
-      const void* const address = reinterpret_cast<const void*>(word);
-      if (word % 256 >= 8 && word >= lowest && word < highest && !is_constant(word) && !is_allowed(address) &&
-          is_mapped(word))
-        return address;
+      if (word % 256 >= 8 && word >= lowest && word < highest && !is_constant(word) &&
+          !is_allowed(reinterpret_cast<const void*>(word)) && is_mapped(word))
+        return true;
     }
-    return nullptr;
+    return false;
   }
 
  private:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/engine/emulated/swap_stack.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -12,17 +13,6 @@
 #include <string>
 
 #include <sys/mman.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define REGIMEN_EMULATED_MEMORY_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define REGIMEN_EMULATED_MEMORY_ASAN 1
-#endif
-#endif
-#if defined(REGIMEN_EMULATED_MEMORY_ASAN)
-#include <sanitizer/asan_interface.h>
-#endif
 
 namespace regimen::emulated {
 
@@ -48,7 +38,7 @@ class Memory final {
   Memory& operator=(const Memory&) = delete;
   ~Memory() {
     for (const auto& [end, allocation] : allocations_)
-      permit(allocation.begin, static_cast<std::size_t>(end - allocation.begin));
+      detail::permit(allocation.begin, static_cast<std::size_t>(end - allocation.begin));
     ::munmap(base_, size_);
   }
 
@@ -77,7 +67,7 @@ class Memory final {
       if (allocation.begin != begin || !allocation.live) continue;
       protect(allocation.begin, end, PROT_READ | PROT_WRITE);
       check_tail(allocation, end);
-      permit(allocation.begin, allocation.bytes);
+      detail::permit(allocation.begin, allocation.bytes);
       allocation.live = false;
       protect(allocation.begin, end, PROT_NONE);
       return;
@@ -112,18 +102,6 @@ class Memory final {
     const Allocation& near = found->second;
     return "byte " + std::to_string(static_cast<const std::byte*>(at) - near.begin) + " of " + near.name +
            ", which has " + std::to_string(near.bytes) + " bytes" + (near.live ? "" : " and was released");
-  }
-
-  /// For ASan: these bytes of the device are dead, or live again.
-  static void forbid([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) {
-#if defined(REGIMEN_EMULATED_MEMORY_ASAN)
-    __asan_poison_memory_region(at, bytes);
-#endif
-  }
-  static void permit([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) {
-#if defined(REGIMEN_EMULATED_MEMORY_ASAN)
-    __asan_unpoison_memory_region(at, bytes);
-#endif
   }
 
  private:
@@ -162,5 +140,4 @@ class Memory final {
 
 }  // namespace regimen::emulated
 
-#undef REGIMEN_EMULATED_MEMORY_ASAN
 // SPDX-License-Identifier: Apache-2.0

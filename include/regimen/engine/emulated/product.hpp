@@ -15,11 +15,6 @@
 
 namespace regimen::emulated {
 
-/// A product that the library has accepted.
-struct Product {
-  cuda::ProductDescriptor descriptor{};
-};
-
 namespace detail {
 
 inline void demand(bool holds, const std::string& expected, const std::string& found) {
@@ -94,31 +89,6 @@ inline void check_product(const cuda::ProductDescriptor& p) {
                  "another type");
 }
 
-/// Refuses a descriptor that promises less of an address, where the device is asked to: the library would compute it,
-/// but slowly.
-inline void check_promises(const cuda::ProductDescriptor& p, std::uint32_t alignment) {
-  for (const std::uint32_t promised :
-       {p.a.alignment, p.b.alignment, p.d.alignment, p.bias_alignment > 0 ? p.bias_alignment : alignment,
-        p.aux_alignment > 0 ? p.aux_alignment : alignment, p.c_alignment > 0 ? p.c_alignment : alignment})
-    detail::demand(promised >= alignment, "matrices at multiples of " + std::to_string(alignment) + " bytes",
-                   "one at a multiple of " + std::to_string(promised));
-}
-
-/// The matrix that an epilogue writes or reads.
-inline cuda::Layout layout_of_aux(const cuda::ProductDescriptor& p) {
-  return {.type = p.d.type,
-          .rows = p.d.rows,
-          .columns = p.d.columns,
-          .leading = p.aux_leading,
-          .alignment = p.aux_alignment};
-}
-
-/// C, where it lies elsewhere than D.
-inline cuda::Layout layout_of_c(const cuda::ProductDescriptor& p) {
-  cuda::Layout c = p.d;
-  c.alignment = p.c_alignment;
-  return c;
-}
 /// Refuses a C where the descriptor has none, or the reverse, and one that has elements in common with D: the library
 /// takes C = D, or two matrices.
 inline void check_c(const cuda::ProductDescriptor& p, const cuda::ProductTensors& t, double beta) {
@@ -134,18 +104,29 @@ inline void check_c(const cuda::ProductDescriptor& p, const cuda::ProductTensors
 /// body(layout, address, name) for what the library reads and writes.
 template <class Body>
 void for_each_matrix(const cuda::ProductDescriptor& p, const cuda::ProductTensors& t, const Body& body) {
+  const auto with_rows_of_d = [&](std::uint64_t columns, std::int64_t leading, std::uint32_t alignment) {
+    return cuda::Layout{
+        .type = p.d.type, .rows = p.d.rows, .columns = columns, .leading = leading, .alignment = alignment};
+  };
   body(p.a, t.a, "the library's A");
   body(p.b, t.b, "the library's B");
   body(p.d, t.d, "the library's D");
   if (cuda::reads_bias(p.epilogue))
-    body(cuda::Layout{.type = p.d.type,
-                      .rows = p.d.rows,
-                      .columns = 1,
-                      .leading = static_cast<std::int64_t>(p.d.rows),
-                      .alignment = p.bias_alignment},
-         t.bias, "the library's bias");
-  if (cuda::has_aux(p.epilogue)) body(layout_of_aux(p), t.aux, "the library's aux");
-  if (p.c_alignment > 0) body(layout_of_c(p), t.c, "the library's C");
+    body(with_rows_of_d(1, static_cast<std::int64_t>(p.d.rows), p.bias_alignment), t.bias, "the library's bias");
+  if (cuda::has_aux(p.epilogue))
+    body(with_rows_of_d(p.d.columns, p.aux_leading, p.aux_alignment), t.aux, "the library's aux");
+  cuda::Layout c = p.d;
+  c.alignment = p.c_alignment;
+  if (p.c_alignment > 0) body(c, t.c, "the library's C");
+}
+
+/// Refuses a descriptor that promises less of an address, where the device is asked to: the library would compute it,
+/// but slowly.
+inline void check_promises(const cuda::ProductDescriptor& p, std::uint32_t alignment) {
+  for_each_matrix(p, {}, [&](const cuda::Layout& l, const std::byte*, const char*) {
+    detail::demand(l.alignment >= alignment, "matrices at multiples of " + std::to_string(alignment) + " bytes",
+                   "one at a multiple of " + std::to_string(l.alignment));
+  });
 }
 
 /// Refuses addresses that the descriptor does not promise.

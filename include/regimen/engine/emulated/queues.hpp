@@ -61,15 +61,13 @@ class Queues {
   using Recording = detail::Recording;
 
  public:
-  struct Stream {
+  template <class>
+  struct Handle {
     std::size_t index = ~std::size_t{0};
   };
-  struct Event {
-    std::size_t index = ~std::size_t{0};
-  };
-  struct Graph {
-    std::size_t index = ~std::size_t{0};
-  };
+  using Stream = Handle<Queue>;
+  using Event = Handle<EventRecord>;
+  using Graph = Handle<Recording>;
 
   /// The device of the calling thread: the number of one that is made, and of which streams and events are made.
   static inline thread_local std::size_t current = 0;
@@ -201,8 +199,7 @@ class Queues {
   }
 
   void destroy(Graph graph) {
-    const auto lock = alone();
-    refuse_in_capture("cudaGraphExecDestroy");
+    const auto lock = alone_outside_captures("cudaGraphExecDestroy");
     check_lost();
     Recording& recording = graphs_.at(graph.index);
     if (recording.is_destroyed) refuse("cudaGraphExecDestroy", "a graph", "one that was destroyed");
@@ -321,6 +318,12 @@ class Queues {
 
   /// While it lives, no other thread uses the device.
   [[nodiscard]] std::unique_lock<std::recursive_mutex> alone() const { return std::unique_lock(shared_->mutex); }
+  /// The same, for a call that a graph cannot hold.
+  [[nodiscard]] std::unique_lock<std::recursive_mutex> alone_outside_captures(const char* call) {
+    auto lock = alone();
+    refuse_in_capture(call);
+    return lock;
+  }
   /// No runtime waits for this one's events from now on.
   void destroy_events() {
     for (const std::size_t event : own_events_) events_.at(event).is_destroyed = true;

@@ -3,18 +3,17 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
-#include <regimen/engine/emulated/attention.hpp>
 #include <regimen/engine/emulated/block.hpp>
 #include <regimen/engine/emulated/connection.hpp>
-#include <regimen/engine/emulated/convolution.hpp>
+#include <regimen/engine/emulated/cudnn.hpp>
 #include <regimen/engine/emulated/host_pointers.hpp>
 #include <regimen/engine/emulated/memory.hpp>
-#include <regimen/engine/emulated/options.hpp>
 #include <regimen/engine/emulated/product.hpp>
 #include <regimen/engine/emulated/queues.hpp>
 #include <regimen/kernel/block.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -28,15 +27,30 @@
 
 namespace regimen::emulated {
 
+/// How the device of an engine behaves.
+///   seed      decides when work runs, and in which order the threads of a block
+///   fibers    every kernel by blocks of as many threads as on a GPU, with checked barriers; otherwise by one thread a
+///             block, which is a hundred times faster and adds in another order
+///   memory    bytes of the device
+///   patience  how long a collective waits for the other ranks; NCCL's waits until it is aborted
+///   alignment products must promise that their matrices begin at multiples of so many bytes; the library demands none
+struct Options {
+  std::uint64_t seed = 1;
+  bool fibers = false;
+  std::size_t memory = std::size_t{4} << 30;
+  std::uint32_t alignment = 1;
+  std::chrono::milliseconds patience = std::chrono::seconds(60);
+};
+
 /// A cuda::Runtime without a GPU: what CUDA, cuBLASLt, cuDNN and NCCL would do, and what they forbid, as an Error that
 /// names its code. An Error of queued work loses the device: every later call throws.
 ///
 /// thread safety   none: one thread at a time, but for another runtime of the same device
 class Runtime : public Queues {
  public:
-  using Product = emulated::Product;
-  using Attention = emulated::Attention;
-  using Convolution = emulated::Convolution;
+  using Product = cuda::ProductDescriptor;
+  using Attention = cuda::FusedAttention;
+  using Convolution = cuda::ConvolutionDescriptor;
   using Connection = emulated::Connection;
   using Id = emulated::Id;
 
@@ -71,27 +85,23 @@ class Runtime : public Queues {
   /// Free bytes of a device that is made now.
   static std::size_t unused_memory() { return defaults.memory; }
   std::byte* allocate(std::size_t bytes, const char* name) {
-    const auto lock = alone();
-    refuse_in_capture("cudaMalloc");
+    const auto lock = alone_outside_captures("cudaMalloc");
     std::byte* const at = device_.allocate(bytes, name);
     allocated_.push_back(at);
     return at;
   }
   void release(const std::byte* at) {
-    const auto lock = alone();
-    refuse_in_capture("cudaFree");
+    const auto lock = alone_outside_captures("cudaFree");
     if (!lost_) finish_all();
     device_.release(at);
     std::erase(allocated_, at);
   }
   std::byte* allocate_pinned(std::size_t bytes, const char* name) {
-    const auto lock = alone();
-    refuse_in_capture("cudaMallocHost");
+    const auto lock = alone_outside_captures("cudaMallocHost");
     return pinned_.allocate(bytes, name);
   }
   void release_pinned(const std::byte* at) {
-    const auto lock = alone();
-    refuse_in_capture("cudaFreeHost");
+    const auto lock = alone_outside_captures("cudaFreeHost");
     if (!lost_) finish_all();
     pinned_.release(at);
   }
@@ -119,8 +129,7 @@ class Runtime : public Queues {
   }
   template <class Kernel>
   void prepare(const Kernel&, cuda::Grid grid) {
-    const auto lock = alone();
-    refuse_in_capture("loading a kernel");
+    const auto lock = alone_outside_captures("loading a kernel");
     check_grid(grid);
     loaded_.insert(&identity_of<Kernel>);
   }
@@ -136,7 +145,7 @@ class Runtime : public Queues {
       enqueue(stream, {});
     } else {
       const auto is_allowed = [&](const void* at) { return device_.owns(at) || pinned_.owns(at); };
-      if (host_pointers_.find(kernel, is_allowed) != nullptr)
+      if (host_pointers_.are_in(kernel, is_allowed))
         refuse("a launch (cudaErrorIllegalAddress)", "a kernel with addresses of the device", "one of the host's");
       enqueue(stream, [this, kernel] {
         if (!options_.fibers) return kernel::run_serial(kernel);
@@ -148,15 +157,12 @@ class Runtime : public Queues {
   }
 
   Product make_product(const cuda::ProductDescriptor& descriptor) {
-    const auto lock = alone();
-    refuse_in_capture("cublasLtMatmulAlgoGetHeuristic");
+    const auto lock = alone_outside_captures("cublasLtMatmulAlgoGetHeuristic");
     check_product(descriptor);
     check_promises(descriptor, options_.alignment);
-    return {descriptor};
+    return descriptor;
   }
-  void multiply(const Product& product, const cuda::ProductTensors& tensors, double beta, std::byte* scratch,
-                Stream stream) {
-    const cuda::ProductDescriptor& p = product.descriptor;
+  void multiply(const Product& p, const cuda::ProductTensors& tensors, double beta, std::byte* scratch, Stream stream) {
     check_c(p, tensors, beta);
     for_each_matrix(p, tensors, [&](const cuda::Layout& l, const std::byte* at, const char* name) {
       demand(device_, at, detail::bytes_of_matrix(l), name);
@@ -171,25 +177,16 @@ class Runtime : public Queues {
     });
   }
 
-  Attention make_attention(const cuda::FusedAttention& attention) {
-    const auto lock = alone();
-    refuse_in_capture("cudnnBackendFinalize");
-    check_attention(attention);
-    return {attention};
-  }
-  void attend(const Attention& made, const cuda::FusedTensors& tensors, std::byte* scratch, Stream stream) {
-    run_cudnn(made.attention, tensors, scratch, stream,
-              [a = made.attention, tensors] { emulated::attend(a, tensors); });
+  Attention make_attention(const cuda::FusedAttention& attention) { return accepted_by_cudnn(attention); }
+  void attend(const Attention& attention, const cuda::FusedTensors& tensors, std::byte* scratch, Stream stream) {
+    run_cudnn(attention, tensors, scratch, stream);
   }
   Convolution make_convolution(const cuda::ConvolutionDescriptor& convolution) {
-    const auto lock = alone();
-    refuse_in_capture("cudnnBackendFinalize");
-    check_convolution(convolution);
-    return {convolution};
+    return accepted_by_cudnn(convolution);
   }
-  void convolve(const Convolution& made, const cuda::ConvolutionTensors& tensors, std::byte* scratch, Stream stream) {
-    run_cudnn(made.convolution, tensors, scratch, stream,
-              [o = made.convolution, tensors] { emulated::convolve(o, tensors); });
+  void convolve(const Convolution& convolution, const cuda::ConvolutionTensors& tensors, std::byte* scratch,
+                Stream stream) {
+    run_cudnn(convolution, tensors, scratch, stream);
   }
 
   using Queues::launch;  // of a graph
@@ -207,9 +204,8 @@ class Runtime : public Queues {
   static void share_device(std::size_t number) { current = number; }
   static Id make_id() { return Connection::make_id(); }
   Connection connect(const Id& id, std::size_t rank, std::size_t size) {
-    const auto lock = alone();
-    refuse_in_capture("ncclCommInitRankConfig");
-    return Connection(id, rank, size, options_);
+    const auto lock = alone_outside_captures("ncclCommInitRankConfig");
+    return Connection(id, rank, size, options_.seed, options_.patience);
   }
   bool is_ready(Connection& connection) { return connection.is_ready(); }
   void collect(Connection& connection, const cuda::Collective& collective, const std::byte* own, std::byte* all,
@@ -229,11 +225,11 @@ class Runtime : public Queues {
     demand(device_, at, bytes, "what is forgotten");
     enqueue(stream, [=] {
       std::memset(at, 0xFF, bytes);
-      Memory::forbid(at, bytes);
+      detail::forbid(at, bytes);
     });
   }
   void remember(std::byte* at, std::size_t bytes, Stream stream) {
-    enqueue(stream, [=] { Memory::permit(at, bytes); });
+    enqueue(stream, [=] { detail::permit(at, bytes); });
   }
   static std::string numerics() { return "emulated device"; }
   std::string describe() const {
@@ -241,18 +237,23 @@ class Runtime : public Queues {
   }
 
  private:
+  template <class Descriptor>
+  const Descriptor& accepted_by_cudnn(const Descriptor& descriptor) {
+    const auto lock = alone_outside_captures("cudnnBackendFinalize");
+    check(descriptor);
+    return descriptor;
+  }
   /// Tensors where descriptors promise them; the library writes junk to its workspace.
-  template <class Descriptor, class Tensors, class Run>
-  void run_cudnn(const Descriptor& descriptor, const Tensors& tensors, std::byte* scratch, Stream stream,
-                 const Run& run) {
+  template <class Descriptor, class Tensors>
+  void run_cudnn(const Descriptor& descriptor, const Tensors& tensors, std::byte* scratch, Stream stream) {
     for_each_tensor(descriptor, tensors, [&](const std::byte* at, std::size_t bytes, const char* name) {
       demand(device_, at, bytes, name);
       if (reinterpret_cast<std::uintptr_t>(at) % 16 != 0) refuse(name, "a multiple of 16 bytes", "another address");
     });
     demand(device_, scratch, descriptor.workspace, "cuDNN's workspace");
-    enqueue(stream, [scratch, bytes = descriptor.workspace, run] {
-      std::memset(scratch, 0xFF, bytes);
-      run();
+    enqueue(stream, [=] {
+      std::memset(scratch, 0xFF, descriptor.workspace);
+      compute(descriptor, tensors);
     });
   }
 

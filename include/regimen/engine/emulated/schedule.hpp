@@ -42,9 +42,7 @@ class Schedule final {
       pending_.at(before).followers.push_back(id);
       ++blockers;
     }
-    Pending& added = pending_[id];
-    added.task = std::move(task);
-    added.blockers = blockers;
+    pending_[id] = {std::move(task), blockers};
     if (blockers == 0) ready_.push_back(id);
     return id;
   }

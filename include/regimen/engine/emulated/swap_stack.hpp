@@ -1,4 +1,4 @@
-// regimen/engine/emulated/swap_stack.hpp — from one stack to another, and what the address sanitizer must be told of it.
+// regimen/engine/emulated/swap_stack.hpp — from one stack to another, and what the address sanitizer must be told of stacks and memory.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,13 @@ inline void enters_stack([[maybe_unused]] void* fake, [[maybe_unused]] const voi
   __sanitizer_finish_switch_fiber(fake, bottom, bytes);
 #endif
 }
-inline void permit_stack([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) {
+/// These bytes are dead, or live again.
+inline void forbid([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) {
+#if defined(REGIMEN_EMULATED_ASAN)
+  __asan_poison_memory_region(at, bytes);
+#endif
+}
+inline void permit([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) {
 #if defined(REGIMEN_EMULATED_ASAN)
   __asan_unpoison_memory_region(at, bytes);
 #endif
