@@ -1,5 +1,5 @@
 // The published vectors, and every length around a block's end.
-#include <regimen/comm/detail/sha256.hpp>
+#include <regimen/comm/detail/handshake.hpp>
 
 #include "support/catch.hpp"
 

@@ -148,7 +148,7 @@ struct Stranger {
     transcript.hello.to = addressee;
     transcript.hello.channel = channel;
     transcript.hello.fingerprint = version;
-    REQUIRE(comm::detail::prove(*socket, transcript, known, soon) == comm::detail::Outcome::Proved);
+    REQUIRE(comm::detail::prove(*socket, transcript, known, soon) == comm::detail::Heard::Challenge);
     heard = comm::detail::hear(*socket, transcript, known, soon, answer);
   }
   bool say(const void* bytes, std::size_t count) const {

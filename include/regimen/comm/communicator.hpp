@@ -94,7 +94,7 @@ template <class C>
 using transport_t = typename detail::transport_of<C>::type;
 
 /// The kinds of collectives, for headers on the wire, counts and traces.
-enum class CollectiveKind : unsigned char { AllGather, AllGatherSmall, ReduceScatter, Barrier };
+enum class CollectiveKind : std::uint32_t { AllGather, AllGatherSmall, ReduceScatter, Barrier };
 inline constexpr std::size_t collective_kinds = 4;
 constexpr const char* name_of_collective(CollectiveKind kind) {
   constexpr const char* names[collective_kinds] = {"all_gather", "all_gather_small", "reduce_scatter", "barrier"};

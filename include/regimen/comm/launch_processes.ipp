@@ -20,6 +20,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -98,8 +99,8 @@ REGIMEN_INLINE void run_processes(std::size_t ranks, const std::function<void(Tc
                      .port = ntohs(address_of(*listener).port),
                      .fingerprint = fingerprint,
                      .deadline = checked(deadline),
-                     .secret = {}};
-  for (const std::uint8_t byte : random_bytes<32>()) options.secret += static_cast<char>(byte);
+                     .secret = std::string(32, ' ')};
+  randomize(std::as_writable_bytes(std::span(options.secret)));
   Children children;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     children.add(run, [&]() -> std::string {

@@ -32,8 +32,8 @@ using Clock = std::chrono::steady_clock;
 /// the clock counts nanoseconds and overflows after 292 years.
 Clock::time_point end_of(Deadline deadline, Clock::time_point start = Clock::now());
 
-/// The description of a collective that ranks compare: all members must be equal. `detail`
-/// is the size of a summed element.
+/// The description of a collective that ranks compare: all members must be equal. `detail` is the size of a summed
+/// element. Messages begin with these bytes.
 struct Call final {
   std::uint64_t number = 0;  // counts this communicator's collectives, from 0
   std::uint64_t bytes = 0;

@@ -3,9 +3,7 @@
 #include <regimen/comm/detail/child.ipp>
 #include <regimen/comm/detail/handshake.ipp>
 #include <regimen/comm/detail/mesh.ipp>
-#include <regimen/comm/detail/sha256.ipp>
 #include <regimen/comm/detail/socket.ipp>
-#include <regimen/comm/detail/threads_world.ipp>
 #include <regimen/comm/detail/wire.ipp>
 #include <regimen/comm/launch.ipp>
 #include <regimen/comm/launch_processes.ipp>

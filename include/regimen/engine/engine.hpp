@@ -7,11 +7,12 @@
 #include <regimen/core/path.hpp>
 #include <regimen/policy/communicator.hpp>
 
+#include <boost/mp11/utility.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <span>
 #include <string>
-#include <type_traits>
 
 namespace regimen {
 
@@ -139,14 +140,10 @@ concept Walked = requires(E& e, const op::Begin& operation, const Transfer& tran
   e.may_skip();
 };
 
-/// Stands for the body of a recording in the concept below: nvcc 13.0 finds no concept true that has a lambda.
+/// Stands for the body of a recording, and for what writes a slot, in the concept below: nvcc 13.0 finds no concept true
+/// that has a lambda.
 struct NoOperations {
-  constexpr void operator()() const {}
-};
-
-/// Stands for what writes a slot.
-struct NoInput {
-  constexpr void operator()(std::span<std::byte>) const {}
+  constexpr void operator()(const auto&...) const {}
 };
 
 /// The part of an engine that a Trainer uses besides. Offsets are those of the arena: the
@@ -182,7 +179,7 @@ concept Engine = Walked<E> && requires(E& e, const E& constant, std::size_t at, 
   { e.upload(at, from) } -> std::same_as<typename E::Fence>;
   { e.download(at, to) } -> std::same_as<typename E::Fence>;
   { e.hash(at, at) } -> std::same_as<std::uint64_t>;
-  e.feed(at, at, at, NoInput{});
+  e.feed(at, at, at, NoOperations{});
   e.replay(Recording{}, NoOperations{});
   e.poison_dead();
   e.dies(at, at);
@@ -247,24 +244,17 @@ struct NoEngine final : DefaultTraits {
     static constexpr bool any = true;
   };
 };
-template <class Where, class = void>
-struct TraitsOfDevice {
-  using type = NoEngine;
-};
 template <class Where>
-struct TraitsOfDevice<Where, std::void_t<typename Of<Where>::Traits>> {
-  using type = typename Of<Where>::Traits;
-};
+using NamedTraits = typename Of<Where>::Traits;
 template <class Where>
-using TraitsOf = typename TraitsOfDevice<Where>::type;
+using TraitsOf = boost::mp11::mp_eval_or<NoEngine, NamedTraits, Where>;
 
 /// The engine of a device, with the policies that it reads. No constraint: g++ 12 finds none true that names a template
 /// of a template's member.
-template <class Where, class Choices, class = void>
-struct With : Of<Where> {};
 template <class Where, class Choices>
-struct With<Where, Choices, std::void_t<typename Of<Where>::template with<Choices>>>
-    : Of<Where>::template with<Choices> {};
+using WithChoices = typename Of<Where>::template with<Choices>;
+template <class Where, class Choices>
+struct With : boost::mp11::mp_eval_or<Of<Where>, WithChoices, Where, Choices> {};
 
 }  // namespace engines
 

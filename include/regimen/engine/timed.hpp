@@ -25,25 +25,22 @@ struct OperationShape {
   template <class Operation>
   static OperationShape of(const Operation& operation) {
     OperationShape shape;
-    const auto extent = [&](std::size_t value) { shape.extents[shape.rank++] = value; };
     if constexpr (requires { operation.m; }) {
-      extent(operation.m);
-      extent(operation.n);
-      extent(operation.k);
+      shape.extents = {operation.m, operation.n, operation.k};
+      shape.rank = 3;
       shape.transpose_a = operation.transpose_a;
       shape.transpose_b = operation.transpose_b;
     } else if constexpr (requires { operation.shape.heads; }) {
-      extent(operation.shape.batch);
-      extent(operation.shape.length);
-      extent(operation.shape.heads);
-      extent(operation.shape.width);
-      shape.causal = operation.shape.causal;
+      const auto& s = operation.shape;
+      shape.extents = {s.batch, s.length, s.heads, s.width};
+      shape.rank = 4;
+      shape.causal = s.causal;
     } else if constexpr (requires { operation.shape.out_channels; }) {
-      extent(operation.shape.positions());
-      extent(operation.shape.out_channels);
-      extent(operation.shape.taps());
-      extent(operation.shape.group_channels());
+      const auto& s = operation.shape;
+      shape.extents = {s.positions(), s.out_channels, s.taps(), s.group_channels()};
+      shape.rank = 4;
     } else {
+      const auto extent = [&](std::size_t value) { shape.extents[shape.rank++] = value; };
       if constexpr (requires { operation.samples; }) extent(operation.samples);
       if constexpr (requires { operation.rows; }) extent(operation.rows);
       if constexpr (requires { operation.count; }) extent(operation.count);

@@ -27,11 +27,8 @@ namespace detail {
 
 /// Two connections to each other rank: one for data, and one for the reason why a rank leaves, which so never waits
 /// behind half a message. Empty at this rank's own place.
-struct Mesh final {
-  struct Peer {
-    Socket data, control;
-  };
-  std::vector<Peer> peers;
+struct Connections final {
+  Socket data, control;
 };
 
 /// The most ranks of a full mesh; this bounds the memory, whatever the environment says.
@@ -42,7 +39,7 @@ const TcpOptions& checked(const TcpOptions& options);
 
 /// Rank 0 listens at the address that all ranks know; the others connect and send the addresses where they listen; rank
 /// 0 sends all addresses to all ranks; then each rank connects to the ranks below it.
-Mesh join_mesh(const TcpOptions& options);
+std::vector<Connections> join_mesh(const TcpOptions& options);
 
 }  // namespace detail
 }  // namespace regimen::comm

@@ -3,7 +3,6 @@
 
 #include <regimen/comm/detail/handshake.hpp>
 #include <regimen/comm/detail/mesh.hpp>
-#include <regimen/comm/detail/sha256.hpp>
 #include <regimen/comm/detail/socket.hpp>
 #include <regimen/comm/peer_error.hpp>
 #include <regimen/core/compiled.hpp>
@@ -52,33 +51,23 @@ REGIMEN_INLINE const TcpOptions& checked(const TcpOptions& options) {
 /// What join_mesh does.
 class Bootstrap final {
  public:
-  explicit Bootstrap(const TcpOptions& options) : options_(checked(options)), until_(end_of(options.deadline)) {
-    mesh_.peers.resize(options.size);
-  }
+  explicit Bootstrap(const TcpOptions& options)
+      : options_(checked(options)), until_(end_of(options.deadline)), peers_(options.size) {}
 
-  Mesh join() {
-    if (options_.size == 1) return std::move(mesh_);
+  std::vector<Connections> join() {
+    if (options_.size == 1) return std::move(peers_);
     std::vector<Address> addresses(options_.size);
     options_.rank == 0 ? gather(addresses) : introduce(addresses);
     for (std::size_t r = 0; r < options_.rank; ++r) {
       for (std::uint32_t channel = r == 0 ? 1 : 0; channel < 2; ++channel) {
-        const std::string doing = "connecting to rank " + std::to_string(r);
-        Caller caller = call(addresses[r], r, channel, doing);
-        hear_answer(caller, 0, nullptr, doing);
-        at(r, channel) = std::move(caller.socket);
+        call(addresses[r], r, channel, "connecting to rank " + std::to_string(r));
       }
     }
     accept_rest();
-    return std::move(mesh_);
+    return std::move(peers_);
   }
 
  private:
-  /// A connection on which this rank has proved that it knows the secret.
-  struct Caller {
-    Socket socket;
-    Transcript transcript;
-  };
-
   PeerError error(const std::string& doing, const std::string& expected, const std::string& found,
                   const std::string& cure = {}) const {
     return PeerError(place(options_.rank, options_.size) + ", " + doing, expected, found, cure);
@@ -97,31 +86,32 @@ class Bootstrap final {
   }
 
   Socket& at(std::size_t rank, std::uint32_t channel) {
-    return channel == 0 ? mesh_.peers[rank].control : mesh_.peers[rank].data;
+    return channel == 0 ? peers_[rank].control : peers_[rank].data;
   }
 
-  /// Connects to a rank and proves the secret to it. If that rank, busy with strangers, closes the
-  /// connection early, connects again.
-  Caller call(Address to, std::size_t rank, std::uint32_t channel, const std::string& doing) {
-    Caller caller;
-    Hello& hello = caller.transcript.hello;
-    hello.fingerprint = options_.fingerprint;
-    hello.rank = static_cast<std::uint32_t>(options_.rank);
-    hello.size = static_cast<std::uint32_t>(options_.size);
-    hello.to = static_cast<std::uint32_t>(rank);
-    hello.channel = channel;
-    hello.port = *listener_ >= 0 ? address_of(*listener_).port : 0;
+  /// Connects to a rank, proves the secret to it, and reads its answer into `body`. If that rank, busy with strangers,
+  /// closes the connection early, connects again.
+  void call(Address to, std::size_t rank, std::uint32_t channel, const std::string& doing,
+            std::span<std::byte> body = {}) {
+    Transcript transcript;
+    transcript.hello = Hello{.fingerprint = options_.fingerprint,
+                             .rank = static_cast<std::uint32_t>(options_.rank),
+                             .size = static_cast<std::uint32_t>(options_.size),
+                             .to = static_cast<std::uint32_t>(rank),
+                             .channel = channel,
+                             .port = address_of(*listener_).port};
+    Socket& socket = at(rank, channel);
     for (int attempt = 1;; ++attempt) {
-      caller.socket = connect_to(to, until_);
-      if (*caller.socket < 0) {
+      socket = connect_to(to, until_);
+      if (*socket < 0) {
         if (is_out_of_files(errno)) throw out_of_files(doing);
         throw error(
             doing, "it to listen within " + words(options_.deadline), system_words(errno),
             "is rank " + std::to_string(rank) + " started, and are MASTER_ADDR and MASTER_PORT the same for all?");
       }
-      const Outcome outcome = prove(*caller.socket, caller.transcript, options_.secret, until_);
-      if (outcome == Outcome::Proved) return caller;
-      if (outcome == Outcome::OtherBytes) throw other_bytes(doing);
+      const Heard heard = prove(*socket, transcript, options_.secret, until_);
+      if (heard == Heard::Challenge) return hear_answer(*socket, transcript, doing, body);
+      if (heard == Heard::OtherBytes) throw other_bytes(doing);
       const int code = errno;
       const bool hung_up = code == 0 || code == ECONNRESET || code == EPIPE;
       if (!hung_up || attempt == 10) throw no_answer(doing, code);
@@ -138,11 +128,12 @@ class Bootstrap final {
                  "another program may be listening there, or that rank has ended; see what it reports");
   }
 
-  /// Reads the answer of a peer that knows the secret, and the `bytes` after it into `body`; throws a refusal.
-  void hear_answer(Caller& caller, std::size_t bytes, void* body, const std::string& doing) const {
+  /// Reads the answer of a peer that knows the secret, and the bytes after it into `body`; throws a refusal.
+  void hear_answer(int socket, const Transcript& transcript, const std::string& doing,
+                   std::span<std::byte> body) const {
     const Clock::time_point until = until_ + std::chrono::seconds(1);  // the peer's deadline may have begun later
     std::string text;
-    const Heard heard = hear(*caller.socket, caller.transcript, options_.secret, until, text, bytes);
+    const Heard heard = hear(socket, transcript, options_.secret, until, text, body.size());
     if (heard == Heard::Ended) throw no_answer(doing, errno);
     if (heard == Heard::OtherBytes) throw other_bytes(doing);
     if (heard == Heard::Part) throw error(doing, "its whole answer", "a part of it", "see what it reports");
@@ -153,7 +144,7 @@ class Bootstrap final {
                   "set REGIMEN_SECRET to the same for all ranks");
     }
     if (heard != Heard::Welcome) throw refusal(text);
-    if (bytes != 0) std::memcpy(body, text.data(), bytes);
+    if (!body.empty()) std::memcpy(body.data(), text.data(), body.size());
   }
 
   PeerError refusal(const std::string& problem) const {
@@ -194,7 +185,7 @@ class Bootstrap final {
         wrong = "two processes that say they are " + name + ", at " + words(told[hello.rank].from) + " and at " +
                 words(arrival->from);
       }
-      Newcomer one{std::move(arrival->socket), arrival->from, arrival->transcript};
+      Newcomer one{std::move(*arrival)};
       if (!wrong.empty()) {
         if (problem.empty())
           until = (std::min)(
@@ -232,10 +223,7 @@ class Bootstrap final {
   }
 
   /// A rank that connected to rank 0 and awaits its answer.
-  struct Newcomer {
-    Socket socket;
-    Address from;
-    Transcript transcript;
+  struct Newcomer : PendingConnections::Arrival {
     Answer answer{};
     std::size_t sent = 0;
   };
@@ -277,14 +265,11 @@ class Bootstrap final {
     listener_ = listen_at({listening_host(master), 0});
     if (*listener_ < 0 && is_out_of_files(errno)) throw out_of_files("listening");
     if (*listener_ < 0) throw error("listening", "a free port", system_words(errno));
-    const std::string doing = "meeting rank 0 at " + where();
-    Caller caller = call(master, 0, 0, doing);
-    hear_answer(caller, addresses.size() * sizeof(Address), addresses.data(), doing);
+    call(master, 0, 0, "meeting rank 0 at " + where(), std::as_writable_bytes(std::span(addresses)));
     addresses[0] = master;
     for (Address& address : addresses) {
       if (address.is_loopback()) address.host = master.host;  // rank 0 sees its own machine as loopback
     }
-    at(0, 0) = std::move(caller.socket);
   }
 
   /// The higher ranks connect to this one.
@@ -296,7 +281,7 @@ class Bootstrap final {
       if (!arrival) {
         if (pending.is_out_of_files()) throw out_of_files("connecting the ranks");
         const auto missing = [this](std::size_t r) {
-          return r > options_.rank && (*mesh_.peers[r].data < 0 || *mesh_.peers[r].control < 0);
+          return r > options_.rank && (*peers_[r].data < 0 || *peers_[r].control < 0);
         };
         throw error("connecting the ranks", "all to come within " + words(options_.deadline),
                     "no sign of " + ranks_where(options_.size, missing));
@@ -319,10 +304,10 @@ class Bootstrap final {
   const TcpOptions& options_;
   const Clock::time_point until_;
   Socket listener_;
-  Mesh mesh_;
+  std::vector<Connections> peers_;
 };
 
-REGIMEN_INLINE Mesh join_mesh(const TcpOptions& options) { return Bootstrap(options).join(); }
+REGIMEN_INLINE std::vector<Connections> join_mesh(const TcpOptions& options) { return Bootstrap(options).join(); }
 
 }  // namespace regimen::comm::detail
 // SPDX-License-Identifier: Apache-2.0

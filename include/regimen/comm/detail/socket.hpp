@@ -7,7 +7,6 @@
 
 #include <sys/types.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -46,14 +45,8 @@ bool is_loopback_everywhere(std::string host);
 Address resolve(const std::string& host, std::uint16_t port, const char* whose = "the address of rank 0",
                 const char* cure = "check MASTER_ADDR");
 
-/// Fills `count` bytes with random ones that nobody can guess.
-void randomize(std::uint8_t* bytes, std::size_t count);
-template <std::size_t count>
-std::array<std::uint8_t, count> random_bytes() {
-  std::array<std::uint8_t, count> bytes{};
-  randomize(bytes.data(), count);
-  return bytes;
-}
+/// Fills bytes with random ones that nobody can guess.
+void randomize(std::span<std::byte> bytes);
 
 /// Whether the system, or this process, has no file descriptor left.
 bool is_out_of_files(int code);

@@ -80,10 +80,10 @@ REGIMEN_INLINE Address resolve(const std::string& host, std::uint16_t port, cons
   return result;
 }
 
-REGIMEN_INLINE void randomize(std::uint8_t* bytes, std::size_t count) {
-  for (std::size_t at = 0; at < count;) {
-    const ::ssize_t got = ::getrandom(bytes + at, count - at, 0);
-    if (got > 0) at += static_cast<std::size_t>(got);
+REGIMEN_INLINE void randomize(std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ::ssize_t got = ::getrandom(bytes.data(), bytes.size(), 0);
+    if (got > 0) bytes = bytes.subspan(static_cast<std::size_t>(got));
     else if (errno != EINTR) throw Error("getrandom", "random bytes from the system", system_words(errno));
   }
 }

@@ -38,7 +38,7 @@ class Wire final {
     peers_[r].sent = 0;
   }
   /// Expects a message from r; windows say where its payload goes.
-  void expect(std::size_t r) { peers_[r].header_to_receive = sizeof(Header); }
+  void expect(std::size_t r) { peers_[r].header_to_receive = sizeof(Call); }
   void window(std::size_t r, std::byte* bytes, std::size_t count) {
     peers_[r].to = bytes;
     peers_[r].to_receive = count;
@@ -54,20 +54,16 @@ class Wire final {
   void leave(std::string_view reason);
 
  private:
-  struct Header final {
-    std::uint64_t number, bytes;
-    std::uint32_t detail, kind;
-  };
   struct Peer final {
-    Mesh::Peer sockets;
+    Connections sockets;
     std::span<const std::byte> payload;
-    std::size_t sent = sizeof(Header);  // of the header and the payload
+    std::size_t sent = sizeof(Call);  // of the header and the payload
     std::byte* to = nullptr;
     std::size_t to_receive = 0, header_to_receive = 0;
-    Header header{};
+    Call header{};
     bool gone = false;  // its control connection is closed
 
-    bool sends() const { return sent < sizeof(Header) + payload.size(); }
+    bool sends() const { return sent < sizeof(Call) + payload.size(); }
     bool receives() const { return header_to_receive + to_receive > 0; }
   };
   static constexpr std::uint32_t most_words = 16384;
@@ -83,9 +79,6 @@ class Wire final {
 
   /// Waits until bytes can move, a rank leaves, or the time is over; then it returns false.
   bool look(Clock::time_point until);
-
-  /// Nothing moves: looks, and fails when the time is over.
-  void rest(Clock::time_point until);
 
   /// Reads the control connection of r: the reason why all ranks must end, or r's normal end.
   void listen(std::size_t r);
@@ -105,7 +98,6 @@ class Wire final {
   Socket wake_, waker_;
   std::uint64_t number_ = 0;
   Call call_;
-  Header header_{};
   std::atomic<bool> left_{false};
   std::mutex mutex_;
   std::string cause_;  // guarded: why the mesh has failed

@@ -27,13 +27,14 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace regimen::comm::detail {
 
 REGIMEN_INLINE Wire::Wire(const TcpOptions& options)
     : rank_(checked(options).rank), deadline_(options.deadline), peers_(options.size), polls_(2 * options.size + 1) {
-  Mesh mesh = join_mesh(options);
-  for (std::size_t r = 0; r < size(); ++r) peers_[r].sockets = std::move(mesh.peers[r]);
+  std::vector<Connections> mesh = join_mesh(options);
+  for (std::size_t r = 0; r < size(); ++r) peers_[r].sockets = std::move(mesh[r]);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) throw Error("Tcp", "a pipe", system_words(errno));
   wake_ = Socket(ends[0]);
@@ -42,7 +43,6 @@ REGIMEN_INLINE Wire::Wire(const TcpOptions& options)
 
 REGIMEN_INLINE void Wire::begin(CollectiveKind kind, std::size_t bytes, std::size_t about) {
   call_ = {number_++, bytes, static_cast<std::uint32_t>(about), kind};
-  header_ = {call_.number, call_.bytes, call_.detail, static_cast<std::uint32_t>(kind)};
   if (left_.load(std::memory_order_acquire)) throw error();
 }
 
@@ -56,7 +56,12 @@ REGIMEN_INLINE void Wire::run(bool until_sent) {
       any = pull(r) || any;
     }
     if (any) moved = Clock::now();
-    else if (outstanding(until_sent)) rest(end_of(deadline_, moved));
+    else if (outstanding(until_sent) && !look(end_of(deadline_, moved))) {
+      fail("no sign of " +
+           ranks_where(size(), [this](std::size_t r) { return peers_[r].sends() || peers_[r].receives(); }) +
+           " within " + words(deadline_));
+      throw error();
+    }
   }
 }
 
@@ -68,16 +73,14 @@ REGIMEN_INLINE std::string Wire::gone() {
 REGIMEN_INLINE void Wire::leave(std::string_view reason) { fail(rank_failed(rank_, reason)); }
 
 REGIMEN_INLINE bool Wire::outstanding(bool until_sent) const {
-  for (const Peer& peer : peers_) {
-    if (peer.receives() || (until_sent && peer.sends())) return true;
-  }
-  return false;
+  return std::any_of(peers_.begin(), peers_.end(),
+                     [=](const Peer& peer) { return peer.receives() || (until_sent && peer.sends()); });
 }
 
 REGIMEN_INLINE bool Wire::push(std::size_t r) {
   Peer& peer = peers_[r];
   if (!peer.sends()) return false;
-  const ::ssize_t sent = send_parts(*peer.sockets.data, {bytes_of(header_), peer.payload}, peer.sent);
+  const ::ssize_t sent = send_parts(*peer.sockets.data, {bytes_of(call_), peer.payload}, peer.sent);
   if (sent < 0) {
     if (errno != EAGAIN && errno != EINTR) lost(r);
     return false;
@@ -90,7 +93,7 @@ REGIMEN_INLINE bool Wire::pull(std::size_t r) {
   Peer& peer = peers_[r];
   if (!peer.receives()) return false;
   std::array<::iovec, 2> parts{
-      {{reinterpret_cast<std::byte*>(&peer.header) + (sizeof(Header) - peer.header_to_receive), peer.header_to_receive},
+      {{reinterpret_cast<std::byte*>(&peer.header) + (sizeof(Call) - peer.header_to_receive), peer.header_to_receive},
        {peer.to, peer.to_receive}}};
   ::msghdr message{};
   message.msg_iov = parts.data();
@@ -109,10 +112,9 @@ REGIMEN_INLINE bool Wire::pull(std::size_t r) {
 }
 
 REGIMEN_INLINE void Wire::compare(std::size_t r) {
-  const Header& header = peers_[r].header;
-  const Call theirs{header.number, header.bytes, header.detail,
-                    static_cast<CollectiveKind>(header.kind < collective_kinds ? header.kind : 0)};
-  if (theirs == call_ && header.kind < collective_kinds) return;
+  Call theirs = peers_[r].header;
+  if (theirs == call_) return;
+  if (static_cast<std::size_t>(theirs.kind) >= collective_kinds) theirs.kind = CollectiveKind{};
   const bool first = rank_ < r;  // both sides report the same text
   fail("rank " + std::to_string(first ? rank_ : r) + " in " + words(first ? call_ : theirs) + " and rank " +
        std::to_string(first ? r : rank_) + " in " + words(first ? theirs : call_));
@@ -134,14 +136,6 @@ REGIMEN_INLINE bool Wire::look(Clock::time_point until) {
     if (ready > 0 && polls_[2 * r + 1].revents != 0) listen(r);
   }
   return ready != 0 || Clock::now() < until;
-}
-
-REGIMEN_INLINE void Wire::rest(Clock::time_point until) {
-  if (look(until)) return;
-  fail("no sign of " +
-       ranks_where(size(), [this](std::size_t r) { return peers_[r].sends() || peers_[r].receives(); }) + " within " +
-       words(deadline_));
-  throw error();
 }
 
 REGIMEN_INLINE void Wire::listen(std::size_t r) {

@@ -2,16 +2,91 @@
 #pragma once
 
 #include <regimen/core/arena.hpp>
+#include <regimen/core/defect.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/core/path.hpp>
 #include <regimen/engine/engine.hpp>
-#include <regimen/engine/plan/rows.hpp>
-#include <regimen/engine/plan/wire.hpp>
 
 #include <array>
 #include <cstddef>
 
 namespace regimen::planning {
+
+/// The collectives of a step in order, unit by unit; kept only by a plan that was asked for it. One entry stands for
+/// `copies` equal collectives of skipped iterations; a full plan has an entry for each. The units of a Bucket have an
+/// entry each: the bytes are right, but a Bucket sends fewer collectives.
+struct WireLog final {
+  struct Call {
+    LayerPath path{};       // of the unit
+    std::size_t bytes = 0;  // that this rank sends
+    bool gathers = false;   // false: reduces
+    std::size_t copies = 1;
+  };
+  static constexpr std::size_t limit = 1024;
+  std::array<Call, limit> calls{};
+  std::size_t count = 0;
+
+  constexpr void push(const Call& call) {
+    if (count == limit) defect("more collectives than a log of them can hold");
+    calls[count++] = call;
+  }
+  /// Entries pushed since `from` happen this many times.
+  constexpr void multiply(std::size_t from, std::size_t times) {
+    for (std::size_t i = from; i < count; ++i) calls[i].copies *= times;
+  }
+};
+
+/// A matrix of a product whose rows do not all begin at multiples of 16 bytes.
+///   element   bytes of one
+///   bytes     that its rows would take more, if each were filled up; 0 if only its begin is not aligned
+struct UnalignedRows {
+  LayerPath path{};  // of the layer that multiplies
+  std::size_t columns = 0, element = 0, bytes = 0;
+
+  constexpr std::size_t row_bytes() const { return columns * element; }
+  /// The next number of columns whose rows are aligned.
+  constexpr std::size_t enough() const { return (row_bytes() + 15) / 16 * 16 / element; }
+};
+
+/// The products of a walk: those with unaligned rows, and of these the first few layers.
+struct ProductRows {
+  std::array<UnalignedRows, 4> first{};
+  std::size_t count = 0;
+
+  /// Adds the flops of an operation that is, or has, a product to the cost, and says whether it has such a matrix. The
+  /// wider of two factors is copied to rows that are aligned first.
+  template <class A, class B, class C>
+  constexpr void look_at(const op::Product<A, B, C>& o, const LayerPath& path, Cost& cost) {
+    const double flops = o.cost().flops;
+    if (flops == 0) return;
+    cost.products += flops;
+    bool found = is_unaligned(path, o.c.offset, o.m, o.row_of_c(), sizeof(C));
+    if constexpr (sizeof(A) <= sizeof(B))
+      found |= is_unaligned(path, o.a.offset, o.transpose_a ? o.k : o.m, o.row_of_a(), sizeof(A));
+    if constexpr (sizeof(B) <= sizeof(A))
+      found |= is_unaligned(path, o.b.offset, o.transpose_b ? o.n : o.k, o.transpose_b ? o.k : o.n, sizeof(B));
+    if (found) cost.unaligned += flops;
+  }
+  constexpr void look_at(const auto& o, [[maybe_unused]] const LayerPath& path, [[maybe_unused]] Cost& cost) {
+    if constexpr (requires { o.product; }) look_at(o.product, path, cost);
+  }
+
+ private:
+  constexpr bool is_unaligned(const LayerPath& path, std::size_t offset, std::size_t rows, std::size_t columns,
+                              std::size_t element) {
+    UnalignedRows found{path, columns, element, 0};
+    found.bytes = rows * (found.enough() * element - found.row_bytes());
+    if (offset % 16 == 0 && found.bytes == 0) return false;
+    for (std::size_t i = 0; i < count; ++i) {
+      UnalignedRows& known = first[i];
+      if (known.path.digits != path.digits || known.columns != columns || known.element != element) continue;
+      known.bytes = known.bytes > found.bytes ? known.bytes : found.bytes;
+      return true;
+    }
+    if (count < first.size()) first[count++] = found;
+    return true;
+  }
+};
 
 /// The Traits of a plan without a device.
 struct AnyTraits final : engines::DefaultTraits {
@@ -56,25 +131,16 @@ struct Engine {
       if (counts) cost[static_cast<std::size_t>(phase)] += operation.cost();
   }
 
-  /// Before an operation runs, on a device whose Traits say what it lacks.   path   of the layer that runs it
+  /// Before an operation runs: what the device lacks. One that has a form of each operation of the library may lack only
+  /// those of a program's own.   path   of the layer that runs it
   template <class Operation>
-    requires(Traits::is_checked)
-  constexpr void look_at(const Operation& operation, const LayerPath& path) {
+    requires(Traits::is_checked || !is_whole<Operation>)
+  constexpr void look_at([[maybe_unused]] const Operation& operation, const LayerPath& path) {
     if (!is_whole<Operation> && !lacking.any) lacking = {true, phase, path, 0, engines::SaysNameAndCost<Operation>};
-    if (const double flops = rows.flops_of(operation); flops > 0) {
-      Cost& now = cost[static_cast<std::size_t>(phase)];
-      now.products += flops;
-      if (rows.look_at(operation, path)) now.unaligned += flops;
-    }
+    if constexpr (Traits::is_checked) rows.look_at(operation, path, cost[static_cast<std::size_t>(phase)]);
     if constexpr (requires { Traits::refused_part(operation); })
       if (const unsigned part = Traits::refused_part(operation); part != 0 && !lacking.any)
         lacking = {true, phase, path, part};
-  }
-  /// On a device that has a form of each operation of the library, only those of a program's own may lack one.
-  template <class Operation>
-    requires(!Traits::is_checked && !is_whole<Operation>)
-  constexpr void look_at(const Operation&, const LayerPath& path) {
-    if (!lacking.any) lacking = {true, phase, path, 0, engines::SaysNameAndCost<Operation>};
   }
 
   constexpr void replay(const engines::Recording&, auto&& body) { body(); }
@@ -100,8 +166,7 @@ struct Engine {
     const std::size_t called = calls();
     body(std::size_t{0});
     if (wire) wire->multiply(called, count);
-    for (std::size_t phase_index = 0; phase_index < 3; ++phase_index)
-      add_more(phase_index, before[phase_index], double(count - 1), count - 1);
+    add_more(before, count - 1);
   }
 
   // The state that must repeat before iterations are skipped, and the counts that skipping multiplies.
@@ -129,8 +194,7 @@ struct Engine {
     walk.cache += periods * (walk.cache - then.cache);
     if (growing) arena.top += distance;
     else arena.pop_to(arena.top - distance);
-    for (std::size_t phase_index = 0; phase_index < 3; ++phase_index)
-      add_more(phase_index, then.cost[phase_index], double(periods), periods);
+    add_more(then.cost, periods);
   }
 
  private:
@@ -146,15 +210,20 @@ struct Engine {
     return 0;
   }
   constexpr std::size_t calls() const { return wire ? wire->count : 0; }
-  constexpr void add_more(std::size_t phase_index, const Cost& before, double times, std::size_t count) {
-    Cost& now = cost[phase_index];
-    now.flops += times * (now.flops - before.flops);
-    now.bytes += times * (now.bytes - before.bytes);
-    now.operations += count * (now.operations - before.operations);
-    now.wire += count * (now.wire - before.wire);
-    now.products += times * (now.products - before.products);
-    now.unaligned += times * (now.unaligned - before.unaligned);
-    now.link += count * (now.link - before.link);
+  /// What was added since `before`, once more `count` times.
+  constexpr void add_more(const std::array<Cost, 3>& before, std::size_t count) {
+    const double times = double(count);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      Cost& now = cost[i];
+      const Cost& then = before[i];
+      now.flops += times * (now.flops - then.flops);
+      now.bytes += times * (now.bytes - then.bytes);
+      now.operations += count * (now.operations - then.operations);
+      now.wire += count * (now.wire - then.wire);
+      now.products += times * (now.products - then.products);
+      now.unaligned += times * (now.unaligned - then.unaligned);
+      now.link += count * (now.link - then.link);
+    }
   }
 };
 

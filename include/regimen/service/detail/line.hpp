@@ -76,12 +76,9 @@ class Line final {
     comm::detail::Transcript transcript;
     transcript.hello = comm::detail::Hello{.fingerprint = protocol, .to = addressee, .channel = channel};
     using comm::detail::Heard;
-    using comm::detail::Outcome;
-    const Outcome outcome = comm::detail::prove(*socket_, transcript, secret, until);
-    if (outcome == Outcome::Ended) throw ended(errno, deadline);
     std::string text;
-    const Heard heard =
-        outcome == Outcome::OtherBytes ? Heard::OtherBytes : hear(*socket_, transcript, secret, until, text);
+    Heard heard = comm::detail::prove(*socket_, transcript, secret, until);
+    if (heard == Heard::Challenge) heard = hear(*socket_, transcript, secret, until, text);
     if (heard == Heard::Ended || heard == Heard::Part) throw ended(errno, deadline);
     if (heard == Heard::OtherBytes)
       throw Lost("other bytes", "the answer of a data worker", "another program listens there; correct the address");
