@@ -63,7 +63,7 @@ class ThreadsWorld final {
 
   void fail(const std::string& cause);
 
-  PeerError error(std::size_t rank) const;
+  PeerError error(std::size_t rank) const { return detail::peer_error(rank, size(), seats_[rank].call, cause_); }
 
   /// The ranks for whose seats `is` holds; empty if there are none.
   std::string who(bool (*is)(const Seat&)) const;

@@ -92,10 +92,6 @@ REGIMEN_INLINE void ThreadsWorld::fail(const std::string& cause) {
   changed_.notify_all();
 }
 
-REGIMEN_INLINE PeerError ThreadsWorld::error(std::size_t rank) const {
-  return detail::peer_error(rank, size(), seats_[rank].call, cause_);
-}
-
 REGIMEN_INLINE std::string ThreadsWorld::who(bool (*is)(const Seat&)) const {
   return detail::ranks_where(size(), [&](std::size_t r) { return is(seats_[r]); });
 }

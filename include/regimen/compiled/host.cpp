@@ -4,7 +4,6 @@
 #include <regimen/comm/detail/handshake.ipp>
 #include <regimen/comm/detail/mesh.ipp>
 #include <regimen/comm/detail/socket.ipp>
-#include <regimen/comm/detail/wire.ipp>
 #include <regimen/comm/launch.ipp>
 #include <regimen/comm/launch_processes.ipp>
 #include <regimen/comm/peer_error.ipp>

@@ -7,7 +7,7 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
 #include <vector>
@@ -58,6 +58,7 @@ struct OperationShape {
 /// All calls of one operation with one shape in one phase. Seconds are measured; flops and
 /// bytes are the operation's cost().
 struct OperationTime {
+  static constexpr const char* phases[] = {"forward", "backward", "update"};
   const char* name = "";
   op::Phase phase = op::Phase::forward;
   OperationShape shape{};
@@ -66,7 +67,7 @@ struct OperationTime {
 
   double gigaflops() const { return seconds > 0 ? flops / seconds * 1e-9 : 0; }  // Gflop/s
   double gigabytes() const { return seconds > 0 ? bytes / seconds * 1e-9 : 0; }  // GB/s
-  const char* phase_name() const;
+  const char* phase_name() const { return phases[static_cast<std::size_t>(phase)]; }
 };
 
 /// A collective as its rank's main thread sees it: started, and awaited later. Seconds of CLOCK_MONOTONIC.
@@ -79,13 +80,14 @@ struct OperationTime {
 ///   ended         when the wait was over; 0: not awaited yet. Waiting for a later collective ends earlier ones, too
 struct CollectiveTime {
   enum class Kind : unsigned char { gather, reduce, exchange };
+  static constexpr const char* names[] = {"gather", "reduce", "exchange"};
   Kind kind = Kind::gather;
   op::Phase phase = op::Phase::forward;
   LayerPath path{};
   std::size_t ticket = 0, bytes = 0, before = 0, before_wait = 0;
   double started = 0, awaited = 0, ended = 0;
 
-  const char* name() const;
+  const char* name() const { return names[static_cast<std::size_t>(kind)]; }
   std::size_t operations_beside() const { return before_wait - before; }
 };
 
@@ -97,12 +99,12 @@ struct CollectiveTime {
 ///   offload, fetch     under Checkpoint<Offload>: what blocks save, to the host and back
 struct CopyTime {
   enum class Kind : unsigned char { upload, download, feed, offload, fetch };
-  static constexpr std::size_t kinds = 5;
+  static constexpr const char* names[] = {"upload", "download", "feed", "offload", "fetch"};
   Kind kind = Kind::upload;
   std::size_t calls = 0, bytes = 0;
   double seconds = 0, fastest = 0;
 
-  const char* name() const;
+  const char* name() const { return names[static_cast<std::size_t>(kind)]; }
   double gigabytes() const { return seconds > 0 ? double(bytes) / seconds * 1e-9 : 0; }  // GB/s
 };
 
@@ -167,7 +169,7 @@ class OperationTimes {
   std::vector<Event> events_;                // a ring once it is full
   std::vector<CollectiveTime> collectives_;  // likewise
   std::size_t operations_ = 0, started_ = 0, timed_ = 0;
-  std::array<CopyTime, CopyTime::kinds> copies_{};  // by kind
+  std::array<CopyTime, std::size(CopyTime::names)> copies_{};  // by kind
   std::array<double, 3> waited_{};
   double seconds_ = 0, origin_ = 0;
   bool pauses_ = false;
@@ -203,17 +205,13 @@ class TimedEngine : public Engine {
   std::size_t all_gather(const engines::Transfer& transfer) {
     const double began = detail::now();
     const std::size_t ticket = Engine::all_gather(transfer);
-    const auto kind = transfer.small ? CollectiveTime::Kind::exchange : CollectiveTime::Kind::gather;
-    start(kind, transfer.path, transfer.small ? 0 : ticket, transfer.small ? 0 : transfer.bytes, began,
-          detail::now() - began);
     if (transfer.small) small_ = ticket;
-    return ticket;
+    return started(transfer.small ? CollectiveTime::Kind::exchange : CollectiveTime::Kind::gather, transfer, ticket,
+                   began);
   }
   std::size_t reduce_scatter(const engines::Transfer& transfer) {
     const double began = detail::now();
-    const std::size_t ticket = Engine::reduce_scatter(transfer);
-    start(CollectiveTime::Kind::reduce, transfer.path, ticket, transfer.bytes, began, detail::now() - began);
-    return ticket;
+    return started(CollectiveTime::Kind::reduce, transfer, Engine::reduce_scatter(transfer), began);
   }
   void await(std::size_t ticket) {
     const double began = detail::now();
@@ -255,16 +253,17 @@ class TimedEngine : public Engine {
     if (bytes > 0) times.copy(kind, bytes, detail::now() - began);
     return result;
   }
-  void start(CollectiveTime::Kind kind, const LayerPath& path, std::size_t ticket, std::size_t bytes, double began,
-             double seconds) {
+  std::size_t started(CollectiveTime::Kind kind, const engines::Transfer& transfer, std::size_t ticket, double began) {
+    const double seconds = detail::now() - began;
     CollectiveTime collective;  // field by field: nvcc's own output for the braces does not compile
     collective.kind = kind;
     collective.phase = this->phase;
-    collective.path = path;
-    collective.ticket = ticket;
-    collective.bytes = bytes;
+    collective.path = transfer.path;
+    collective.ticket = transfer.small ? 0 : ticket;
+    collective.bytes = transfer.small ? 0 : transfer.bytes;
     collective.started = began;
     times.start(collective, seconds);
+    return ticket;
   }
 
   std::size_t small_ = no_ticket;  // the last small collective, recorded apart from those of tensors

@@ -7,12 +7,10 @@
 #include <regimen/engine/timed.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstring>
 #include <string>
 #include <vector>
-
 
 namespace regimen {
 
@@ -26,15 +24,6 @@ REGIMEN_INLINE std::string OperationShape::text() const {
   if (causal) text += " causal";
   if (add) text += " +=";
   return text;
-}
-REGIMEN_INLINE const char* OperationTime::phase_name() const {
-  return std::array{"forward", "backward", "update"}[static_cast<std::size_t>(phase)];
-}
-REGIMEN_INLINE const char* CollectiveTime::name() const {
-  return std::array{"gather", "reduce", "exchange"}[static_cast<std::size_t>(kind)];
-}
-REGIMEN_INLINE const char* CopyTime::name() const {
-  return std::array{"upload", "download", "feed", "offload", "fetch"}[static_cast<std::size_t>(kind)];
 }
 REGIMEN_INLINE void OperationTimes::add(const char* name, op::Phase phase, const OperationShape& shape,
                                         const Cost& cost, double began, double seconds) {

@@ -24,11 +24,10 @@
 
 namespace regimen::comm::detail {
 
-REGIMEN_INLINE bool reap(::pid_t process, int* status, int options) {
+REGIMEN_INLINE bool reap(::pid_t process, int* status) {
   ::siginfo_t ended{};
-  while (::waitid(P_PID, static_cast<::id_t>(process), &ended, WEXITED | WNOWAIT | options) != 0)
+  while (::waitid(P_PID, static_cast<::id_t>(process), &ended, WEXITED | WNOWAIT) != 0)
     if (errno != EINTR) return false;
-  if (ended.si_pid != process) return false;
   ::unlink(("/dev/shm/__KMP_REGISTERED_LIB_" + std::to_string(process) + "_" + std::to_string(::getuid())).c_str());
   return ::waitpid(process, status, 0) == process;  // from here on another process may get this number
 }

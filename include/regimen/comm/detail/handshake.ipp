@@ -120,8 +120,6 @@ REGIMEN_INLINE bool is_equal(const Digest& a, const Digest& b) {
   return result == 0;
 }
 
-REGIMEN_INLINE bool Hello::is_ours() const { return magic == Hello{}.magic && order == Hello{}.order; }
-
 REGIMEN_INLINE Digest Transcript::proof_of_caller(const std::string& secret) const {
   return Hmac(secret).add(hello).add(challenge).add("caller", 6).finish();
 }

@@ -11,7 +11,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/types.h>
 
 #include <algorithm>
@@ -101,6 +100,7 @@ class Bootstrap final {
                              .channel = channel,
                              .port = address_of(*listener_).port};
     Socket& socket = at(rank, channel);
+    Heard heard = Heard::Ended;
     for (int attempt = 1;; ++attempt) {
       socket = connect_to(to, until_);
       if (*socket < 0) {
@@ -109,40 +109,28 @@ class Bootstrap final {
             doing, "it to listen within " + words(options_.deadline), system_words(errno),
             "is rank " + std::to_string(rank) + " started, and are MASTER_ADDR and MASTER_PORT the same for all?");
       }
-      const Heard heard = prove(*socket, transcript, options_.secret, until_);
-      if (heard == Heard::Challenge) return hear_answer(*socket, transcript, doing, body);
-      if (heard == Heard::OtherBytes) throw other_bytes(doing);
-      const int code = errno;
-      const bool hung_up = code == 0 || code == ECONNRESET || code == EPIPE;
-      if (!hung_up || attempt == 10) throw no_answer(doing, code);
+      heard = prove(*socket, transcript, options_.secret, until_);
+      const bool hung_up = heard == Heard::Ended && (errno == 0 || errno == ECONNRESET || errno == EPIPE);
+      if (!hung_up || attempt == 10) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(5 * attempt));
     }
-  }
-  PeerError other_bytes(const std::string& doing) const {
-    return error(doing, "the answer of this library", "other bytes",
-                 "another program listens there; choose another MASTER_PORT");
-  }
-  PeerError no_answer(const std::string& doing, int code) const {
-    return error(doing, "its answer within " + words(options_.deadline),
-                 code == 0 ? "a closed connection" : system_words(code),
-                 "another program may be listening there, or that rank has ended; see what it reports");
-  }
-
-  /// Reads the answer of a peer that knows the secret, and the bytes after it into `body`; throws a refusal.
-  void hear_answer(int socket, const Transcript& transcript, const std::string& doing,
-                   std::span<std::byte> body) const {
-    const Clock::time_point until = until_ + std::chrono::seconds(1);  // the peer's deadline may have begun later
     std::string text;
-    const Heard heard = hear(socket, transcript, options_.secret, until, text, body.size());
-    if (heard == Heard::Ended) throw no_answer(doing, errno);
-    if (heard == Heard::OtherBytes) throw other_bytes(doing);
+    if (heard == Heard::Challenge)  // a second more: the peer's deadline may have begun later
+      heard = hear(*socket, transcript, options_.secret, until_ + std::chrono::seconds(1), text, body.size());
+    const int code = errno;
+    if (heard == Heard::Ended)
+      throw error(doing, "its answer within " + words(options_.deadline),
+                  code == 0 ? "a closed connection" : system_words(code),
+                  "another program may be listening there, or that rank has ended; see what it reports");
+    if (heard == Heard::OtherBytes)
+      throw error(doing, "the answer of this library", "other bytes",
+                  "another program listens there; choose another MASTER_PORT");
     if (heard == Heard::Part) throw error(doing, "its whole answer", "a part of it", "see what it reports");
-    if (heard == Heard::Unproved) {
+    if (heard == Heard::Unproved)
       throw error(doing, "all ranks to know the same secret",
                   options_.secret.empty() ? "that it has a REGIMEN_SECRET, and this rank none"
                                           : "that it has another REGIMEN_SECRET than this rank, or none",
                   "set REGIMEN_SECRET to the same for all ranks");
-    }
     if (heard != Heard::Welcome) throw refusal(text);
     if (!body.empty()) std::memcpy(body.data(), text.data(), body.size());
   }

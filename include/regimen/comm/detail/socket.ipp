@@ -96,18 +96,17 @@ REGIMEN_INLINE bool is_closed(int socket) {
   return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
-REGIMEN_INLINE void prepare(int socket) {
+REGIMEN_INLINE void switch_on(int socket, int level, int option) {
   const int on = 1;
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ::setsockopt(socket, level, option, &on, sizeof on);
 }
 
 REGIMEN_INLINE Socket listen_at(Address at) {
   Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  const int on = 1;
-  if (*socket >= 0)
-    ::setsockopt(*socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);  // a restart need not wait for old connections
   const ::sockaddr_in address = native(at);
-  if (*socket >= 0 && ::bind(*socket, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) == 0 &&
+  if (*socket < 0) return socket;
+  switch_on(*socket, SOL_SOCKET, SO_REUSEADDR);  // a restart need not wait for old connections
+  if (::bind(*socket, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) == 0 &&
       ::listen(*socket, SOMAXCONN) == 0)
     return socket;
   return Socket();
@@ -126,7 +125,7 @@ REGIMEN_INLINE Socket accept_next(int listener, Address& from) {
     ::socklen_t length = sizeof address;
     Socket socket(::accept4(listener, reinterpret_cast<::sockaddr*>(&address), &length, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (*socket < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
-    if (*socket >= 0) prepare(*socket);
+    if (*socket >= 0) switch_on(*socket, IPPROTO_TCP, TCP_NODELAY);
     from = {address.sin_addr.s_addr, address.sin_port};
     return socket;
   }
@@ -149,7 +148,7 @@ REGIMEN_INLINE Socket connect_to(Address to, Clock::time_point until) {
     if (code == 0 && to.host == address_of(*socket).host && to.port == address_of(*socket).port)
       code = ECONNREFUSED;  // connected to itself
     if (code == 0) {
-      prepare(*socket);
+      switch_on(*socket, IPPROTO_TCP, TCP_NODELAY);
       return socket;
     }
     if (Clock::now() >= until) {

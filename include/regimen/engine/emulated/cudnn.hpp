@@ -174,49 +174,42 @@ void for_each_tensor(const cuda::ConvolutionDescriptor& o, const cuda::Convoluti
   body(at.y, s.positions() * s.out_channels * bytes, "cuDNN's y");
 }
 
-namespace detail {
-
 /// Each sum in S, rounded once, by the lines and columns that the definition names.
-template <class T>
-void convolve(const cuda::ConvolutionDescriptor& o, const cuda::ConvolutionTensors& at) {
-  using S = statistic_t<T>;
-  using Pass = cuda::ConvolutionDescriptor::Pass;
-  const op::Convolution& s = o.shape;
-  const std::size_t height = s.out_height(), width = s.out_width(), channels = s.group_channels(),
-                    outputs = s.group_outputs();
-  T* const x = reinterpret_cast<T*>(at.x);
-  T* const weight = reinterpret_cast<T*>(at.weight);
-  T* const y = reinterpret_cast<T*>(at.y);
-  T* const to = o.pass == Pass::forward ? y : o.pass == Pass::input ? x : weight;
-  std::vector<S> sums(o.pass == Pass::forward ? s.positions() * s.out_channels
-                      : o.pass == Pass::input ? s.pixels() * s.channels
-                                              : s.weights());
-  const auto term = [&](std::size_t of_x, std::size_t of_weight, std::size_t of_y) {
-    const auto number = [](T value) { return static_cast<S>(value); };
-    if (o.pass == Pass::forward) sums[of_y] += number(x[of_x]) * number(weight[of_weight]);
-    else if (o.pass == Pass::input) sums[of_x] += number(y[of_y]) * number(weight[of_weight]);
-    else sums[of_weight] += number(x[of_x]) * number(y[of_y]);
-  };
-  for (std::size_t position = 0; position < s.positions(); ++position)
-    for (std::size_t tap = 0; tap < s.taps(); ++tap) {
-      const std::size_t i = position / width % height, j = position % width,
-                        h = i * s.stride + tap / s.window_width * s.dilation,
-                        w = j * s.stride + tap % s.window_width * s.dilation;
-      if (h < s.padding || w < s.padding || h - s.padding >= s.height || w - s.padding >= s.width) continue;
-      const std::size_t pixel = (position / (width * height) * s.height + h - s.padding) * s.width + w - s.padding;
-      for (std::size_t k = 0; k < s.out_channels; ++k)
-        for (std::size_t c = 0; c < channels; ++c)
-          term(pixel * s.channels + k / outputs * channels + c, (k * s.taps() + tap) * channels + c,
-               position * s.out_channels + k);
-    }
-  for (std::size_t i = 0; i < sums.size(); ++i)
-    to[i] = static_cast<T>(o.add ? sums[i] + static_cast<S>(to[i]) : sums[i]);
-}
-
-}  // namespace detail
-
 inline void compute(const cuda::ConvolutionDescriptor& o, const cuda::ConvolutionTensors& at) {
-  with_element(o.type, [&]<class T>(T) { detail::convolve<T>(o, at); });
+  with_element(o.type, [&]<class T>(T) {
+    using S = statistic_t<T>;
+    using Pass = cuda::ConvolutionDescriptor::Pass;
+    const op::Convolution& s = o.shape;
+    const std::size_t height = s.out_height(), width = s.out_width(), channels = s.group_channels(),
+                      outputs = s.group_outputs();
+    T* const x = reinterpret_cast<T*>(at.x);
+    T* const weight = reinterpret_cast<T*>(at.weight);
+    T* const y = reinterpret_cast<T*>(at.y);
+    T* const to = o.pass == Pass::forward ? y : o.pass == Pass::input ? x : weight;
+    std::vector<S> sums(o.pass == Pass::forward ? s.positions() * s.out_channels
+                        : o.pass == Pass::input ? s.pixels() * s.channels
+                                                : s.weights());
+    const auto term = [&](std::size_t of_x, std::size_t of_weight, std::size_t of_y) {
+      const auto number = [](T value) { return static_cast<S>(value); };
+      if (o.pass == Pass::forward) sums[of_y] += number(x[of_x]) * number(weight[of_weight]);
+      else if (o.pass == Pass::input) sums[of_x] += number(y[of_y]) * number(weight[of_weight]);
+      else sums[of_weight] += number(x[of_x]) * number(y[of_y]);
+    };
+    for (std::size_t position = 0; position < s.positions(); ++position)
+      for (std::size_t tap = 0; tap < s.taps(); ++tap) {
+        const std::size_t i = position / width % height, j = position % width,
+                          h = i * s.stride + tap / s.window_width * s.dilation,
+                          w = j * s.stride + tap % s.window_width * s.dilation;
+        if (h < s.padding || w < s.padding || h - s.padding >= s.height || w - s.padding >= s.width) continue;
+        const std::size_t pixel = (position / (width * height) * s.height + h - s.padding) * s.width + w - s.padding;
+        for (std::size_t k = 0; k < s.out_channels; ++k)
+          for (std::size_t c = 0; c < channels; ++c)
+            term(pixel * s.channels + k / outputs * channels + c, (k * s.taps() + tap) * channels + c,
+                 position * s.out_channels + k);
+      }
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      to[i] = static_cast<T>(o.add ? sums[i] + static_cast<S>(to[i]) : sums[i]);
+  });
 }
 
 }  // namespace regimen::emulated

@@ -17,12 +17,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <set>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace regimen::emulated {
