@@ -117,11 +117,9 @@ struct regimen::engines::Of<regimen::Emulated> {
   struct with {
     using type = regimen::cuda::Engine<bench::Runtime, Choices>;
     using Traits = typename type::Traits;
-    using profiled = regimen::TimedEngine<type>;
   };
   using type = with<DefaultChoices>::type;
   using Traits = type::Traits;
-  using profiled = with<DefaultChoices>::profiled;
 };
 
 namespace bench {

@@ -274,7 +274,6 @@ template <>
 struct regimen::engines::Of<device_runs_here::Planned> {
   using Traits = cuda::Traits<cuda::library_workspace>;
   using type = PlanOnly<Traits>;
-  using profiled = type;
 };
 
 namespace device_runs_here {

@@ -249,7 +249,6 @@ template <>
 struct regimen::engines::Of<regimen::test::Deferred> {
   using Traits = regimen::test::DeferredEngine::Traits;
   using type = regimen::test::DeferredEngine;
-  using profiled = regimen::TimedEngine<regimen::test::DeferredEngine>;
 };
 static_assert(regimen::engines::Engine<regimen::test::DeferredEngine> &&
               regimen::engines::Engine<regimen::cpu::Engine>);

@@ -14,7 +14,6 @@ struct regimen::engines::Of<Gpu<has_cudnn, has_nccl>> {
   struct with {
     using Traits = cuda::Traits<cuda::library_workspace, 0, Choices, has_cudnn, has_nccl>;
     using type = PlanOnly<Traits>;
-    using profiled = type;
   };
   using Traits = typename with<DefaultChoices>::Traits;
 };

@@ -18,10 +18,8 @@ struct regimen::engines::Of<regimen::test::OnRuntime<R>> {
   struct with {
     using type = regimen::cuda::Engine<R, Choices>;
     using Traits = typename type::Traits;
-    using profiled = regimen::TimedEngine<type>;
   };
   using type = typename with<DefaultChoices>::type;
   using Traits = typename type::Traits;
-  using profiled = typename with<DefaultChoices>::profiled;
 };
 // SPDX-License-Identifier: Apache-2.0

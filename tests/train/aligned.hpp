@@ -22,11 +22,9 @@ struct regimen::engines::Of<regimen::test::Packed> {
     struct Traits : type::Traits {
       static constexpr std::size_t parameter_alignment = 1;
     };
-    using profiled = TimedEngine<type>;
   };
   using type = with<DefaultChoices>::type;
   using Traits = with<DefaultChoices>::Traits;
-  using profiled = with<DefaultChoices>::profiled;
 };
 
 namespace regimen::test {

@@ -43,13 +43,11 @@ template <>
 struct regimen::engines::Of<Bare> {
   using Traits = cuda::Traits<0>;
   using type = PlanOnly<Traits>;
-  using profiled = type;
 };
 template <>
 struct regimen::engines::Of<Turing> {
   using Traits = cuda::Traits<0, 750>;
   using type = PlanOnly<Traits>;
-  using profiled = type;
 };
 
 namespace {

@@ -40,11 +40,9 @@ struct regimen::engines::Of<Dense> {
     struct Traits : type::Traits {
       static constexpr std::size_t row_alignment = 1;
     };
-    using profiled = TimedEngine<type>;
   };
   using type = with<DefaultChoices>::type;
   using Traits = with<DefaultChoices>::Traits;
-  using profiled = with<DefaultChoices>::profiled;
 };
 
 namespace {

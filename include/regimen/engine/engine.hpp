@@ -12,8 +12,14 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
 namespace regimen {
+
+/// Engine with measurements; see engine/timed.hpp.
+template <class Engine>
+class TimedEngine;
+class OperationTimes;
 
 namespace engines {
 
@@ -224,14 +230,17 @@ const Plan& with_room(const Plan& plan, [[maybe_unused]] typename Engine::Ranks*
   return plan;
 }
 
-/// The engine of a device: `type`, its `Traits`, and `profiled`, the engine that measures. Specialised for each device.
+/// The engine of a device: `type`, and its `Traits`. Specialised for each device.
 ///
-/// An engine that reads further policies has the three members also in `template <class Choices> struct with`. Choices
+/// An engine that reads further policies has both members also in `template <class Choices> struct with`. Choices
 /// has these policies by the names of their axes, as a PolicyConfiguration: `Choices::attention`.
 template <class Where>
 struct Of;
 template <class Engine>
 inline constexpr bool runs_here = !requires { Engine::only_plans; };
+/// The engine itself, or the one that measures, unless the program only plans.
+template <class Engine, bool profiles>
+using Profiled = std::conditional_t<profiles && runs_here<Engine>, TimedEngine<Engine>, Engine>;
 
 /// The Traits of a device. One without an engine is refused by itself (rule/options.hpp), and by no rule
 /// about an engine.
@@ -256,11 +265,6 @@ template <class Where, class Choices>
 struct With : boost::mp11::mp_eval_or<Of<Where>, WithChoices, Where, Choices> {};
 
 }  // namespace engines
-
-/// Engine with measurements; see engine/timed.hpp.
-template <class Engine>
-class TimedEngine;
-class OperationTimes;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

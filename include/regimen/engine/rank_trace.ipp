@@ -16,8 +16,10 @@
 namespace regimen {
 
 namespace detail {
-/// "2 (repeat), iteration 3"
-inline std::string place_in_trace(const LayerPath& path) { return path.is_outside() ? path.name : path.text(); }
+/// "gather 2 (repeat), iteration 3"
+inline std::string name_in_trace(const CollectiveTime& one) {
+  return std::string(one.name()) + " " + (one.path.is_outside() ? one.path.name : one.path.text());
+}
 inline double seconds_of_trace(comm::Span::Time time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
@@ -30,8 +32,8 @@ REGIMEN_INLINE void RankTrace::add(std::size_t rank, const OperationTimes& times
     if (one.ended == 0) continue;
     const double began = one.started > before ? one.started : before;
     before = one.ended > began ? one.ended : began;
-    complete(rank, sending, std::string(one.name()) + " " + detail::place_in_trace(one.path), "collective", began,
-             before - began, "\"bytes\":" + std::to_string(one.bytes));
+    complete(rank, sending, detail::name_in_trace(one), "collective", began, before - began,
+             "\"bytes\":" + std::to_string(one.bytes));
   }
 }
 REGIMEN_INLINE void RankTrace::add(std::size_t rank, const OperationTimes& times, std::span<const comm::Span> spans) {
@@ -45,11 +47,8 @@ REGIMEN_INLINE void RankTrace::add(std::size_t rank, const OperationTimes& times
     if (began < from) continue;                                                // before the recorded events
     while (one != collectives.cend() && one->ticket < span.number + 1) ++one;  // tickets count from 1
     const bool known = one != collectives.cend() && one->ticket == span.number + 1;
-    complete(rank, sending,
-             known ? std::string(one->name()) + " " + detail::place_in_trace(one->path)
-                   : comm::name_of_collective(span.kind),
-             "collective", began, detail::seconds_of_trace(span.end) - began,
-             "\"bytes sent\":" + std::to_string(span.bytes));
+    complete(rank, sending, known ? detail::name_in_trace(*one) : comm::name_of_collective(span.kind), "collective",
+             began, detail::seconds_of_trace(span.end) - began, "\"bytes sent\":" + std::to_string(span.bytes));
   }
 }
 REGIMEN_INLINE std::string RankTrace::text() const {
@@ -69,8 +68,7 @@ REGIMEN_INLINE void RankTrace::add_operations(std::size_t rank, const OperationT
   for (const CollectiveTime& one : times.collectives()) {
     if (one.ended == 0 || one.awaited == waited) continue;  // one wait may end several collectives
     waited = one.awaited;
-    complete(rank, computing, std::string("wait for ") + one.name() + " " + detail::place_in_trace(one.path), "wait",
-             one.awaited, one.ended - one.awaited,
+    complete(rank, computing, "wait for " + detail::name_in_trace(one), "wait", one.awaited, one.ended - one.awaited,
              "\"operations beside it\":" + std::to_string(one.operations_beside()));
   }
 }

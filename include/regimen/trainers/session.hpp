@@ -46,15 +46,6 @@ struct HostCopies {
   std::vector<Reduce> gradients;
 };
 
-template <class Device, bool profiles>
-struct engine_of {
-  using type = typename Device::type;
-};
-template <class Device>
-struct engine_of<Device, true> {
-  using type = typename Device::profiled;
-};
-
 /// The Session of a Trainer: of its network and its policies.
 template <class Self>
 struct SessionOf;
@@ -76,7 +67,7 @@ struct Session final {
   using Master = typename Step::Master;
   using Reduce = typename Step::Reduce;
   using Device = engines::OfConfiguration<Configuration>;
-  using Engine = typename engine_of<Device, Configuration::debug::template uses<Profile>>::type;
+  using Engine = engines::Profiled<typename Device::type, Configuration::debug::template uses<Profile>>;
   using Collector = trainers::Collector<Step>;
 
   static constexpr std::size_t batch = Recipe::batch, micro_batches = Recipe::micro_batches;

@@ -86,7 +86,6 @@ template <class Choices>
 struct GpuDevice {
   using Traits = cuda::Traits<library_workspace, architecture, Choices, has_cudnn, has_nccl>;
   using type = std::conditional_t<runs_here, GpuEngine<Choices>, engines::PlanOnly<Traits>>;
-  using profiled = std::conditional_t<runs_here, TimedEngine<GpuEngine<Choices>>, type>;
 };
 
 }  // namespace regimen::cuda

@@ -193,17 +193,14 @@ class BlockRunner final {
     main_bottom_ = nullptr;
     for (unsigned t = 0; t < count_; ++t) threads_[t].state = State::fresh, threads_[t].lanes_here = 0;
     for (std::size_t at = 0; at < shared_bytes_; at += 4) std::memcpy(shared_.data() + at, &junk_, 4);
-    while (left_ < count_) {
+    while (left_ < count_ && !failure_) {
       walk_ = walk_over(count_);
       position_ = 0;
       const std::uint64_t before = progress_;
       enter(pick(), main_, main_fake_);  // comes back when the walk has met everybody
-      if (failure_) break;
-      if (progress_ == before) {
+      if (!failure_ && progress_ == before)
         failure_ =
             std::make_exception_ptr(Error("a block", "all threads at its barriers and warp operations", stuck()));
-        break;
-      }
     }
     if (failure_) {  // some threads will never go on
       detail::permit(stacks_, next_fiber_ * stack_bytes);
@@ -272,10 +269,6 @@ class BlockRunner final {
     free_.clear();
     next_fiber_ = 0;
   }
-  __attribute__((no_sanitize("thread"))) void end(Fiber& fiber) {
-    detail::leaves_stack(nullptr, main_bottom_, main_size_);
-    detail::swap_stack(&fiber.top, main_);
-  }
 
   unsigned spare() {
     if (!free_.empty()) {
@@ -290,14 +283,10 @@ class BlockRunner final {
     for (int i = 0; i < 6; ++i) *--top = nullptr;
     fiber.top = top;
     fiber.fake = nullptr;
-    starting() = this;
+    starting_ = this;
     return next_fiber_++;
   }
-  static BlockRunner*& starting() {
-    static thread_local BlockRunner* runner = nullptr;
-    return runner;
-  }
-  __attribute__((no_sanitize("thread"))) static void begin() { starting()->serve(); }
+  __attribute__((no_sanitize("thread"))) static void begin() { starting_->serve(); }
 
   /// What a fiber does: threads, one after another, as long as none of them waits.
   __attribute__((no_sanitize("thread"))) void serve() {
@@ -316,7 +305,10 @@ class BlockRunner final {
       }
       free_.push_back(fiber);
       enter(next, fibers_[fiber].top, fibers_[fiber].fake);
-      if (is_ending_) end(fibers_[fiber]);
+      if (is_ending_) {
+        detail::leaves_stack(nullptr, main_bottom_, main_size_);
+        detail::swap_stack(&fibers_[fiber].top, main_);
+      }
     }  // comes back here when this fiber gets another thread
   }
 
@@ -339,6 +331,7 @@ class BlockRunner final {
                 who(first) + " " + did + " it, " + who(second) + " " + does + " it, and none between", "sync()");
   }
 
+  static inline thread_local BlockRunner* starting_ = nullptr;  // whose fiber begins
   Order order_ = Order::forward;
   std::uint64_t seed_ = 1, draws_ = 0;
   std::byte* stacks_ = nullptr;

@@ -34,12 +34,11 @@ using Id = std::array<std::byte, 128>;
 ///           Here the results are NaN, and is_ready() throws the asynchronous error that the library may have seen
 class Connection final {
   struct World {
-    World(std::size_t size, comm::Deadline patience) : ranks(std::make_shared<comm::ThreadsWorld>(size, patience)) {
-      for (auto& each : graphs) each = std::vector<std::atomic<std::size_t>>(size);
-    }
+    World(std::size_t size, comm::Deadline patience)
+        : ranks(std::make_shared<comm::ThreadsWorld>(size, patience)), graphs(size) {}
     const std::shared_ptr<comm::ThreadsWorld> ranks;
     std::atomic<std::size_t> joined{0};
-    std::vector<std::atomic<std::size_t>> graphs[2];  // of the ranks' collectives: this one's, and the one's before
+    std::vector<std::array<std::atomic<std::size_t>, 2>> graphs;  // by rank: of this collective, of the one before
   };
 
  public:
@@ -52,15 +51,15 @@ class Connection final {
     void run(const cuda::Collective& collective, const std::byte* own, std::byte* all, std::size_t graph) {
       try {
         if (was_aborted || !error.empty()) return spoil(collective, all);
-        auto& graphs = world->graphs[collectives_++ % 2];  // no rank is two collectives ahead of another
-        graphs[ranks.rank()] = graph;
+        const std::size_t turn = collectives_++ % 2;  // no rank is two collectives ahead of another
+        world->graphs[ranks.rank()][turn] = graph;
         if (collective.kind == comm::CollectiveKind::AllGather) ranks.all_gather(own, all, collective.bytes);
         else if (collective.kind == comm::CollectiveKind::AllGatherSmall)
           ranks.all_gather_small(own, all, collective.bytes);
         else reduce_scatter(collective, all);
         for (std::size_t r = 0; r < ranks.size(); ++r)
-          if (graphs[r] != graph && error.empty())
-            error = "a collective in graph " + std::to_string(graph) + ", and in graph " + std::to_string(graphs[r]) +
+          if (const std::size_t other = world->graphs[r][turn]; other != graph && error.empty())
+            error = "a collective in graph " + std::to_string(graph) + ", and in graph " + std::to_string(other) +
                     " on rank " + std::to_string(r) + " (0: in none)";
       } catch (const comm::PeerError& failed) {
         error = failed.what();
@@ -87,14 +86,6 @@ class Connection final {
       std::memset(all, 0xFF, collective.bytes * ranks.size());
     }
   };
-
-  static Id make_id() {
-    static std::atomic<std::uint64_t> last{0};
-    Id id{};
-    const std::uint64_t number = ++last;
-    std::memcpy(id.data(), &number, sizeof number);
-    return id;
-  }
 
   Connection() = default;
   Connection(const Id& id, std::size_t rank, std::size_t size, std::uint64_t seed, comm::Deadline patience)

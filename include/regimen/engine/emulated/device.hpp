@@ -13,11 +13,9 @@ struct regimen::engines::Of<regimen::Emulated> {
   struct with {
     using type = regimen::cuda::Engine<regimen::emulated::Runtime, Choices>;
     using Traits = typename type::Traits;
-    using profiled = regimen::TimedEngine<type>;
   };
   using type = with<DefaultChoices>::type;
   using Traits = type::Traits;
-  using profiled = with<DefaultChoices>::profiled;
 };
 static_assert(regimen::engines::Engine<regimen::cuda::Engine<regimen::emulated::Runtime>>);
 // SPDX-License-Identifier: Apache-2.0

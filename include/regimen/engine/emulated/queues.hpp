@@ -117,12 +117,8 @@ class Queues {
     }
     if (graphs_.at(recorded.graph).is_finished)
       refuse("cudaErrorCapturedEvent", "an event", "one that was recorded in a capture that ended");
-    if (queue.graph == none) {  // this stream joins the capture
-      queue.graph = recorded.graph;
-      queue.recorded.clear();
-    } else if (queue.graph != recorded.graph) {
-      invalidate("cudaErrorStreamCaptureMerge", "one capture", "two");
-    }
+    if (queue.graph == none) queue.graph = recorded.graph;  // this stream joins the capture
+    else if (queue.graph != recorded.graph) invalidate("cudaErrorStreamCaptureMerge", "one capture", "two");
     queue.recorded.push_back(recorded.task);
   }
   void synchronize(Event event) {
@@ -148,7 +144,6 @@ class Queues {
     if (queue.graph != none) refuse("cudaErrorIllegalState", "a stream that is not captured", "one that is");
     graphs_.push_back({.origin = stream.index});
     queue.graph = graphs_.size() - 1;
-    queue.recorded.clear();
     ++capturing_;
   }
   Graph end_capture(Stream stream) {

@@ -200,7 +200,13 @@ class Runtime : public Queues {
     return last++;
   }
   static void share_device(std::size_t number) { current = number; }
-  static Id make_id() { return Connection::make_id(); }
+  static Id make_id() {
+    static std::atomic<std::uint64_t> last{0};
+    Id id{};
+    const std::uint64_t number = ++last;
+    std::memcpy(id.data(), &number, sizeof number);
+    return id;
+  }
   Connection connect(const Id& id, std::size_t rank, std::size_t size) {
     const auto lock = alone_outside_captures("ncclCommInitRankConfig");
     return Connection(id, rank, size, options_.seed, options_.patience);

@@ -1,4 +1,4 @@
-// regimen/engine/emulated/swap_stack.hpp — from one stack to another, and what the address sanitizer must be told of stacks and memory.
+// regimen/engine/emulated/swap_stack.hpp — from one stack to another, and what ASan must be told of stacks and memory.
 #pragma once
 
 #include <cstddef>
@@ -28,37 +28,27 @@ __attribute__((naked, noinline)) inline void swap_stack(void** /*save: rdi*/, vo
 #error "regimen: the emulated device switches stacks on x86-64 alone"
 #endif
 
-/// Before a swap: where the stack lies that comes next. `fake` keeps ASan's second stack, in which it looks for uses of
-/// what a function left; null: this stack is left for good, and its second one given back.
-inline void leaves_stack([[maybe_unused]] void** fake, [[maybe_unused]] const void* bottom,
-                         [[maybe_unused]] std::size_t bytes) {
-#if defined(REGIMEN_EMULATED_ASAN)
-  __sanitizer_start_switch_fiber(fake, bottom, bytes);
-#endif
-}
-/// After it: where the stack lies from which it came; without ASan nothing is written.
-inline void enters_stack([[maybe_unused]] void* fake, [[maybe_unused]] const void** bottom,
-                         [[maybe_unused]] std::size_t* bytes) {
-#if defined(REGIMEN_EMULATED_ASAN)
-  __sanitizer_finish_switch_fiber(fake, bottom, bytes);
-#endif
-}
-/// These bytes are dead, or live again.
-inline void forbid([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) {
-#if defined(REGIMEN_EMULATED_ASAN)
-  __asan_poison_memory_region(at, bytes);
-#endif
-}
-inline void permit([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) {
-#if defined(REGIMEN_EMULATED_ASAN)
-  __asan_unpoison_memory_region(at, bytes);
-#endif
-}
+// leaves_stack     before a swap: where the stack lies that comes next. `fake` keeps ASan's second stack, in which it looks
+//                  for uses of what a function left; null: this stack is left for good, and its second one given back
+// enters_stack     after it: where the stack lies from which it came; without ASan nothing is written
+// forbid, permit   these bytes are dead, or live again
 #if defined(REGIMEN_EMULATED_ASAN)
 inline constexpr bool has_second_stacks = true;
+inline void leaves_stack(void** fake, const void* bottom, std::size_t bytes) {
+  __sanitizer_start_switch_fiber(fake, bottom, bytes);
+}
+inline void enters_stack(void* fake, const void** bottom, std::size_t* bytes) {
+  __sanitizer_finish_switch_fiber(fake, bottom, bytes);
+}
+inline void forbid(const void* at, std::size_t bytes) { __asan_poison_memory_region(at, bytes); }
+inline void permit(const void* at, std::size_t bytes) { __asan_unpoison_memory_region(at, bytes); }
 #undef REGIMEN_EMULATED_ASAN
 #else
 inline constexpr bool has_second_stacks = false;
+inline void leaves_stack(void** /*fake*/, const void* /*bottom*/, std::size_t) {}
+inline void enters_stack(void* /*fake*/, const void** /*bottom*/, std::size_t*) {}
+inline void forbid(const void*, std::size_t) {}
+inline void permit(const void*, std::size_t) {}
 #endif
 
 }  // namespace regimen::emulated::detail

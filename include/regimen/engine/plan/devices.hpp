@@ -17,7 +17,6 @@ template <>
 struct engines::Of<Cpu> {
   using Traits = cpu::Traits;
   using type = cpu::Engine;
-  using profiled = TimedEngine<cpu::Engine>;
 };
 
 namespace engines {
