@@ -25,8 +25,8 @@ struct TcpOptions final {
 
 namespace detail {
 
-/// Two connections to each other rank: one for data, and one for the reason why a rank leaves, which so never waits
-/// behind half a message. Empty at this rank's own place.
+/// Two connections to another rank: one for data, and one for the reason why a rank leaves, which so never waits behind
+/// half a message.
 struct Connections final {
   Socket data, control;
 };
@@ -38,7 +38,7 @@ inline constexpr std::size_t most_tcp_ranks = 16384;
 const TcpOptions& checked(const TcpOptions& options);
 
 /// Rank 0 listens at the address that all ranks know; the others connect and send the addresses where they listen; rank
-/// 0 sends all addresses to all ranks; then each rank connects to the ranks below it.
+/// 0 sends all addresses to all ranks; then each rank connects to the ranks below it. Empty at this rank's own place.
 std::vector<Connections> join_mesh(const TcpOptions& options);
 
 }  // namespace detail
