@@ -1,7 +1,6 @@
 // regimen/layer/add_bias.hpp — a bias by itself, after a product without one.
 #pragma once
 
-#include <regimen/core/activation.hpp>
 #include <regimen/layer/layer.hpp>
 
 #include <array>
@@ -41,12 +40,7 @@ struct AddBias final {
     }
     static constexpr void backward(auto& walk, const auto& call) {
       if (call.trains())
-        walk.run(op::BiasBackward<activation::Identity, T, G>{.d_y = {call.d_y},
-                                                              .d_x = {call.d_y},
-                                                              .d_bias = {call.gradients},
-                                                              .rows = walk.batch * X::rows,
-                                                              .columns = X::columns,
-                                                              .add = call.add});
+        walk.run(detail::sum_of_rows<T, G>({call.d_y}, {call.gradients}, walk.batch * X::rows, X::columns, call.add));
       if (call.wants_d_x() && call.d_x != call.d_y) walk.run(op::Copy<T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
     }
   };

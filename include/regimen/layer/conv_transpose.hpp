@@ -90,12 +90,8 @@ struct ConvTranspose2d final {
         walk.run(op::ConvWeight<T, G>{
             .x = {call.d_y}, .d_y = {call.x}, .d_weight = {call.gradients[0]}, .shape = shape(walk), .add = call.add});
         if constexpr (options.bias)
-          walk.run(op::BiasBackward<activation::Identity, T, G>{.d_y = {call.d_y},
-                                                                .d_x = {call.d_y},
-                                                                .d_bias = {call.gradients[1]},
-                                                                .rows = shape(walk).pixels(),
-                                                                .columns = Channels,
-                                                                .add = call.add});
+          walk.run(
+              detail::sum_of_rows<T, G>({call.d_y}, {call.gradients[1]}, shape(walk).pixels(), Channels, call.add));
       }
     }
   };

@@ -139,19 +139,6 @@ struct GatedMultiply final {
   };
 };
 
-/// The first shape, longer by `more` along the axis.
-template <std::size_t axis, std::size_t more, class First>
-struct extended;
-template <std::size_t axis, std::size_t more, std::size_t... Extents>
-struct extended<axis, more, Shape<Extents...>> {
- private:
-  template <std::size_t... i>
-  static auto of(std::index_sequence<i...>) -> Shape<(Extents + (i == axis ? more : 0))...>;
-
- public:
-  using type = decltype(of(std::make_index_sequence<sizeof...(Extents)>{}));
-};
-
 }  // namespace detail
 
 /// The outputs of the branches in their order, concatenated along an axis; axis 0 is the outermost of a sample.
@@ -162,8 +149,8 @@ struct ConcatAlong final {
   template <class First, class... Others>
   struct of {
     using T = typename First::Element;
-    using Output = Value<T, typename detail::extended<axis, (std::size_t{0} + ... + Others::Shape::extent(axis)),
-                                                      typename First::Shape>::type>;
+    static constexpr std::size_t extent = (First::Shape::extent(axis) + ... + Others::Shape::extent(axis));
+    using Output = Value<T, typename detail::with_extent<typename First::Shape, axis, extent>::type>;
     static_assert(((First::Shape::rank == Others::Shape::rank) && ...), "regimen: Concat joins outputs of one rank");
     static constexpr bool reads_values = false;
     static constexpr std::size_t count = 1 + sizeof...(Others);
@@ -173,27 +160,21 @@ struct ConcatAlong final {
 
     static constexpr void forward(auto& walk, const std::array<std::size_t, count>& values, std::size_t y) {
       for (std::size_t i = 0; i < count; ++i) {
-        copy(walk, values[i], columns[i], y, row, columns[i]);
+        copy(walk, {values[i], columns[i]}, {y, row}, columns[i]);
         y += columns[i] * sizeof(T);
       }
     }
     static constexpr void backward(auto& walk, std::size_t d_y, const std::array<std::size_t, count>&,
                                    const std::array<std::size_t, count>& d_values) {
       for (std::size_t i = 0; i < count; ++i) {
-        if (d_values[i] != View<T>::absent) copy(walk, d_y, row, d_values[i], columns[i], columns[i]);
+        if (d_values[i] != View<T>::absent) copy(walk, {d_y, row}, {d_values[i], columns[i]}, columns[i]);
         d_y += columns[i] * sizeof(T);
       }
     }
 
    private:
-    static constexpr void copy(auto& walk, std::size_t from, std::size_t from_row, std::size_t to, std::size_t to_row,
-                               std::size_t width) {
-      walk.run(op::CopyColumns<T>{.x = {from},
-                                  .y = {to},
-                                  .rows = walk.batch * Output::size / row,
-                                  .columns = width,
-                                  .from_row = from_row,
-                                  .to_row = to_row});
+    static constexpr void copy(auto& walk, detail::RowsAt from, detail::RowsAt to, std::size_t width) {
+      walk.run(detail::copy_of_rows<T>(from, to, walk.batch * Output::size / row, width));
     }
   };
 };
@@ -272,8 +253,7 @@ struct Outputs final {
     }
     static constexpr void copy(auto& walk, std::size_t from, std::size_t to, std::size_t i) {
       const std::size_t size = Output::Shape::sizes[i];
-      walk.run(op::CopyColumns<T>{
-          .x = {from}, .y = {to}, .rows = walk.batch, .columns = size, .from_row = size, .to_row = size});
+      walk.run(detail::copy_of_rows<T>({from, size}, {to, size}, walk.batch, size));
     }
   };
 };

@@ -1,6 +1,7 @@
 // regimen/layer/layer.hpp — the declarations of a layer, and the calls that it receives.
 #pragma once
 
+#include <regimen/core/activation.hpp>
 #include <regimen/core/arena.hpp>
 #include <regimen/core/number.hpp>
 #include <regimen/core/operation.hpp>
@@ -11,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 namespace regimen {
 
@@ -35,16 +37,39 @@ struct Roles final {
 
 namespace detail {
 
-/// The shape of X with another innermost extent.
-template <class TensorShape, std::size_t Width, std::size_t... Before>
-struct with_columns;
-template <std::size_t Last, std::size_t Width, std::size_t... Before>
-struct with_columns<Shape<Last>, Width, Before...> {
-  using type = Shape<Before..., Width>;
+/// A shape with another extent of one axis.
+template <class TensorShape, std::size_t axis, std::size_t extent>
+struct with_extent;
+template <std::size_t... Extents, std::size_t axis, std::size_t extent>
+struct with_extent<Shape<Extents...>, axis, extent> {
+ private:
+  template <std::size_t... i>
+  static auto of(std::index_sequence<i...>) -> Shape<(i == axis ? extent : Extents)...>;
+
+ public:
+  using type = decltype(of(std::make_index_sequence<sizeof...(Extents)>{}));
 };
-template <std::size_t First, std::size_t Second, std::size_t... Rest, std::size_t Width, std::size_t... Before>
-struct with_columns<Shape<First, Second, Rest...>, Width, Before...>
-    : with_columns<Shape<Second, Rest...>, Width, Before..., First> {};
+/// A shape with another innermost extent.
+template <class TensorShape, std::size_t Width>
+using with_columns = with_extent<TensorShape, TensorShape::rank - 1, Width>;
+
+/// A matrix in a tensor: where it begins, and the elements from row to row.
+struct RowsAt {
+  std::size_t offset, row;
+};
+template <class T>
+constexpr op::CopyColumns<T> copy_of_rows(RowsAt from, RowsAt to, std::size_t rows, std::size_t columns) {
+  return {
+      .x = {from.offset}, .y = {to.offset}, .rows = rows, .columns = columns, .from_row = from.row, .to_row = to.row};
+}
+
+/// d_bias = the sum of the rows of d_y, or d_bias += if `add`.   leading   as in op::BiasBackward
+template <class T, class G>
+constexpr auto sum_of_rows(View<T> d_y, View<G> d_bias, std::size_t rows, std::size_t columns, bool add,
+                           std::size_t leading = 0) {
+  return op::BiasBackward<activation::Identity, T, G>{
+      .d_y = d_y, .d_x = d_y, .d_bias = d_bias, .rows = rows, .columns = columns, .add = add, .leading = leading};
+}
 
 }  // namespace detail
 

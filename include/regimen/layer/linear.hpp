@@ -131,14 +131,7 @@ struct LinearBound : LayerDefaults {
                                     .transpose_a = true,
                                     .add = call.add,
                                     .a_leading = leading});
-      if constexpr (has_bias && !writes_d_sum)
-        walk.run(op::BiasBackward<activation::Identity, Gradient, G>{.d_y = d_sum,
-                                                                     .d_x = d_sum,
-                                                                     .d_bias = d_bias,
-                                                                     .rows = rows,
-                                                                     .columns = Width,
-                                                                     .add = call.add,
-                                                                     .leading = leading});
+      if constexpr (has_bias && !writes_d_sum) walk.run(sum_of_rows(d_sum, d_bias, rows, Width, call.add, leading));
     }
   }
 

@@ -75,12 +75,7 @@ struct KeepLength final {
                                .length = X::size,
                                .padding = End::token});
       if (call.x != call.y)
-        walk.run(op::CopyColumns<T>{.x = {call.x},
-                                    .y = {call.y},
-                                    .rows = walk.batch,
-                                    .columns = X::size,
-                                    .from_row = X::size,
-                                    .to_row = X::size});
+        walk.run(detail::copy_of_rows<T>({call.x, X::size}, {call.y, X::size}, walk.batch, X::size));
     }
     static constexpr void backward(auto&, const auto&) {}
   };
@@ -147,9 +142,7 @@ struct AttendWithinOn final {
     using Cache = boost::mp11::mp_push_back<typename Base::Cache, FixedTensor<std::int32_t, 1>>;
     static constexpr void forward(auto& walk, const auto& call) {
       const std::size_t kept = call.cache[Cache::count - 1];
-      if (walk.position == 0)
-        walk.run(op::CopyColumns<std::int32_t>{
-            .x = {call.lengths}, .y = {kept}, .rows = 1, .columns = 1, .from_row = 1, .to_row = 1});
+      if (walk.position == 0) walk.run(copy_of_rows<std::int32_t>({call.lengths, 1}, {kept, 1}, 1, 1));
       WalkWithinLengths within(walk, kept);
       Base::forward(within, call);
     }

@@ -29,30 +29,24 @@ struct Patches final {
                                  line = Size * X::columns;  // elements of a row of a patch
     using Output = Value<T, Shape<high * wide, Size * line>>;
 
-    static constexpr void forward(auto& walk, const auto& call) {
-      for (std::size_t row = 0; row < Size; ++row)
-        walk.run(op::CopyColumns<T>{.x = {call.x + row * wide * line * sizeof(T)},
-                                    .y = {call.y + row * line * sizeof(T)},
-                                    .rows = walk.batch * high * wide,
-                                    .columns = line,
-                                    .from_row = line,
-                                    .to_row = Size * line,
-                                    .group = wide,
-                                    .from_group = Size * wide * line,
-                                    .to_group = Size * wide * line});
-    }
+    static constexpr void forward(auto& walk, const auto& call) { copy<true>(walk, call.x, call.y); }
     static constexpr void backward(auto& walk, const auto& call) {
-      if (!call.wants_d_x()) return;
-      for (std::size_t row = 0; row < Size; ++row)
-        walk.run(op::CopyColumns<T>{.x = {call.d_y + row * line * sizeof(T)},
-                                    .y = {call.d_x + row * wide * line * sizeof(T)},
-                                    .rows = walk.batch * high * wide,
-                                    .columns = line,
-                                    .from_row = Size * line,
-                                    .to_row = line,
-                                    .group = wide,
-                                    .from_group = Size * wide * line,
-                                    .to_group = Size * wide * line});
+      if (call.wants_d_x()) copy<false>(walk, call.d_x, call.d_y);
+    }
+
+   private:
+    /// Each row of all patches, from the image or to it.
+    template <bool from_image>
+    static constexpr void copy(auto& walk, std::size_t image, std::size_t patches) {
+      for (std::size_t row = 0; row < Size; ++row) {
+        const detail::RowsAt pixels{image + row * wide * line * sizeof(T), line},
+            patch{patches + row * line * sizeof(T), Size * line};
+        auto o = detail::copy_of_rows<T>(from_image ? pixels : patch, from_image ? patch : pixels,
+                                         walk.batch * high * wide, line);
+        o.group = wide;
+        o.from_group = o.to_group = Size * wide * line;
+        walk.run(o);
+      }
     }
   };
 };
@@ -79,31 +73,15 @@ struct ClassToken final {
     static constexpr bool backward_reads_parameters(bool) { return false; }
 
     static constexpr void forward(auto& walk, const auto& call) {
-      walk.run(op::CopyColumns<T>{
-          .x = {call.parameters}, .y = {call.y}, .rows = walk.batch, .columns = columns, .from_row = 0, .to_row = row});
-      walk.run(op::CopyColumns<T>{.x = {call.x},
-                                  .y = {call.y + columns * sizeof(T)},
-                                  .rows = walk.batch,
-                                  .columns = X::size,
-                                  .from_row = X::size,
-                                  .to_row = row});
+      walk.run(detail::copy_of_rows<T>({call.parameters, 0}, {call.y, row}, walk.batch, columns));
+      walk.run(detail::copy_of_rows<T>({call.x, X::size}, {call.y + columns * sizeof(T), row}, walk.batch, X::size));
     }
     static constexpr void backward(auto& walk, const auto& call) {
       if (call.trains())
-        walk.run(op::BiasBackward<activation::Identity, T, G>{.d_y = {call.d_y},
-                                                              .d_x = {call.d_y},
-                                                              .d_bias = {call.gradients},
-                                                              .rows = walk.batch,
-                                                              .columns = columns,
-                                                              .add = call.add,
-                                                              .leading = row});
+        walk.run(detail::sum_of_rows<T, G>({call.d_y}, {call.gradients}, walk.batch, columns, call.add, row));
       if (call.wants_d_x())
-        walk.run(op::CopyColumns<T>{.x = {call.d_y + columns * sizeof(T)},
-                                    .y = {call.d_x},
-                                    .rows = walk.batch,
-                                    .columns = X::size,
-                                    .from_row = row,
-                                    .to_row = X::size});
+        walk.run(
+            detail::copy_of_rows<T>({call.d_y + columns * sizeof(T), row}, {call.d_x, X::size}, walk.batch, X::size));
     }
   };
 };
@@ -119,22 +97,12 @@ struct TakeFirst final {
     using Output = Value<T, Shape<X::columns>>;
 
     static constexpr void forward(auto& walk, const auto& call) {
-      walk.run(op::CopyColumns<T>{.x = {call.x},
-                                  .y = {call.y},
-                                  .rows = walk.batch,
-                                  .columns = X::columns,
-                                  .from_row = X::size,
-                                  .to_row = X::columns});
+      walk.run(detail::copy_of_rows<T>({call.x, X::size}, {call.y, X::columns}, walk.batch, X::columns));
     }
     static constexpr void backward(auto& walk, const auto& call) {
       if (!call.wants_d_x()) return;
       walk.run(op::Zero<T>{.y = {call.d_x}, .count = walk.batch * X::size});
-      walk.run(op::CopyColumns<T>{.x = {call.d_y},
-                                  .y = {call.d_x},
-                                  .rows = walk.batch,
-                                  .columns = X::columns,
-                                  .from_row = X::columns,
-                                  .to_row = X::size});
+      walk.run(detail::copy_of_rows<T>({call.d_y, X::columns}, {call.d_x, X::size}, walk.batch, X::columns));
     }
   };
 };

@@ -4,24 +4,10 @@
 #include <regimen/layer/layer.hpp>
 
 #include <cstddef>
-#include <utility>
 
 namespace regimen {
 
 namespace detail {
-
-/// A shape with another extent of one axis.
-template <class TensorShape, std::size_t axis, std::size_t count>
-struct with_extent;
-template <std::size_t... Extents, std::size_t axis, std::size_t count>
-struct with_extent<Shape<Extents...>, axis, count> {
- private:
-  template <std::size_t... i>
-  static auto of(std::index_sequence<i...>) -> Shape<(i == axis ? count : Extents)...>;
-
- public:
-  using type = decltype(of(std::make_index_sequence<sizeof...(Extents)>{}));
-};
 
 /// Begin, Count along an axis; `innermost`: the last.
 inline constexpr std::size_t innermost = ~std::size_t{0};
@@ -34,23 +20,18 @@ struct SliceBound : LayerDefaults {
   static constexpr std::size_t row = X::Shape::size_from(axis), width = Output::Shape::size_from(axis),
                                first = row / X::Shape::extent(axis) * Begin * sizeof(T);
 
-  static constexpr void forward(auto& walk, const auto& call) { copy(walk, call.x + first, row, call.y, width); }
+  static constexpr void forward(auto& walk, const auto& call) { copy(walk, {call.x + first, row}, {call.y, width}); }
   static constexpr void backward(auto& walk, const auto& call) {
     if constexpr (Number<T>) {
       if (!call.wants_d_x()) return;
       walk.run(op::Zero<T>{{call.d_x}, walk.batch * X::size});
-      copy(walk, call.d_y, width, call.d_x + first, row);
+      copy(walk, {call.d_y, width}, {call.d_x + first, row});
     }
   }
 
  private:
-  static constexpr void copy(auto& walk, std::size_t from, std::size_t from_row, std::size_t to, std::size_t to_row) {
-    walk.run(op::CopyColumns<T>{.x = {from},
-                                .y = {to},
-                                .rows = walk.batch * X::size / row,
-                                .columns = width,
-                                .from_row = from_row,
-                                .to_row = to_row});
+  static constexpr void copy(auto& walk, RowsAt from, RowsAt to) {
+    walk.run(copy_of_rows<T>(from, to, walk.batch * X::size / row, width));
   }
 };
 
