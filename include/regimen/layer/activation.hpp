@@ -84,69 +84,52 @@ struct BiasActivation final {
   using Bound = ActivationBound<typename Activation::Function, true, X, Roles>;
 };
 
+/// A layer that applies a function to each element.
+template <class Function_>
+struct ActivationLayer {
+  static constexpr bool couples_samples = false, couples_positions = false;
+  using Function = Function_;
+  template <class X, class Roles>
+  using Bound = ActivationBound<Function, false, X, Roles>;
+};
+
 }  // namespace detail
 
 /// y = max(x, 0)                                      x, y any shape; saves y; the derivative at 0 is 0
-struct Relu final {
+struct Relu final : detail::ActivationLayer<activation::Relu> {
   static constexpr const char* name = "relu";
-  static constexpr bool couples_samples = false, couples_positions = false;
-  using Function = activation::Relu;
-  template <class X, class Roles>
-  using Bound = detail::ActivationBound<Function, false, X, Roles>;
 };
 
 /// y = x · sigmoid(x)                                 x, y any shape; saves x
-struct Silu final {
+struct Silu final : detail::ActivationLayer<activation::Silu> {
   static constexpr const char* name = "silu";
-  static constexpr bool couples_samples = false, couples_positions = false;
-  using Function = activation::Silu;
-  template <class X, class Roles>
-  using Bound = detail::ActivationBound<Function, false, X, Roles>;
 };
 
 /// y = 1 / (1 + e^−x)                                 x, y any shape; saves y. Selective<...> cannot name it
-struct Sigmoid final {
+struct Sigmoid final : detail::ActivationLayer<activation::Sigmoid> {
   static constexpr const char* name = "sigmoid";
-  static constexpr bool couples_samples = false, couples_positions = false, reads_own_output = true;
-  using Function = activation::Sigmoid;
-  template <class X, class Roles>
-  using Bound = detail::ActivationBound<Function, false, X, Roles>;
+  static constexpr bool reads_own_output = true;
 };
 
 /// y = tanh x                                         x, y any shape; saves y. Selective<...> cannot name it
-struct Tanh final {
+struct Tanh final : detail::ActivationLayer<activation::Tanh> {
   static constexpr const char* name = "tanh";
-  static constexpr bool couples_samples = false, couples_positions = false, reads_own_output = true;
-  using Function = activation::Tanh;
-  template <class X, class Roles>
-  using Bound = detail::ActivationBound<Function, false, X, Roles>;
+  static constexpr bool reads_own_output = true;
 };
 
 /// y = x · min(max(x + 3, 0), 6) / 6                  x, y any shape; saves x                 Howard et al. 2019
-struct HardSwish final {
+struct HardSwish final : detail::ActivationLayer<activation::HardSwish> {
   static constexpr const char* name = "hard_swish";
-  static constexpr bool couples_samples = false, couples_positions = false;
-  using Function = activation::HardSwish;
-  template <class X, class Roles>
-  using Bound = detail::ActivationBound<Function, false, X, Roles>;
 };
 
 /// y = x · Φ(x), with the error function              x, y any shape; saves x       Hendrycks, Gimpel 2016
-struct Gelu final {
+struct Gelu final : detail::ActivationLayer<activation::GeluErf> {
   static constexpr const char* name = "gelu";
-  static constexpr bool couples_samples = false, couples_positions = false;
-  using Function = activation::GeluErf;
-  template <class X, class Roles>
-  using Bound = detail::ActivationBound<Function, false, X, Roles>;
 };
 
 /// Gelu by its tanh approximation, as in GPT-2        x, y any shape; saves x       Hendrycks, Gimpel 2016
-struct GeluTanh final {
+struct GeluTanh final : detail::ActivationLayer<activation::GeluTanh> {
   static constexpr const char* name = "gelu_tanh";
-  static constexpr bool couples_samples = false, couples_positions = false;
-  using Function = activation::GeluTanh;
-  template <class X, class Roles>
-  using Bound = detail::ActivationBound<Function, false, X, Roles>;
 };
 
 }  // namespace regimen

@@ -80,9 +80,7 @@ struct BatchNorm final {
     using Element = T;
     using Output = X;
     static constexpr std::size_t columns = X::columns;
-    static constexpr std::array<Parameter, 2> parameters{
-        Parameter{"weight", ParameterRole::gain, 1, {columns, 1, 1, 1}, {InitialValue::Kind::one, 1}},
-        Parameter{"bias", ParameterRole::bias, 1, {columns, 1, 1, 1}, {}}};
+    static constexpr auto parameters = detail::gain_and_bias(columns);
     static constexpr std::array<Parameter, 2> buffers{
         Parameter{"running_mean", ParameterRole::buffer, 1, {columns, 1, 1, 1}, {InitialValue::Kind::constant, 0}},
         Parameter{"running_var", ParameterRole::buffer, 1, {columns, 1, 1, 1}, {InitialValue::Kind::constant, 1}}};

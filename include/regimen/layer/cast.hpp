@@ -9,6 +9,25 @@ namespace regimen {
 
 namespace detail {
 
+/// y = x in element type To, or with another shape.
+template <class X, class To, class TensorShape>
+struct CastBound : LayerDefaults {
+  using From = typename X::Element;
+  using Output = Value<To, TensorShape>;
+  static constexpr bool in_place = std::is_same_v<From, To>;
+
+  static constexpr void forward(auto& walk, const auto& call) { cast<From, To>(walk, call.x, call.y); }
+  static constexpr void backward(auto& walk, const auto& call) {
+    if (call.wants_d_x()) cast<To, From>(walk, call.d_y, call.d_x);
+  }
+
+ private:
+  template <class A, class B>
+  static constexpr void cast(auto& walk, std::size_t from, std::size_t to) {
+    if (from != to) walk.run(op::Cast<A, B>{{from}, {to}, walk.batch * X::size});
+  }
+};
+
 /// y = x in element type To; the walker inserts it where the element type changes.
 template <class To>
 struct Cast final {
@@ -16,17 +35,7 @@ struct Cast final {
   static constexpr bool couples_samples = false;
 
   template <class X, class Roles>
-  struct Bound : LayerDefaults {
-    using From = typename X::Element;
-    using Output = Value<To, typename X::Shape>;
-
-    static constexpr void forward(auto& walk, const auto& call) {
-      walk.run(op::Cast<From, To>{{call.x}, {call.y}, walk.batch * X::size});
-    }
-    static constexpr void backward(auto& walk, const auto& call) {
-      if (call.wants_d_x()) walk.run(op::Cast<To, From>{{call.d_y}, {call.d_x}, walk.batch * X::size});
-    }
-  };
+  using Bound = CastBound<X, To, typename X::Shape>;
 };
 
 }  // namespace detail
@@ -39,18 +48,7 @@ struct Flatten final {
   static constexpr bool couples_samples = false;
 
   template <class X, class Roles>
-  struct Bound : LayerDefaults {
-    using T = typename X::Element;
-    using Output = Value<T, Shape<X::size>>;
-    static constexpr bool in_place = true;
-
-    static constexpr void forward(auto& walk, const auto& call) {
-      if (call.x != call.y) walk.run(op::Copy<T>{{call.x}, {call.y}, walk.batch * X::size});
-    }
-    static constexpr void backward(auto& walk, const auto& call) {
-      if (call.wants_d_x() && call.d_x != call.d_y) walk.run(op::Copy<T>{{call.d_y}, {call.d_x}, walk.batch * X::size});
-    }
-  };
+  using Bound = detail::CastBound<X, typename X::Element, Shape<X::size>>;
 };
 
 }  // namespace regimen

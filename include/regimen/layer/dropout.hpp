@@ -15,6 +15,29 @@ constexpr op::Drop drop_of(const auto& walk, LayerPath path) {
   return {walk.training ? static_cast<std::uint32_t>(Rate::value * 65536.0 + 0.5) : 0u, path.stream(), walk.random()};
 }
 
+/// Operation   drops elements, or samples         sums   whether the operation of a sum may drop elements
+template <template <class> class Operation, class Rate, bool sums, class X>
+struct DropBound : LayerDefaults {
+  using T = typename X::Element;
+  using Output = X;
+  static constexpr bool in_place = true;
+  static constexpr bool sums_y = sums, sums_d_x = sums;
+
+  static constexpr void forward(auto& walk, const auto& call) { drop(walk, call.x, call.y, call.path, call.onto); }
+  static constexpr void backward(auto& walk, const auto& call) { drop(walk, call.d_y, call.d_x, call.path, call.onto); }
+
+ private:
+  static constexpr void drop(auto& walk, std::size_t from, std::size_t to, LayerPath path,
+                             [[maybe_unused]] std::size_t onto) {
+    const Operation<T> dropout{
+        .x = {from}, .y = {to}, .samples = walk.batch, .elements = X::size, .drop = drop_of<Rate>(walk, path)};
+    if constexpr (sums)
+      if (onto != View<T>::absent) return walk.run(op::DropoutSum<T>{.dropout = dropout, .onto = {onto}});
+    if (dropout.drop.threshold > 0) walk.run(dropout);
+    else if (from != to) walk.run(op::Copy<T>{{from}, {to}, walk.batch * X::size});
+  }
+};
+
 }  // namespace detail
 
 /// y = x · keep / (1 − rate), with a new random keep (0 or 1) for each element in every step; y = x outside training
@@ -30,31 +53,7 @@ struct Dropout final {
   static constexpr bool couples_samples = false, couples_positions = false;
 
   template <class X, class Roles>
-  struct Bound : LayerDefaults {
-    using T = typename X::Element;
-    using Output = X;
-    static constexpr bool in_place = true;
-    static constexpr bool sums_y = Roles::Epilogues::sums, sums_d_x = sums_y;
-
-    static constexpr void forward(auto& walk, const auto& call) { drop(walk, call.x, call.y, call.path, call.onto); }
-    static constexpr void backward(auto& walk, const auto& call) {
-      drop(walk, call.d_y, call.d_x, call.path, call.onto);
-    }
-
-   private:
-    static constexpr void drop(auto& walk, std::size_t from, std::size_t to, LayerPath path,
-                               [[maybe_unused]] std::size_t onto) {
-      const op::Dropout<T> dropout{.x = {from},
-                                   .y = {to},
-                                   .samples = walk.batch,
-                                   .elements = X::size,
-                                   .drop = detail::drop_of<Rate>(walk, path)};
-      if constexpr (sums_y)
-        if (onto != View<T>::absent) return walk.run(op::DropoutSum<T>{.dropout = dropout, .onto = {onto}});
-      if (dropout.drop.threshold > 0) walk.run(dropout);
-      else if (from != to) walk.run(op::Copy<T>{{from}, {to}, walk.batch * X::size});
-    }
-  };
+  using Bound = detail::DropBound<op::Dropout, Rate, Roles::Epilogues::sums, X>;
 };
 
 /// y[b,:] = x[b,:] · keep / (1 − rate), with a new random keep (0 or 1) for each sample in every step; y = x outside
@@ -70,25 +69,7 @@ struct DropPath final {
   static constexpr bool couples_samples = false, couples_positions = false;
 
   template <class X, class Roles>
-  struct Bound : LayerDefaults {
-    using T = typename X::Element;
-    using Output = X;
-    static constexpr bool in_place = true;
-
-    static constexpr void forward(auto& walk, const auto& call) { drop(walk, call.x, call.y, call.path); }
-    static constexpr void backward(auto& walk, const auto& call) { drop(walk, call.d_y, call.d_x, call.path); }
-
-   private:
-    static constexpr void drop(auto& walk, std::size_t from, std::size_t to, LayerPath path) {
-      const op::DropSamples<T> operation{.x = {from},
-                                         .y = {to},
-                                         .samples = walk.batch,
-                                         .elements = X::size,
-                                         .drop = detail::drop_of<Rate>(walk, path)};
-      if (operation.drop.threshold > 0) walk.run(operation);
-      else if (from != to) walk.run(op::Copy<T>{{from}, {to}, walk.batch * X::size});
-    }
-  };
+  using Bound = detail::DropBound<op::DropSamples, Rate, false, X>;
 };
 
 }  // namespace regimen

@@ -37,9 +37,7 @@ struct GroupNorm final {
     using Element = T;
     using Output = X;
     static constexpr std::size_t columns = X::columns;
-    static constexpr std::array<Parameter, 2> parameters{
-        Parameter{"weight", ParameterRole::gain, 1, {columns, 1, 1, 1}, {InitialValue::Kind::one, 1}},
-        Parameter{"bias", ParameterRole::bias, 1, {columns, 1, 1, 1}, {}}};
+    static constexpr auto parameters = detail::gain_and_bias(columns);
     using Saved = Tensors<PerSample<S, Groups>, PerSample<S, Groups>>;  // mean, rstd
     static constexpr Reads backward_reads(bool) { return Reads::input; }
     static constexpr bool in_place = true;

@@ -3,6 +3,7 @@
 
 #include <regimen/core/operation.hpp>
 #include <regimen/core/shape.hpp>
+#include <regimen/layer/cast.hpp>
 #include <regimen/layer/layer.hpp>
 
 #include <boost/mp11/algorithm.hpp>
@@ -19,20 +20,7 @@ struct Identity final {
   static constexpr const char* name = "identity";
   static constexpr bool couples_samples = false, couples_positions = false;
   template <class X, class Roles>
-  struct Bound : LayerDefaults {
-    using T = typename X::Element;
-    using Output = X;
-    static constexpr bool in_place = true;
-    static constexpr void forward(auto& walk, const auto& call) { copy(walk, call.x, call.y); }
-    static constexpr void backward(auto& walk, const auto& call) {
-      if (call.wants_d_x()) copy(walk, call.d_y, call.d_x);
-    }
-
-   private:
-    static constexpr void copy(auto& walk, std::size_t from, std::size_t to) {
-      if (from != to) walk.run(op::Copy<T>{{from}, {to}, walk.batch * X::size});
-    }
-  };
+  using Bound = detail::CastBound<X, typename X::Element, typename X::Shape>;
 };
 
 // A join is a type with

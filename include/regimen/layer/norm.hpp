@@ -9,7 +9,16 @@ namespace regimen {
 
 namespace detail {
 
-template <bool centered, class X, class Roles, class Epsilon = Ratio<1, 100'000>>
+/// The parameters of a norm; without a bias, unless `centered`.
+template <bool centered = true>
+constexpr auto gain_and_bias(std::size_t columns) {
+  const Parameter gain{"weight", ParameterRole::gain, 1, {columns, 1, 1, 1}, {InitialValue::Kind::one, 1}};
+  if constexpr (centered)
+    return std::array<Parameter, 2>{gain, Parameter{"bias", ParameterRole::bias, 1, {columns, 1, 1, 1}, {}}};
+  else return std::array<Parameter, 1>{gain};
+}
+
+template <bool centered, class X, class Roles, class Epsilon>
 struct NormBound : LayerDefaults {
   using T = typename X::Element;
   using S = statistic_t<T>;
@@ -17,12 +26,7 @@ struct NormBound : LayerDefaults {
   using Element = T;
   using Output = X;
   static constexpr std::size_t columns = X::columns;
-  static constexpr auto parameters = [] {
-    constexpr Parameter gain{"weight", ParameterRole::gain, 1, {columns, 1, 1, 1}, {InitialValue::Kind::one, 1}};
-    constexpr Parameter shift{"bias", ParameterRole::bias, 1, {columns, 1, 1, 1}, {}};
-    if constexpr (centered) return std::array<Parameter, 2>{gain, shift};
-    else return std::array<Parameter, 1>{gain};
-  }();
+  static constexpr auto parameters = gain_and_bias<centered>(columns);
   using Row = PerSample<S, X::rows>;
   using Saved = std::conditional_t<centered, Tensors<Row, Row>, Tensors<Row>>;  // rstd, then mean
   static constexpr Reads backward_reads(bool) { return Reads::input; }
@@ -68,6 +72,14 @@ struct NormBound : LayerDefaults {
   }
 };
 
+template <bool centered, class Epsilon = Ratio<1, 100'000>>
+struct NormLayer {
+  static constexpr const char* name = centered ? "layer_norm" : "rms_norm";
+  static constexpr bool couples_samples = false, couples_positions = false;
+  template <class X, class Roles>
+  using Bound = NormBound<centered, X, Roles, Epsilon>;
+};
+
 }  // namespace detail
 
 /// y[b,t,:] = (x[b,t,:] − mean) · rstd · weight + bias        mean, variance over C, no Bessel correction
@@ -81,12 +93,7 @@ struct NormBound : LayerDefaults {
 ///          differences, bit for bit
 /// source   Ba, Kiros, Hinton 2016, eq. 3–4
 /// cost     saves x and 2·B·T statistics
-struct LayerNorm final {
-  static constexpr const char* name = "layer_norm";
-  static constexpr bool couples_samples = false, couples_positions = false;
-  template <class X, class Roles>
-  using Bound = detail::NormBound<true, X, Roles>;
-};
+struct LayerNorm final : detail::NormLayer<true> {};
 
 /// A norm's epsilon, a Ratio above 0: LayerNormWith<Epsilon<Ratio<1, 1'000'000>>>.
 template <class Value>
@@ -111,12 +118,7 @@ namespace in_order {
 template <class Epsilon>
 struct LayerNormWith;
 template <class Value>
-struct LayerNormWith<Epsilon<Value>> final {
-  static constexpr const char* name = "layer_norm";
-  static constexpr bool couples_samples = false, couples_positions = false;
-  template <class X, class Roles>
-  using Bound = detail::NormBound<true, X, Roles, Value>;
-};
+struct LayerNormWith<Epsilon<Value>> final : detail::NormLayer<true, Value> {};
 }  // namespace in_order
 /// LayerNorm with another epsilon.
 template <class Epsilon>
@@ -128,24 +130,14 @@ using LayerNormWith = typename detail::norm_with<in_order::LayerNormWith, LayerN
 ///
 /// source   Zhang, Sennrich 2019, eq. 4
 /// cost     saves x and B·T statistics
-struct RmsNorm final {
-  static constexpr const char* name = "rms_norm";
-  static constexpr bool couples_samples = false, couples_positions = false;
-  template <class X, class Roles>
-  using Bound = detail::NormBound<false, X, Roles>;
-};
+struct RmsNorm final : detail::NormLayer<false> {};
 
 namespace in_order {
 /// regimen::RmsNormWith, with another epsilon than RmsNorm.
 template <class Epsilon>
 struct RmsNormWith;
 template <class Value>
-struct RmsNormWith<Epsilon<Value>> final {
-  static constexpr const char* name = "rms_norm";
-  static constexpr bool couples_samples = false, couples_positions = false;
-  template <class X, class Roles>
-  using Bound = detail::NormBound<false, X, Roles, Value>;
-};
+struct RmsNormWith<Epsilon<Value>> final : detail::NormLayer<false, Value> {};
 }  // namespace in_order
 /// RmsNorm with another epsilon.
 template <class Epsilon>

@@ -5,6 +5,8 @@
 #include <regimen/layer/layer.hpp>
 #include <regimen/layer/window.hpp>
 
+#include <boost/mp11/utility.hpp>
+
 #include <cstddef>
 #include <type_traits>
 
@@ -28,20 +30,13 @@ struct Pooled {
 };
 
 /// A pool with options in order; options that are not sound stay as written.
-template <template <std::size_t, auto...> class Pool, auto given, std::size_t Size, auto... Options>
-struct pool_in_order {
-  using type = Pool<Size, Options...>;
-};
-template <template <std::size_t, auto...> class Pool, auto given, std::size_t Size, auto First, auto... Options>
-  requires(given.are_sound() && given.padding == 0)
-struct pool_in_order<Pool, given, Size, First, Options...> {
-  using type = Pool<Size, StrideOption{given.stride}>;
-};
-template <template <std::size_t, auto...> class Pool, auto given, std::size_t Size, auto First, auto... Options>
-  requires(given.are_sound() && given.padding > 0)
-struct pool_in_order<Pool, given, Size, First, Options...> {
-  using type = Pool<Size, StrideOption{given.stride}, PaddingOption{given.padding}>;
-};
+template <template <std::size_t, auto...> class Pool, std::size_t Size, auto... Options>
+constexpr auto pool_in_order() {
+  constexpr PoolOptions given = pool_options<Size, Options...>;
+  if constexpr (given.cuts || !given.are_sound()) return boost::mp11::mp_identity<Pool<Size, Options...>>{};
+  else if constexpr (given.padding == 0) return boost::mp11::mp_identity<Pool<Size, StrideOption{given.stride}>>{};
+  else return boost::mp11::mp_identity<Pool<Size, StrideOption{given.stride}, PaddingOption{given.padding}>>{};
+}
 
 /// The windows of an image X, and the operations on them.
 template <std::size_t Size, class X, auto... Options>
@@ -106,8 +101,7 @@ struct MaxPool final {
 ///          padded image
 /// cost     saves x. With options, backward searches the maximum of a window again for each of its pixels
 template <std::size_t Size, auto... Options>
-using MaxPool =
-    typename detail::pool_in_order<in_order::MaxPool, detail::pool_options<Size, Options...>, Size, Options...>::type;
+using MaxPool = typename decltype(detail::pool_in_order<in_order::MaxPool, Size, Options...>())::type;
 
 /// y[b,c] = max of x[b,t,c] over t                    x (B,T,C), or (B,H,W,C) over all positions; y (B,C)
 ///
@@ -173,8 +167,7 @@ struct AveragePool final {
 /// error    a sum in at least fp32, times 1 / Size² in that type; one rounding
 /// cost     saves nothing
 template <std::size_t Size, auto... Options>
-using AveragePool = typename detail::pool_in_order<in_order::AveragePool, detail::pool_options<Size, Options...>, Size,
-                                                   Options...>::type;
+using AveragePool = typename decltype(detail::pool_in_order<in_order::AveragePool, Size, Options...>())::type;
 
 /// Upsample<N, Bilinear>, Downsample<N, Bilinear>: pixels interpolated by distance.
 struct Bilinear final {};
