@@ -2,6 +2,7 @@
 #pragma once
 
 #include <regimen/layer/layer.hpp>
+#include <regimen/layer/linear.hpp>
 #include <regimen/layer/padded.hpp>
 #include <regimen/layer/padding.hpp>
 
@@ -127,53 +128,12 @@ struct TiedLinear<Embedding<Words, Channels, End...>> final {
   static constexpr bool couples_samples = false, couples_positions = false;
   using Table = Embedding<Words, Channels, End...>;
 
+  /// A Linear whose weight is the table.
   template <class X, class Roles, class Out>
-  struct BoundTo : LayerDefaults {
-    using T = typename X::Element;
-    using G = typename Roles::reduce;
-    using F = typename Roles::template factor<T>;
-    using Element = T;
-    using Output = Value<Out, typename detail::with_columns<typename X::Shape, Words::size>::type>;
+  struct BoundTo : detail::LinearBound<Words::size, X, Roles, Out, detail::BiasIs::absent> {
     static constexpr auto parameters = Table::template Bound<X, Roles>::parameters;
-    static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
-
-    /// leading   elements from row to row of y; 0: they are dense
-    template <std::size_t leading = 0>
-    static constexpr void forward(auto& walk, const auto& call) {
-      const std::size_t rows = walk.batch * X::rows;
-      walk.run(op::Product<F, F, Out>{.a = {call.x},
-                                      .b = {call.parameters},
-                                      .c = {call.y},
-                                      .m = rows,
-                                      .n = Words::size,
-                                      .k = Channels,
-                                      .transpose_b = true,
-                                      .c_leading = leading});
-    }
-    /// leading   elements from row to row of d_y, which are Gradients; 0: they are dense
-    template <std::size_t leading = 0, class Gradient = Out>
-    static constexpr void backward(auto& walk, const auto& call) {
-      using D = typename Roles::template factor<Gradient>;
-      const std::size_t rows = walk.batch * X::rows;
-      if (call.wants_d_x())
-        walk.run(op::Product<D, F, T>{.a = {call.d_y},
-                                      .b = {call.parameters},
-                                      .c = {call.d_x},
-                                      .m = rows,
-                                      .n = Channels,
-                                      .k = Words::size,
-                                      .a_leading = leading});
-      if (call.trains())
-        walk.run(op::Product<D, F, G>{.a = {call.d_y},
-                                      .b = {call.x},
-                                      .c = {call.gradients},
-                                      .m = Words::size,
-                                      .n = Channels,
-                                      .k = rows,
-                                      .transpose_a = true,
-                                      .add = call.add,
-                                      .a_leading = leading});
-    }
+    static constexpr bool backward_reads_parameters(bool) { return true; }
+    static constexpr bool sums_d_x = false;
   };
   template <class X, class Roles>
   using Bound = BoundTo<X, Roles, typename X::Element>;

@@ -159,19 +159,13 @@ struct Linear final {
   static constexpr const char* name = "linear";
   static constexpr bool couples_samples = false, couples_positions = false;
   template <class X, class Roles>
-  using Bound = detail::LinearBound<Width, X, Roles, typename X::Element, detail::BiasIs::added_here>;
+  using Bound = detail::LinearBound<Width, X, Roles, typename X::Element,
+                                    sizeof...(More) == 0 ? detail::BiasIs::added_here : detail::BiasIs::absent>;
 };
 
 enum class LinearOption { NoBias };
 /// Linear<Width, NoBias>: y[b,t,:] = W x[b,t,:]. In all else it equals Linear<Width>.
 inline constexpr LinearOption NoBias = LinearOption::NoBias;
-template <std::size_t Width>
-struct Linear<Width, NoBias> final {
-  static constexpr const char* name = "linear";
-  static constexpr bool couples_samples = false, couples_positions = false;
-  template <class X, class Roles>
-  using Bound = detail::LinearBound<Width, X, Roles, typename X::Element, detail::BiasIs::absent>;
-};
 
 namespace detail {
 
@@ -189,8 +183,9 @@ struct function_of<void> {
 template <class Linear, BiasIs bias, class Out, class Activation = void,
           DerivativeIs derivative = DerivativeIs::taken_here, class Before = void>
 struct LinearForm;
-template <std::size_t Width, BiasIs bias, class Out, class Activation, DerivativeIs derivative, class Before>
-struct LinearForm<Linear<Width>, bias, Out, Activation, derivative, Before> final {
+template <std::size_t Width, auto... More, BiasIs bias, class Out, class Activation, DerivativeIs derivative,
+          class Before>
+struct LinearForm<Linear<Width, More...>, bias, Out, Activation, derivative, Before> final {
   static constexpr const char* name = "linear";
   static constexpr bool couples_samples = false;
   template <class X, class Roles>
@@ -198,19 +193,8 @@ struct LinearForm<Linear<Width>, bias, Out, Activation, derivative, Before> fina
                             typename function_of<Activation>::type, derivative, typename function_of<Before>::type>;
 };
 
-/// A Linear without bias has only the form with a wider output.
-template <std::size_t Width, class Out>
-struct LinearForm<Linear<Width, NoBias>, BiasIs::absent, Out> final {
-  static constexpr const char* name = "linear";
-  static constexpr bool couples_samples = false;
-  template <class X, class Roles>
-  using Bound = LinearBound<Width, X, Roles, Out, BiasIs::absent>;
-};
-
-template <std::size_t Width>
-inline constexpr bool writes_padded_rows<Linear<Width>> = true;
-template <std::size_t Width>
-inline constexpr bool writes_padded_rows<Linear<Width, NoBias>> = true;
+template <std::size_t Width, auto... More>
+inline constexpr bool writes_padded_rows<Linear<Width, More...>> = true;
 template <std::size_t Width, class Out>
 inline constexpr bool writes_padded_rows<LinearForm<Linear<Width, NoBias>, BiasIs::absent, Out>> = true;
 template <class Linear, class Out, DerivativeIs derivative, class Before>

@@ -22,6 +22,8 @@ struct RecurrentBound : LayerDefaults {
   using Element = T;
   using Output = Value<T, typename with_columns<typename X::Shape, Width>::type>;
   static constexpr std::size_t in = X::columns, length = X::rows, wide = Parts * Width;
+  /// The product of x, a Linear without bias.
+  using OfInput = LinearBound<wide, X, Roles, T, BiasIs::absent>;
   static constexpr InitialValue fill{InitialValue::Kind::uniform, inverse_square_root(double(Width))};
   static constexpr auto parameters = [] {
     constexpr Parameter of_input{"weight_ih", ParameterRole::matrix, 2, {wide, in, 1, 1}, fill},
@@ -34,7 +36,6 @@ struct RecurrentBound : LayerDefaults {
   }();
 
  protected:
-  static constexpr std::size_t absent = View<T>::absent;
   template <std::size_t which>
   static constexpr View<T> bias(const auto& call) {
     if constexpr (has_bias) return {call.parameters[2 + which]};
@@ -42,13 +43,32 @@ struct RecurrentBound : LayerDefaults {
   }
   /// gates = x · W_ihᵀ, for all positions.
   static constexpr void run_input(auto& walk, const auto& call, View<T> gates) {
-    walk.run(op::Product<F, F, T>{.a = {call.x},
-                                  .b = {call.parameters[0]},
-                                  .c = {gates.offset},
-                                  .m = walk.batch * length,
-                                  .n = wide,
-                                  .k = in,
-                                  .transpose_b = true});
+    auto product = call;
+    product.y = gates.offset;
+    OfInput::forward(walk, product);
+  }
+  /// gates = x · W_ihᵀ; then cell(t, is_first) of every position, which reads hidden of the position before.
+  static constexpr void run_positions(auto& walk, const auto& call, View<T> h, View<S> hidden, auto&& cell) {
+    run_input(walk, call, {call.saved[0]});
+    cell(0, true);
+    walk.repeat(length - 1, [&](std::size_t i) {
+      run_hidden(walk, call, h, hidden);
+      cell(i + 1, false);
+    });
+  }
+  /// cell(t, is_last) of every position, the last first; then d_x, and the gradient of W_ih.   d_h   adds, or is written
+  static constexpr void run_positions_backward(auto& walk, const auto& call, View<T> d_gates, View<S> d_h, bool adds,
+                                               auto&& cell) {
+    const auto step = [&](std::size_t t) {
+      run_hidden_backward(walk, call, d_gates, d_h, adds);
+      cell(t, false);
+    };
+    cell(length - 1, true);
+    if constexpr (length > 1) {
+      walk.repeat(length - 2, [&](std::size_t i) { step(length - 2 - i); });
+      step(0);  // apart, as it has no position before
+    }
+    run_input_backward(walk, call, {call.saved[0]});
   }
   /// hidden = h · W_hhᵀ, for one position.
   static constexpr void run_hidden(auto& walk, const auto& call, View<T> h, View<S> hidden) {
@@ -74,29 +94,14 @@ struct RecurrentBound : LayerDefaults {
   }
   /// d_x = d_gates · W_ih, and the gradient of W_ih, of all positions.
   static constexpr void run_input_backward(auto& walk, const auto& call, View<T> d_gates) {
-    const std::size_t rows = walk.batch * length;
-    if (call.wants_d_x())
-      walk.run(op::Product<F, F, T>{
-          .a = {d_gates.offset}, .b = {call.parameters[0]}, .c = {call.d_x}, .m = rows, .n = in, .k = wide});
-    if (call.trains())
-      walk.run(op::Product<F, F, G>{.a = {d_gates.offset},
-                                    .b = {call.x},
-                                    .c = {call.gradients[0]},
-                                    .m = wide,
-                                    .n = in,
-                                    .k = rows,
-                                    .transpose_a = true,
-                                    .add = call.add});
+    auto product = call;
+    product.d_y = d_gates.offset;
+    OfInput::backward(walk, product);
   }
   template <std::size_t which>
   static constexpr void run_bias_backward(auto& walk, const auto& call, View<T> d_gates) {
     if constexpr (has_bias)
-      walk.run(op::BiasBackward<activation::Identity, T, G>{.d_y = d_gates,
-                                                            .d_x = d_gates,
-                                                            .d_bias = {call.gradients[2 + which]},
-                                                            .rows = walk.batch * length,
-                                                            .columns = wide,
-                                                            .add = call.add});
+      walk.run(sum_of_rows<T, G>(d_gates, {call.gradients[2 + which]}, walk.batch * length, wide, call.add));
   }
   /// The gradient of W_hh: d_gates of every position except a sample's first, times y of the position before. One
   /// product has all rows except the last; first positions get 0, since the row before belongs to another sample.
@@ -104,8 +109,7 @@ struct RecurrentBound : LayerDefaults {
   static constexpr void run_weight_hh_backward(auto& walk, const auto& call, View<T> d_gates, View<T> zeros) {
     const std::size_t rows = walk.batch * length;
     walk.run(op::Zero<T>{.y = zeros, .count = wide});
-    walk.run(op::CopyColumns<T>{
-        .x = zeros, .y = d_gates, .rows = walk.batch, .columns = wide, .from_row = 0, .to_row = length * wide});
+    walk.run(copy_of_rows<T>({zeros.offset, 0}, {d_gates.offset, length * wide}, walk.batch, wide));
     walk.run(op::Product<F, F, G>{.a = {(d_gates + wide).offset},
                                   .b = {call.y},
                                   .c = {call.gradients[1]},
@@ -132,7 +136,6 @@ struct LstmBound : RecurrentBound<Width, 4, has_bias, X, Roles> {
   static constexpr void forward(auto& walk, const auto& call) {
     const View<T> gates{call.saved[0]}, h{call.scratch[1]};
     const View<S> c{call.saved[1]}, hidden{call.scratch[0]};
-    Base::run_input(walk, call, gates);
     const auto cell = [&](std::size_t t, bool first) {
       walk.run(op::LstmCell<T>{.gates = gates + t * wide,
                                .hidden = first ? View<S>{} : hidden,
@@ -146,11 +149,7 @@ struct LstmBound : RecurrentBound<Width, 4, has_bias, X, Roles> {
                                .columns = Width,
                                .length = length});
     };
-    cell(0, true);
-    walk.repeat(length - 1, [&](std::size_t i) {
-      Base::run_hidden(walk, call, h, hidden);
-      cell(i + 1, false);
-    });
+    Base::run_positions(walk, call, h, hidden, cell);
   }
   static constexpr void backward(auto& walk, const auto& call) {
     const View<T> gates{call.saved[0]}, d_gates{call.scratch[0]};
@@ -167,16 +166,7 @@ struct LstmBound : RecurrentBound<Width, 4, has_bias, X, Roles> {
                                        .columns = Width,
                                        .length = length});
     };
-    const auto step = [&](std::size_t t) {
-      Base::run_hidden_backward(walk, call, d_gates, d_hidden, false);
-      cell(t, false);
-    };
-    cell(length - 1, true);
-    if constexpr (length > 1) {
-      walk.repeat(length - 2, [&](std::size_t i) { step(length - 2 - i); });
-      step(0);  // apart, as it has no position before
-    }
-    Base::run_input_backward(walk, call, gates);
+    Base::run_positions_backward(walk, call, d_gates, d_hidden, false, cell);
     if (!call.trains()) return;
     Base::template run_bias_backward<0>(walk, call, gates);
     if constexpr (has_bias)  // both biases have the same gradient
@@ -200,7 +190,6 @@ struct GruBound : RecurrentBound<Width, 3, has_bias, X, Roles> {
   static constexpr void forward(auto& walk, const auto& call) {
     const View<T> gates{call.saved[0]}, inner{call.saved[1]}, h{call.scratch[1]};
     const View<S> hidden{call.scratch[0]}, state{call.scratch[2]};
-    Base::run_input(walk, call, gates);
     const auto cell = [&](std::size_t t, bool first) {
       walk.run(op::GruCell<T>{.gates = gates + t * wide,
                               .hidden = first ? View<S>{} : hidden,
@@ -215,11 +204,7 @@ struct GruBound : RecurrentBound<Width, 3, has_bias, X, Roles> {
                               .columns = Width,
                               .length = length});
     };
-    cell(0, true);
-    walk.repeat(length - 1, [&](std::size_t i) {
-      Base::run_hidden(walk, call, h, hidden);
-      cell(i + 1, false);
-    });
+    Base::run_positions(walk, call, h, hidden, cell);
   }
   static constexpr void backward(auto& walk, const auto& call) {
     const View<T> gates{call.saved[0]}, inner{call.saved[1]}, d_gates{call.scratch[0]};
@@ -236,33 +221,16 @@ struct GruBound : RecurrentBound<Width, 3, has_bias, X, Roles> {
                                       .length = length,
                                       .is_last = last});
     };
-    const auto step = [&](std::size_t t) {
-      Base::run_hidden_backward(walk, call, d_gates, d_state, true);
-      cell(t, false);
-    };
-    cell(length - 1, true);
-    if constexpr (length > 1) {
-      walk.repeat(length - 2, [&](std::size_t i) { step(length - 2 - i); });
-      step(0);  // apart, as it has no position before
-    }
-    Base::run_input_backward(walk, call, gates);
+    Base::run_positions_backward(walk, call, d_gates, d_state, true, cell);
     if (!call.trains()) return;
     Base::template run_bias_backward<0>(walk, call, gates);
     // The gradients of both products differ only in the last part.
-    walk.run(op::CopyColumns<T>{.x = inner,
-                                .y = gates + 2 * Width,
-                                .rows = walk.batch * length,
-                                .columns = Width,
-                                .from_row = Width,
-                                .to_row = wide});
+    walk.run(copy_of_rows<T>({inner.offset, Width}, {(gates + 2 * Width).offset, wide}, walk.batch * length, Width));
     Base::template run_bias_backward<1>(walk, call, gates);
     Base::run_weight_hh_backward(walk, call, gates, d_gates);
   }
 };
 
-}  // namespace detail
-
-namespace detail {
 /// Whether `More` is nothing or NoBias.
 template <auto... More>
 inline constexpr bool only_no_bias = sizeof...(More) == 0;
