@@ -67,6 +67,8 @@ struct ConvOptions {
     for (const unsigned times : given) sound &= times <= 1;
     return sound;
   }
+  /// Whether a number gives the window.
+  constexpr bool is_cube() const { return height == width; }
   /// Whether each pixel is mapped alone, by a product.
   constexpr bool is_product() const { return height * width == 1 && stride == 1 && padding == 0 && groups == 1; }
   constexpr op::Convolution shape(std::size_t image_height, std::size_t image_width, std::size_t channels,
@@ -84,9 +86,10 @@ struct ConvOptions {
             .groups = groups};
   }
 };
-template <auto Window, auto... Options>
-inline constexpr ConvOptions conv_options = [] {
-  ConvOptions all;
+/// Kind   ConvOptions, or options that derive from them
+template <class Kind, auto Window, auto... Options>
+inline constexpr Kind conv_options = [] {
+  Kind all;
   all.take(Window);
   (all.add(Options), ...);
   return all;
@@ -97,16 +100,18 @@ inline constexpr ValuePlace value_place<DilationOption>{4, 1};
 template <>
 inline constexpr ValuePlace value_place<GroupsOption>{5, 1};
 /// A window as it is written shortest.
-template <auto Window>
+template <class Kind, auto Window>
 constexpr auto shortest_window() {
-  constexpr ConvOptions o = conv_options<Window>;
-  if constexpr (o.known && o.height == o.width) return number_alone<o.height>();
+  constexpr Kind o = conv_options<Kind, Window>;
+  if constexpr (o.known && o.is_cube()) return number_alone<o.width>();
   else return Window;
 }
-
-template <class Layer, class X>
-inline constexpr op::Convolution convolution_of =
-    Layer::options.shape(X::Shape::extent(0), X::Shape::extent(1), X::columns, Layer::channels);
+/// A convolution with options in order.
+template <template <std::size_t, auto, auto...> class Layer, class Kind, std::size_t Channels, auto Window,
+          auto... Options>
+using conv_in_order =
+    typename decltype(values_in_order<Layer, conv_options<Kind, Window, Options...>.are_sound(), Channels, Window,
+                                      shortest_window<Kind, Window>(), Options...>())::type;
 
 /// The parameters of a convolution.
 template <bool has_bias>
@@ -122,57 +127,51 @@ constexpr auto conv_parameters(const op::Convolution& shape) {
   else return std::array<Parameter, 1>{weight};
 }
 
-/// The operations of a convolution.   x, d_x   of the call, or copies of them that have another form
-template <bool has_bias, class T, class G>
-struct Convolve final {
-  static constexpr void forward(auto& walk, const auto& call, std::size_t x, const op::Convolution& shape) {
-    op::Conv<T> conv{.x = {x}, .weight = {call.parameters[0]}, .y = {call.y}, .shape = shape};
-    if constexpr (has_bias) conv.bias = {call.parameters[1]};
-    walk.run(conv);
-  }
-  static constexpr void input(auto& walk, const auto& call, std::size_t d_x, const op::Convolution& shape) {
-    walk.run(op::ConvInput<T>{.d_y = {call.d_y}, .weight = {call.parameters[0]}, .d_x = {d_x}, .shape = shape});
-  }
-  static constexpr void parameters(auto& walk, const auto& call, std::size_t x, const op::Convolution& shape) {
-    walk.run(op::ConvWeight<T, G>{
-        .x = {x}, .d_y = {call.d_y}, .d_weight = {call.gradients[0]}, .shape = shape, .add = call.add});
-    if constexpr (has_bias)
-      walk.run(op::BiasBackward<activation::Identity, T, G>{.d_y = {call.d_y},
-                                                            .d_x = {call.d_y},
-                                                            .d_bias = {call.gradients[1]},
-                                                            .rows = shape.positions(),
-                                                            .columns = shape.out_channels,
-                                                            .add = call.add});
-  }
-};
-
-template <class Layer, class X, class Roles>
+/// A convolution of the images that a sample has, or becomes.   Form::shape, Output   of these images; of y
+template <class Layer, class Form, class X, class Roles>
 struct ConvBound : LayerDefaults {
   using T = typename X::Element;
+  using G = typename Roles::reduce;
   using Element = T;
-  using Run = Convolve<Layer::options.bias, T, typename Roles::reduce>;
-  static constexpr op::Convolution of_one = convolution_of<Layer, X>;
-  using Output = Value<T, Shape<of_one.out_height(), of_one.out_width(), Layer::channels>>;
-  static constexpr auto parameters = conv_parameters<Layer::options.bias>(of_one);
+  using Output = Value<T, typename Form::Output>;
+  static constexpr bool has_bias = Layer::options.bias;
+  static constexpr auto parameters = conv_parameters<has_bias>(Form::shape);
   static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
   static constexpr bool backward_reads_parameters(bool wants_d_x) { return wants_d_x; }
 
   static constexpr op::Convolution shape(const auto& walk) {
-    op::Convolution all = of_one;
-    all.samples = walk.batch;
+    op::Convolution all = Form::shape;
+    all.samples *= walk.batch;
     return all;
   }
-  static constexpr void forward(auto& walk, const auto& call) { Run::forward(walk, call, call.x, shape(walk)); }
-  static constexpr void backward(auto& walk, const auto& call) {
-    if (call.wants_d_x()) Run::input(walk, call, call.d_x, shape(walk));
-    if (call.trains()) Run::parameters(walk, call, call.x, shape(walk));
+  static constexpr void forward(auto& walk, const auto& call) {
+    op::Conv<T> conv{.x = {call.x}, .weight = {call.parameters[0]}, .y = {call.y}, .shape = shape(walk)};
+    if constexpr (has_bias) conv.bias = {call.parameters[1]};
+    walk.run(conv);
   }
+  static constexpr void backward(auto& walk, const auto& call) {
+    const op::Convolution all = shape(walk);
+    if (call.wants_d_x())
+      walk.run(op::ConvInput<T>{.d_y = {call.d_y}, .weight = {call.parameters[0]}, .d_x = {call.d_x}, .shape = all});
+    if (!call.trains()) return;
+    walk.run(op::ConvWeight<T, G>{
+        .x = {call.x}, .d_y = {call.d_y}, .d_weight = {call.gradients[0]}, .shape = all, .add = call.add});
+    if constexpr (has_bias)
+      walk.run(sum_of_rows<T, G>({call.d_y}, {call.gradients[1]}, all.positions(), all.out_channels, call.add));
+  }
+};
+/// The images of Conv2d.
+template <class Layer, class X>
+struct ImageForm {
+  static constexpr op::Convolution shape =
+      Layer::options.shape(X::Shape::extent(0), X::Shape::extent(1), X::columns, Layer::channels);
+  using Output = Shape<shape.out_height(), shape.out_width(), Layer::channels>;
 };
 /// A convolution of single pixels: a Linear whose weight has four extents.
 template <class Layer, class X, class Roles>
 struct PixelBound : LinearBound<Layer::channels, X, Roles, typename X::Element,
                                 Layer::options.bias ? BiasIs::added_here : BiasIs::absent> {
-  static constexpr auto parameters = conv_parameters<Layer::options.bias>(convolution_of<Layer, X>);
+  static constexpr auto parameters = conv_parameters<Layer::options.bias>(ImageForm<Layer, X>::shape);
 };
 
 /// A convolution of other inputs than images, by the convolution of images. Layer::Form<X> has
@@ -181,80 +180,56 @@ struct PixelBound : LinearBound<Layer::channels, X, Roles, typename X::Element,
 ///   copies            whether prepare(walk, x, images) copies x to the images, of `elements` numbers; its derivative
 ///                     is restore(walk, d_images, d_x)
 template <class Layer, class X, class Roles>
-struct PreparedConvBound : LayerDefaults {
-  using T = typename X::Element;
-  using Element = T;
+struct PreparedConvBound : ConvBound<Layer, typename Layer::template Form<X>, X, Roles> {
   using Form = typename Layer::template Form<X>;
+  using OfImages = ConvBound<Layer, Form, X, Roles>;
+  using typename OfImages::T;
   static constexpr op::Convolution of_one = Form::shape;
-  static constexpr bool has_bias = Layer::options.bias, is_product = of_one.taps() == 1 && of_one.stride == 1 &&
-                                                                     of_one.padding == 0 && of_one.groups == 1;
-  using Output = Value<T, typename Form::Output>;
+  static constexpr bool is_product =
+      of_one.taps() == 1 && of_one.stride == 1 && of_one.padding == 0 && of_one.groups == 1;
   static constexpr auto parameters = [] {
-    auto all = conv_parameters<has_bias>(of_one);
+    auto all = OfImages::parameters;
     all[0].rank = Form::weight_rank;
     all[0].extents = Form::weight;
     return all;
   }();
   using ForwardScratch = std::conditional_t<Form::copies, Tensors<PerSample<T, Form::elements>>, Tensors<>>;
   using BackwardScratch = ForwardScratch;
-  static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
-  static constexpr bool backward_reads_parameters(bool wants_d_x) { return wants_d_x; }
 
   static constexpr void forward(auto& walk, const auto& call) {
-    if constexpr (is_product) {
-      auto product = call;
-      product.x = images(walk, call);
-      Product::forward(walk, product);
-    } else {
-      Run::forward(walk, call, images(walk, call), shape(walk));
-    }
+    auto of_images = call;
+    of_images.x = images(walk, call);
+    Run::forward(walk, of_images);
   }
   static constexpr void backward(auto& walk, const auto& call) {
     if constexpr (is_product && !Form::copies) {
-      Product::backward(walk, call);
+      Run::backward(walk, call);
     } else {
-      if (call.trains()) parameters_backward(walk, call);
-      if (call.wants_d_x()) input_backward(walk, call);
+      if (call.trains()) {
+        auto of_parameters = call;
+        of_parameters.x = images(walk, call);
+        of_parameters.d_x = View<T>::absent;
+        Run::backward(walk, of_parameters);
+      }
+      if (call.wants_d_x()) {
+        auto of_input = call;
+        if constexpr (Form::copies) of_input.d_x = call.scratch[0];
+        of_input.gradients.at[0] = View<T>::absent;
+        Run::backward(walk, of_input);
+        if constexpr (Form::copies) Form::restore(walk, call.scratch[0], call.d_x);
+      }
     }
   }
 
  private:
-  using Run = Convolve<has_bias, T, typename Roles::reduce>;
   /// For windows of one pixel: a product, whose rows are pixels' channels.
   using Product = LinearBound<Layer::channels, Value<T, Shape<of_one.positions(), of_one.channels>>, Roles, T,
-                              has_bias ? BiasIs::added_here : BiasIs::absent>;
+                              OfImages::has_bias ? BiasIs::added_here : BiasIs::absent>;
+  using Run = std::conditional_t<is_product, Product, OfImages>;
 
-  static constexpr op::Convolution shape(const auto& walk) {
-    op::Convolution all = of_one;
-    all.samples *= walk.batch;
-    return all;
-  }
   static constexpr std::size_t images(auto& walk, const auto& call) {
     if constexpr (!Form::copies) return call.x;
     else return Form::prepare(walk, call.x, call.scratch[0]), call.scratch[0];
-  }
-  static constexpr void parameters_backward(auto& walk, const auto& call) {
-    if constexpr (is_product) {
-      auto product = call;
-      product.x = images(walk, call);
-      product.d_x = View<T>::absent;
-      Product::backward(walk, product);
-    } else {
-      Run::parameters(walk, call, images(walk, call), shape(walk));
-    }
-  }
-  static constexpr void input_backward(auto& walk, const auto& call) {
-    [[maybe_unused]] std::size_t d_images = call.d_x;
-    if constexpr (Form::copies) d_images = call.scratch[0];
-    if constexpr (is_product) {
-      auto product = call;
-      product.d_x = d_images;
-      product.gradients.at[0] = View<T>::absent;
-      Product::backward(walk, product);
-    } else {
-      Run::input(walk, call, d_images, shape(walk));
-    }
-    if constexpr (Form::copies) Form::restore(walk, d_images, call.d_x);
   }
 };
 
@@ -267,10 +242,10 @@ struct Conv2d final {
   static constexpr const char* name = "conv2d";
   static constexpr bool couples_samples = false;
   static constexpr std::size_t channels = Channels;
-  static constexpr detail::ConvOptions options = detail::conv_options<Window, Options...>;
+  static constexpr detail::ConvOptions options = detail::conv_options<detail::ConvOptions, Window, Options...>;
   template <class X, class Roles>
   using Bound = std::conditional_t<options.is_product(), detail::PixelBound<Conv2d, X, Roles>,
-                                   detail::ConvBound<Conv2d, X, Roles>>;
+                                   detail::ConvBound<Conv2d, detail::ImageForm<Conv2d, X>, X, Roles>>;
 };
 }  // namespace in_order
 
@@ -294,9 +269,7 @@ struct Conv2d final {
 ///          except depthwise ones, leave most of its registers idle. A GPU runs plain loops without tensor cores, or
 ///          cuDNN by Convolution<Cudnn>
 template <std::size_t Channels, auto Window, auto... Options>
-using Conv2d =
-    typename detail::values_in_order_if<in_order::Conv2d, detail::conv_options<Window, Options...>.are_sound(),
-                                        Channels, Window, detail::shortest_window<Window>(), Options...>::type;
+using Conv2d = detail::conv_in_order<in_order::Conv2d, detail::ConvOptions, Channels, Window, Options...>;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -33,25 +33,11 @@ struct Conv1dOptions : ConvOptions {
   /// Positions that a window spans.
   constexpr std::size_t span() const { return dilation * (width > 0 ? width - 1 : 0) + 1; }
   constexpr std::size_t left() const { return causal ? span() - 1 : padding; }
+  constexpr bool is_cube() const { return true; }
   constexpr std::size_t pads() const { return causal ? left() : 2 * padding; }
 };
-template <auto Window, auto... Options>
-inline constexpr Conv1dOptions conv1d_options = [] {
-  Conv1dOptions all;
-  all.take(Window);
-  (all.add(Options), ...);
-  return all;
-}();
-
 template <>
 inline constexpr ValuePlace value_place<CausalPaddingOption>{2};
-template <auto Window>
-constexpr auto shortest_length() {
-  constexpr Conv1dOptions o = conv1d_options<Window>;
-  if constexpr (o.known) return number_alone<o.width>();
-  else return Window;
-}
-
 }  // namespace detail
 
 namespace in_order {
@@ -61,7 +47,7 @@ struct Conv1d final {
   static constexpr const char* name = "conv1d";
   static constexpr bool couples_samples = false;
   static constexpr std::size_t channels = Channels;
-  static constexpr detail::Conv1dOptions options = detail::conv1d_options<Window, Options...>;
+  static constexpr detail::Conv1dOptions options = detail::conv_options<detail::Conv1dOptions, Window, Options...>;
 
   /// Whether positions read later ones: such a model does not generate.
   static constexpr bool looks_ahead = options.stride > 1 || options.left() + 1 < options.span();
@@ -70,7 +56,8 @@ struct Conv1d final {
   struct Form {
     using T = typename X::Element;
     static constexpr std::size_t length = X::Shape::extent(0), padded = length + options.pads(),
-                                 elements = padded * X::columns;
+                                 elements = padded * X::columns,
+                                 begin = options.left() * X::columns * sizeof(T);  // of x in the images, in bytes
     static constexpr bool copies = padded > length;
     static constexpr op::Convolution shape = [] {
       op::Convolution all = options.shape(1, padded, X::columns, Channels);
@@ -83,20 +70,10 @@ struct Conv1d final {
 
     static constexpr void prepare(auto& walk, std::size_t x, std::size_t images) {
       walk.run(op::Zero<T>{{images}, walk.batch * elements});
-      walk.run(op::CopyColumns<T>{.x = {x},
-                                  .y = View<T>{images} + options.left() * X::columns,
-                                  .rows = walk.batch,
-                                  .columns = X::size,
-                                  .from_row = X::size,
-                                  .to_row = elements});
+      walk.run(detail::copy_of_rows<T>({x, X::size}, {images + begin, elements}, walk.batch, X::size));
     }
     static constexpr void restore(auto& walk, std::size_t d_images, std::size_t d_x) {
-      walk.run(op::CopyColumns<T>{.x = View<T>{d_images} + options.left() * X::columns,
-                                  .y = {d_x},
-                                  .rows = walk.batch,
-                                  .columns = X::size,
-                                  .from_row = elements,
-                                  .to_row = X::size});
+      walk.run(detail::copy_of_rows<T>({d_images + begin, elements}, {d_x, X::size}, walk.batch, X::size));
     }
   };
   template <class X, class Roles>
@@ -118,9 +95,7 @@ struct Conv1d final {
 /// cost     2·B·T'·Channels·S·C/groups flops forward, twice that backward; saves x. Computed as Conv2d of images of one
 ///          line; with padding, of a copy of x with the zeros, in forward and in backward
 template <std::size_t Channels, auto Window, auto... Options>
-using Conv1d =
-    typename detail::values_in_order_if<in_order::Conv1d, detail::conv1d_options<Window, Options...>.are_sound(),
-                                        Channels, Window, detail::shortest_length<Window>(), Options...>::type;
+using Conv1d = detail::conv_in_order<in_order::Conv1d, detail::Conv1dOptions, Channels, Window, Options...>;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

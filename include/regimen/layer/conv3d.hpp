@@ -24,22 +24,8 @@ struct Conv3dOptions : ConvOptions {
     ConvOptions::take(window);
     depth = height;
   }
+  constexpr bool is_cube() const { return height == width && height == depth; }
 };
-template <auto Window, auto... Options>
-inline constexpr Conv3dOptions conv3d_options = [] {
-  Conv3dOptions all;
-  all.take(Window);
-  (all.add(Options), ...);
-  return all;
-}();
-
-template <auto Window>
-constexpr auto shortest_cube() {
-  constexpr Conv3dOptions o = conv3d_options<Window>;
-  if constexpr (o.known && o.height == o.width && o.height == o.depth) return number_alone<o.height>();
-  else return Window;
-}
-
 }  // namespace detail
 
 namespace in_order {
@@ -49,7 +35,7 @@ struct Conv3d final {
   static constexpr const char* name = "conv3d";
   static constexpr bool couples_samples = false;
   static constexpr std::size_t channels = Channels;
-  static constexpr detail::Conv3dOptions options = detail::conv3d_options<Window, Options...>;
+  static constexpr detail::Conv3dOptions options = detail::conv_options<detail::Conv3dOptions, Window, Options...>;
 
   template <class X>
   struct Form {
@@ -106,9 +92,7 @@ struct Conv3d final {
 ///          images with Q·C channels: a copy has the frames of a window side by side, with D'/D·Q times the memory of
 ///          x, in forward and in backward
 template <std::size_t Channels, auto Window, auto... Options>
-using Conv3d =
-    typename detail::values_in_order_if<in_order::Conv3d, detail::conv3d_options<Window, Options...>.are_sound(),
-                                        Channels, Window, detail::shortest_cube<Window>(), Options...>::type;
+using Conv3d = detail::conv_in_order<in_order::Conv3d, detail::Conv3dOptions, Channels, Window, Options...>;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -28,14 +28,6 @@ struct ConvTransposeOptions : ConvOptions {
     return (extent - 1) * stride + dilation * (window - 1) + 1 + output_padding;
   }
 };
-template <auto Window, auto... Options>
-inline constexpr ConvTransposeOptions conv_transpose_options = [] {
-  ConvTransposeOptions all;
-  all.take(Window);
-  (all.add(Options), ...);
-  return all;
-}();
-
 template <>
 inline constexpr ValuePlace value_place<OutputPaddingOption>{3, 0};
 
@@ -48,50 +40,51 @@ struct ConvTranspose2d final {
   static constexpr const char* name = "conv_transpose2d";
   static constexpr bool couples_samples = false;
   static constexpr std::size_t channels = Channels;
-  static constexpr detail::ConvTransposeOptions options = detail::conv_transpose_options<Window, Options...>;
+  static constexpr detail::ConvTransposeOptions options =
+      detail::conv_options<detail::ConvTransposeOptions, Window, Options...>;
 
-  template <class X, class Roles>
-  struct Bound : LayerDefaults {
-    using T = typename X::Element;
-    using G = typename Roles::reduce;
-    using Element = T;
+  /// The convolution whose gradient this is: from the output to x.
+  template <class X>
+  struct Form {
     static constexpr std::size_t height = options.padded(X::Shape::extent(0), options.height) - 2 * options.padding,
                                  width = options.padded(X::Shape::extent(1), options.width) - 2 * options.padding;
-    using Output = Value<T, Shape<height, width, Channels>>;
-    /// The convolution whose gradient this is: from the output to x.
-    static constexpr op::Convolution of_one = options.shape(height, width, Channels, X::columns);
+    static constexpr op::Convolution shape = options.shape(height, width, Channels, X::columns);
+    using Output = Shape<height, width, Channels>;
+  };
+  template <class X, class Roles>
+  struct Bound : detail::ConvBound<ConvTranspose2d, Form<X>, X, Roles> {
+    using Base = detail::ConvBound<ConvTranspose2d, Form<X>, X, Roles>;
+    using typename Base::G;
+    using typename Base::T;
     static constexpr auto parameters = [] {
-      auto all = detail::conv_parameters<options.bias>(of_one);
+      auto all = Base::parameters;
       if constexpr (options.bias) all[1].extents[0] = Channels;
       return all;
     }();
-    static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
-    static constexpr bool backward_reads_parameters(bool wants_d_x) { return wants_d_x; }
 
-    static constexpr op::Convolution shape(const auto& walk) {
-      op::Convolution all = of_one;
-      all.samples = walk.batch;
-      return all;
-    }
     static constexpr void forward(auto& walk, const auto& call) {
-      walk.run(
-          op::ConvInput<T>{.d_y = {call.x}, .weight = {call.parameters[0]}, .d_x = {call.y}, .shape = shape(walk)});
+      walk.run(op::ConvInput<T>{
+          .d_y = {call.x}, .weight = {call.parameters[0]}, .d_x = {call.y}, .shape = Base::shape(walk)});
       if constexpr (options.bias)
         walk.run(op::BiasActivation<activation::Identity, T>{.x = {call.y},
                                                              .bias = {call.parameters[1]},
                                                              .y = {call.y},
-                                                             .rows = shape(walk).pixels(),
+                                                             .rows = Base::shape(walk).pixels(),
                                                              .columns = Channels});
     }
     static constexpr void backward(auto& walk, const auto& call) {
       if (call.wants_d_x())
-        walk.run(op::Conv<T>{.x = {call.d_y}, .weight = {call.parameters[0]}, .y = {call.d_x}, .shape = shape(walk)});
+        walk.run(
+            op::Conv<T>{.x = {call.d_y}, .weight = {call.parameters[0]}, .y = {call.d_x}, .shape = Base::shape(walk)});
       if (call.trains()) {
-        walk.run(op::ConvWeight<T, G>{
-            .x = {call.d_y}, .d_y = {call.x}, .d_weight = {call.gradients[0]}, .shape = shape(walk), .add = call.add});
+        walk.run(op::ConvWeight<T, G>{.x = {call.d_y},
+                                      .d_y = {call.x},
+                                      .d_weight = {call.gradients[0]},
+                                      .shape = Base::shape(walk),
+                                      .add = call.add});
         if constexpr (options.bias)
-          walk.run(
-              detail::sum_of_rows<T, G>({call.d_y}, {call.gradients[1]}, shape(walk).pixels(), Channels, call.add));
+          walk.run(detail::sum_of_rows<T, G>({call.d_y}, {call.gradients[1]}, Base::shape(walk).pixels(), Channels,
+                                             call.add));
       }
     }
   };
@@ -113,9 +106,7 @@ struct ConvTranspose2d final {
 /// cost     2·B·H·W·C·R·S·Channels/groups flops forward, twice that backward; saves x. The operations are Conv2d's
 template <std::size_t Channels, auto Window, auto... Options>
 using ConvTranspose2d =
-    typename detail::values_in_order_if<in_order::ConvTranspose2d,
-                                        detail::conv_transpose_options<Window, Options...>.are_sound(), Channels,
-                                        Window, detail::shortest_window<Window>(), Options...>::type;
+    detail::conv_in_order<in_order::ConvTranspose2d, detail::ConvTransposeOptions, Channels, Window, Options...>;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

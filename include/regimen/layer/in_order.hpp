@@ -53,66 +53,6 @@ constexpr OptionOrder<size> order_of(const std::array<OptionPlace, size + 1>& pl
   return order;
 }
 
-// ---- options that are values
-
-/// The place of an option that is a value, and its default, which is left out.
-struct ValuePlace {
-  int place = unknown_option;
-  std::size_t needless = ~std::size_t{0};
-};
-template <class Option>
-inline constexpr ValuePlace value_place{};
-template <>
-inline constexpr ValuePlace value_place<StrideOption>{0, 1};
-template <>
-inline constexpr ValuePlace value_place<PaddingOption>{1, 0};
-template <>
-inline constexpr ValuePlace value_place<LinearOption>{9};
-template <class Option>
-constexpr OptionPlace place_of_option(Option option) {
-  constexpr ValuePlace of = value_place<Option>;
-  return {of.place, static_cast<std::size_t>(option) == of.needless};
-}
-template <auto value_>
-struct OptionValue final {
-  static constexpr auto value = value_;
-};
-
-/// A number as it is written by itself: an int, if it fits.
-template <std::size_t number>
-constexpr auto number_alone() {
-  if constexpr (number <= std::size_t{(std::numeric_limits<int>::max)()}) return static_cast<int>(number);
-  else return number;
-}
-
-/// A layer whose options are sound.   Window   in its shortest form
-template <template <std::size_t, auto, auto...> class Layer, std::size_t Channels, auto Window, auto... Options>
-struct values_in_order {
- private:
-  using Given = boost::mp11::mp_list<OptionValue<Options>...>;
-  static constexpr OptionOrder<sizeof...(Options)> order =
-      order_of<sizeof...(Options)>({place_of_option(Options)..., OptionPlace{}});
-  static_assert(order.sound);
-  template <std::size_t... i>
-  static auto ordered(std::index_sequence<i...>)
-      -> boost::mp11::mp_identity<Layer<Channels, Window, boost::mp11::mp_at_c<Given, order.from[i]>::value...>>;
-
- public:
-  using type = typename decltype(ordered(std::make_index_sequence<order.count>{}))::type;
-};
-/// values_in_order; options that are not sound stay as written.
-template <template <std::size_t, auto, auto...> class Layer, bool sound, std::size_t Channels, auto Window,
-          auto shortest, auto... Options>
-struct values_in_order_if {
-  using type = Layer<Channels, Window, Options...>;
-};
-template <template <std::size_t, auto, auto...> class Layer, std::size_t Channels, auto Window, auto shortest,
-          auto... Options>
-struct values_in_order_if<Layer, true, Channels, Window, shortest, Options...>
-    : values_in_order<Layer, Channels, shortest, Options...> {};
-
-// ---- options that are types
-
 /// The place of an option. No layer has two of one place.
 template <class Option>
 inline constexpr OptionPlace option_place{};
@@ -132,11 +72,50 @@ struct types_in_order {
   using type = boost::mp11::mp_if_c<sound, decltype(ordered(std::make_index_sequence<order.count>{})),
                                     boost::mp11::mp_list<Options...>>;
 };
-template <>
-struct types_in_order<> {
-  static constexpr bool sound = true;
-  using type = boost::mp11::mp_list<>;
+// ---- options that are values
+
+/// The place of an option that is a value, and its default, which is left out.
+struct ValuePlace {
+  int place = unknown_option;
+  std::size_t needless = ~std::size_t{0};
 };
+template <class Option>
+inline constexpr ValuePlace value_place{};
+template <>
+inline constexpr ValuePlace value_place<StrideOption>{0, 1};
+template <>
+inline constexpr ValuePlace value_place<PaddingOption>{1, 0};
+template <>
+inline constexpr ValuePlace value_place<LinearOption>{9};
+template <auto option>
+struct OptionValue final {};
+template <auto option>
+inline constexpr OptionPlace option_place<OptionValue<option>>{
+    value_place<decltype(option)>.place, static_cast<std::size_t>(option) == value_place<decltype(option)>.needless};
+
+/// A number as it is written by itself: an int, if it fits.
+template <std::size_t number>
+constexpr auto number_alone() {
+  if constexpr (number <= std::size_t{(std::numeric_limits<int>::max)()}) return static_cast<int>(number);
+  else return number;
+}
+
+template <template <std::size_t, auto, auto...> class Layer, std::size_t Channels, auto Window, auto... Options>
+constexpr auto with_options(boost::mp11::mp_list<OptionValue<Options>...>) {
+  return boost::mp11::mp_identity<Layer<Channels, Window, Options...>>{};
+}
+/// A layer with options in order, and the window in its shortest form; options that are not sound stay as written.
+template <template <std::size_t, auto, auto...> class Layer, bool sound, std::size_t Channels, auto Window,
+          auto shortest, auto... Options>
+constexpr auto values_in_order() {
+  if constexpr (sound) {
+    using Order = types_in_order<OptionValue<Options>...>;
+    static_assert(Order::sound);
+    return with_options<Layer, Channels, shortest>(typename Order::type{});
+  } else {
+    return boost::mp11::mp_identity<Layer<Channels, Window, Options...>>{};
+  }
+}
 
 }  // namespace regimen::detail
 // SPDX-License-Identifier: Apache-2.0
