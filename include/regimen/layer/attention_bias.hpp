@@ -1,8 +1,8 @@
 // regimen/layer/attention_bias.hpp — options of SelfAttention: a bias of scores by distance, in place of positions.
 #pragma once
 
+#include <regimen/layer/attention_parts.hpp>
 #include <regimen/layer/children.hpp>
-#include <regimen/layer/dropout.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/layer/linear.hpp>
 #include <regimen/layer/model.hpp>
@@ -86,59 +86,43 @@ struct AttendByDistance final {
   static constexpr bool couples_samples = false;
 
   template <class X, class Roles>
-  struct Bound : LayerDefaults {
-    using T = typename X::Element;
-    using S = statistic_t<T>;
-    using G = typename Roles::reduce;
+  struct Bound : Attend<Layout, causal, Rate>::template Bound<X, Roles> {
+    using Base = typename Attend<Layout, causal, Rate>::template Bound<X, Roles>;
+    using typename Base::S;
+    using typename Base::T;
     using Bias = distance_bias<Option>;
-    using Output = typename Layout::template Output<X>;
     using Element = std::conditional_t<Bias::is_trained, T, void>;
     static constexpr auto parameters = Bias::template parameters<Layout::heads, X>;
     static constexpr std::size_t distances = Layout::template shape<X>(1, causal).distances();
     using OfRows = PerSample<S, Layout::heads * X::rows>;
     using OfDistances = FixedTensor<S, Layout::heads * distances>;
-    using Saved = Tensors<PerSample<S, 2 * Layout::heads * X::rows>>;  // each row's softmax
     using ForwardScratch = Tensors<OfDistances>;
     /// y · d_y, the bias, and each sample's bias gradient.
     using BackwardScratch =
         std::conditional_t<Bias::is_trained, Tensors<OfRows, OfDistances, PerSample<S, Layout::heads * distances>>,
                            Tensors<OfRows, OfDistances>>;
-    static constexpr Reads backward_reads(bool) { return Reads::input_and_output; }
 
     static constexpr void forward(auto& walk, const auto& call) {
       Bias::template write<T, Layout::heads>(walk, call, {call.scratch[0]}, X::rows, causal);
-      walk.run(op::BiasedAttention<T>{.attention = {.qkv = {call.x},
-                                                    .y = {call.y},
-                                                    .softmax = {call.saved[0]},
-                                                    .shape = Layout::template shape<X>(walk.batch, causal),
-                                                    .drop = drop_of<Rate>(walk, call.path)},
-                                      .bias = {call.scratch[0]}});
+      walk.run(op::BiasedAttention<T>{.attention = Base::attention(walk, call), .bias = {call.scratch[0]}});
     }
     static constexpr void backward(auto& walk, const auto& call) {
       Bias::template write<T, Layout::heads>(walk, call, {call.scratch[1]}, X::rows, causal);
       View<S> d_bias{};
       if constexpr (Bias::is_trained)
         if (call.trains()) d_bias = {call.scratch[2]};
-      walk.run(op::BiasedAttentionBackward<T>{.backward = {.qkv = {call.x},
-                                                           .y = {call.y},
-                                                           .d_y = {call.d_y},
-                                                           .d_qkv = {call.d_x},
-                                                           .softmax = {call.saved[0]},
-                                                           .row_dot = {call.scratch[0]},
-                                                           .shape = Layout::template shape<X>(walk.batch, causal),
-                                                           .drop = drop_of<Rate>(walk, call.path)},
-                                              .bias = {call.scratch[1]},
-                                              .d_bias = d_bias});
+      walk.run(op::BiasedAttentionBackward<T>{
+          .backward = Base::gradients(walk, call), .bias = {call.scratch[1]}, .d_bias = d_bias});
       if constexpr (Bias::is_trained)
         if (call.trains())
-          walk.run(op::BucketBiasBackward<S, G>{.d_bias = d_bias,
-                                                .d_table = {call.gradients[0]},
-                                                .batch = walk.batch,
-                                                .heads = Layout::heads,
-                                                .length = X::rows,
-                                                .distances = distances,
-                                                .buckets = Bias::buckets(causal),
-                                                .add = call.add});
+          walk.run(op::BucketBiasBackward<S, typename Roles::reduce>{.d_bias = d_bias,
+                                                                     .d_table = {call.gradients[0]},
+                                                                     .batch = walk.batch,
+                                                                     .heads = Layout::heads,
+                                                                     .length = X::rows,
+                                                                     .distances = distances,
+                                                                     .buckets = Bias::buckets(causal),
+                                                                     .add = call.add});
     }
     /// d_x may have no place: if all layers before are frozen, and the table is not.
     static constexpr bool always_writes_d_x = true;

@@ -203,18 +203,18 @@ inline constexpr OptionPlace option_place<Within<Name>>{9};
 template <class Rate>
 inline constexpr OptionPlace option_place<Dropout<Rate>>{10, std::is_same_v<Rate, Ratio<0>>};
 
-/// The options of attention in order; KeyHeads<H> for H heads is left out.
+/// The options of attention in order, after the number of heads; KeyHeads<H> for H heads is left out.
 template <class HeadCount, class... Options>
-struct attention_options_in_order {
-  using type = typename types_in_order<Options...>::type;
+struct attention_in_order {
+  using type = boost::mp11::mp_push_front<typename types_in_order<Options...>::type, HeadCount>;
 };
 template <std::size_t Count, class... Options>
   requires(types_in_order<Options...>::sound)
-struct attention_options_in_order<Heads<Count>, Options...> {
-  using type = boost::mp11::mp_remove<typename types_in_order<Options...>::type, KeyHeads<Count>>;
+struct attention_in_order<Heads<Count>, Options...> {
+  using type =
+      boost::mp11::mp_remove<boost::mp11::mp_push_front<typename types_in_order<Options...>::type, Heads<Count>>,
+                             KeyHeads<Count>>;
 };
-template <class HeadCount, class... Options>
-using attention_in_order = typename attention_options_in_order<HeadCount, Options...>::type;
 
 }  // namespace detail
 

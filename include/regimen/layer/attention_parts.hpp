@@ -53,16 +53,15 @@ struct HeadLayout final {
 /// The initial values of torch.nn's MultiheadAttention: q, k and v as one weight, in_proj_weight, or as three if keys
 /// and values have other inputs; Glorot's uniform distribution, ±√(6 / (inputs + outputs)); all biases zero.
 template <std::size_t count>
-constexpr std::array<Parameter, count> in_projection(std::array<Parameter, count> product, std::size_t inputs,
-                                                     std::size_t outputs) {
-  product[0].torch = {InitialValue::Kind::uniform, inverse_square_root(double(inputs + outputs) / 6)};
+constexpr std::array<Parameter, count> out_projection(std::array<Parameter, count> product) {
   if constexpr (count > 1) product[1].torch = {};
   return product;
 }
 template <std::size_t count>
-constexpr std::array<Parameter, count> out_projection(std::array<Parameter, count> product) {
-  if constexpr (count > 1) product[1].torch = {};
-  return product;
+constexpr std::array<Parameter, count> in_projection(std::array<Parameter, count> product, std::size_t inputs,
+                                                     std::size_t outputs) {
+  product[0].torch = {InitialValue::Kind::uniform, inverse_square_root(double(inputs + outputs) / 6)};
+  return out_projection(product);
 }
 
 /// q, k and v of all heads, side by side.
@@ -117,25 +116,31 @@ struct Attend final {
     using BackwardScratch = Tensors<PerSample<S, Layout::heads * X::rows>>;  // y · d_y
     static constexpr Reads backward_reads(bool) { return Reads::input_and_output; }
 
-    static constexpr void forward(auto& walk, const auto& call) {
-      run_attention<Layout>(walk, op::Attention<T>{.qkv = {call.x},
-                                                   .y = {call.y},
-                                                   .softmax = {call.saved[0]},
-                                                   .shape = Layout::template shape<X>(walk.batch, causal),
-                                                   .drop = drop_of<Rate>(walk, call.path)});
-    }
+    static constexpr void forward(auto& walk, const auto& call) { run_attention<Layout>(walk, attention(walk, call)); }
     static constexpr void backward(auto& walk, const auto& call) {
-      const op::AttentionBackward<T> o{.qkv = {call.x},
-                                       .y = {call.y},
-                                       .d_y = {call.d_y},
-                                       .d_qkv = {call.d_x},
-                                       .softmax = {call.saved[0]},
-                                       .row_dot = {call.scratch[0]},
-                                       .shape = Layout::template shape<X>(walk.batch, causal),
-                                       .drop = drop_of<Rate>(walk, call.path)};
+      const op::AttentionBackward<T> o = gradients(walk, call);
       if constexpr (Layout::window > 0) walk.run(op::WindowAttentionBackward<T>{o});
       else if constexpr (Layout::key_heads < Layout::heads) walk.run(op::SharedAttentionBackward<T>{o});
       else walk.run(o);
+    }
+
+   protected:
+    static constexpr op::Attention<T> attention(auto& walk, const auto& call) {
+      return {.qkv = {call.x},
+              .y = {call.y},
+              .softmax = {call.saved[0]},
+              .shape = Layout::template shape<X>(walk.batch, causal),
+              .drop = drop_of<Rate>(walk, call.path)};
+    }
+    static constexpr op::AttentionBackward<T> gradients(auto& walk, const auto& call) {
+      return {.qkv = {call.x},
+              .y = {call.y},
+              .d_y = {call.d_y},
+              .d_qkv = {call.d_x},
+              .softmax = {call.saved[0]},
+              .row_dot = {call.scratch[0]},
+              .shape = Layout::template shape<X>(walk.batch, causal),
+              .drop = drop_of<Rate>(walk, call.path)};
     }
   };
 };
@@ -146,26 +151,32 @@ template <class T, class G, class Epsilon, std::size_t width, std::size_t row>
 struct HeadsNorm final {
   using S = statistic_t<T>;
   static constexpr void gather(auto& walk, View<T> all, View<T> copy, std::size_t rows, std::size_t heads) {
-    const std::size_t columns = heads * width;
-    walk.run(
-        op::CopyColumns<T>{.x = all, .y = copy, .rows = rows, .columns = columns, .from_row = row, .to_row = columns});
+    walk.run(copy_of_rows<T>({all.offset, row}, {copy.offset, heads * width}, rows, heads * width));
   }
-  static constexpr void scatter(auto& walk, View<T> copy, View<T> all, std::size_t rows, std::size_t heads) {
-    const std::size_t columns = heads * width;
-    walk.run(
-        op::CopyColumns<T>{.x = copy, .y = all, .rows = rows, .columns = columns, .from_row = columns, .to_row = row});
+  /// o.x and o.y are copies of x and y.
+  static constexpr void forward(auto& walk, View<T> x, View<T> y, op::Normalize<false, T> o, std::size_t rows,
+                                std::size_t heads) {
+    gather(walk, x, o.x, rows, heads);
+    o.rows = rows * heads;
+    o.columns = width;
+    o.epsilon = epsilon(Epsilon{});
+    walk.run(o);
+    scatter(walk, o.y, y, rows, heads);
   }
-  static constexpr void normalize(auto& walk, View<T> x, View<T> gain, View<T> y, View<S> rstd, std::size_t heads) {
-    walk.run(op::Normalize<false, T>{
-        .x = x, .gain = gain, .y = y, .rstd = rstd, .rows = heads, .columns = width, .epsilon = epsilon(Epsilon{})});
-  }
-  /// The columns of a head.
-  static constexpr void differentiate(auto& walk, op::NormalizeBackward<false, T, G> o) {
+  /// o.d_y and o.d_x are copies of d_y and d_x.
+  static constexpr void backward(auto& walk, View<T> d_y, View<T> d_x, op::NormalizeBackward<false, T, G> o,
+                                 std::size_t rows, std::size_t heads) {
+    gather(walk, d_y, o.d_y, rows, heads);
+    o.rows = rows * heads;
     o.columns = width;
     walk.run(o);
+    if (!d_x.is_absent()) scatter(walk, o.d_x, d_x, rows, heads);
   }
 
  private:
+  static constexpr void scatter(auto& walk, View<T> copy, View<T> all, std::size_t rows, std::size_t heads) {
+    walk.run(copy_of_rows<T>({copy.offset, heads * width}, {all.offset, row}, rows, heads * width));
+  }
   template <class Value>
   static constexpr double epsilon(regimen::Epsilon<Value>) {
     return Value::value;
@@ -208,9 +219,8 @@ struct NormalizeHeads final {
       const View<T> x{call.x}, y{call.y}, copy{call.scratch[0]};
       for (std::size_t part = 0; part < parts; ++part) {
         const std::size_t heads = heads_of(part);
-        Norm::gather(walk, x + begin_of(part), copy, rows, heads);
-        Norm::normalize(walk, copy, {call.parameters[part]}, copy, {call.saved[part]}, rows * heads);
-        Norm::scatter(walk, copy, y + begin_of(part), rows, heads);
+        Norm::forward(walk, x + begin_of(part), y + begin_of(part),
+                      {.x = copy, .gain = {call.parameters[part]}, .y = copy, .rstd = {call.saved[part]}}, rows, heads);
       }
       copy_values(walk, x, y);
     }
@@ -220,16 +230,15 @@ struct NormalizeHeads final {
       for (std::size_t part = 0; part < parts; ++part) {
         const std::size_t heads = heads_of(part);
         Norm::gather(walk, x + begin_of(part), copy, rows, heads);
-        Norm::gather(walk, d_y + begin_of(part), d_copy, rows, heads);
-        Norm::differentiate(walk, {.x = copy,
-                                   .gain = {call.parameters[part]},
-                                   .d_y = d_copy,
-                                   .d_x = d_copy,
-                                   .rstd = {call.saved[part]},
-                                   .d_gain = {call.gradients[part]},
-                                   .rows = rows * heads,
-                                   .add = call.add});
-        if (call.wants_d_x()) Norm::scatter(walk, d_copy, d_x + begin_of(part), rows, heads);
+        Norm::backward(walk, d_y + begin_of(part), d_x + begin_of(part),
+                       {.x = copy,
+                        .gain = {call.parameters[part]},
+                        .d_y = d_copy,
+                        .d_x = d_copy,
+                        .rstd = {call.saved[part]},
+                        .d_gain = {call.gradients[part]},
+                        .add = call.add},
+                       rows, heads);
       }
       if (call.wants_d_x()) copy_values(walk, d_y, d_x);
     }
@@ -242,12 +251,8 @@ struct NormalizeHeads final {
     }
     static constexpr void copy_values(auto& walk, View<T> from, View<T> to) {
       if (parts == 1 || from.offset == to.offset) return;
-      walk.run(op::CopyColumns<T>{.x = from + begin_of(2),
-                                  .y = to + begin_of(2),
-                                  .rows = walk.batch * X::rows,
-                                  .columns = heads_of(2) * width,
-                                  .from_row = X::columns,
-                                  .to_row = X::columns});
+      walk.run(copy_of_rows<T>({(from + begin_of(2)).offset, X::columns}, {(to + begin_of(2)).offset, X::columns},
+                               walk.batch * X::rows, heads_of(2) * width));
     }
   };
 };

@@ -93,18 +93,16 @@ struct AttendTo final {
                                              .shape = shape(walk.batch),
                                              .drop = drop_of<Rate>(walk, call.path)});
       if constexpr (normalizes) {
-        const std::size_t rows = walk.batch * Text::rows;
         const View<T> d_kv{call.scratch[1]}, d_keys{call.scratch[BackwardScratch::count - 1]};
-        KeysNorm::gather(walk, d_kv, d_keys, rows, Layout::key_heads);
-        KeysNorm::differentiate(walk, {.x = {call.saved[2]},
-                                       .gain = {call.parameters[products]},
-                                       .d_y = d_keys,
-                                       .d_x = d_keys,
-                                       .rstd = {call.saved[3]},
-                                       .d_gain = {call.gradients[products]},
-                                       .rows = rows * Layout::key_heads,
-                                       .add = call.add});
-        KeysNorm::scatter(walk, d_keys, d_kv, rows, Layout::key_heads);
+        KeysNorm::backward(walk, d_kv, d_kv,
+                           {.x = {call.saved[2]},
+                            .gain = {call.parameters[products]},
+                            .d_y = d_keys,
+                            .d_x = d_keys,
+                            .rstd = {call.saved[3]},
+                            .d_gain = {call.gradients[products]},
+                            .add = call.add},
+                           walk.batch * Text::rows, Layout::key_heads);
       }
       auto product = call;
       product.x = text<4>(walk, call);
@@ -129,11 +127,11 @@ struct AttendTo final {
       product.y = keys_and_values;
       Product::forward(walk, product);
       if constexpr (normalizes) {
-        const std::size_t rows = walk.batch * Text::rows;
-        const View<T> kv{keys_and_values}, keys{norm.keys}, copy{norm.copy};
-        KeysNorm::gather(walk, kv, keys, rows, Layout::key_heads);
-        KeysNorm::normalize(walk, keys, {call.parameters[products]}, copy, {norm.rstd}, rows * Layout::key_heads);
-        KeysNorm::scatter(walk, copy, kv, rows, Layout::key_heads);
+        const View<T> kv{keys_and_values};
+        KeysNorm::forward(
+            walk, kv, kv,
+            {.x = {norm.keys}, .gain = {call.parameters[products]}, .y = {norm.copy}, .rstd = {norm.rstd}},
+            walk.batch * Text::rows, Layout::key_heads);
       }
     }
     static constexpr op::CrossAttention<T> attention(auto& walk, const auto& call, std::size_t keys_and_values,
@@ -194,9 +192,9 @@ struct CrossAttention final {
       detail::norm_part<Queries, typename Chosen::norm>,
       boost::mp11::mp_list<detail::AttentionPart<Attend, detail::kv_label>,
                            detail::AttentionPart<detail::ProjectionProduct<Chosen::bias>, detail::projection_label>>>;
-  using Parts = PartsWith<typename detail::attend_within<
-      typename Chosen::lengths,
-      detail::AttendTo<Name, Layout, Chosen::bias, typename Chosen::rate, typename Chosen::norm>>::type>;
+  using Parts = PartsWith<
+      detail::attend_within<typename Chosen::lengths, detail::AttendTo<Name, Layout, Chosen::bias,
+                                                                       typename Chosen::rate, typename Chosen::norm>>>;
 };
 }  // namespace in_order
 namespace detail {
@@ -206,7 +204,7 @@ template <class Name, class HeadCount, class... Options>
 struct cross_attention_in_order<Name, HeadCount, Options...> {
   using type =
       boost::mp11::mp_apply<in_order::CrossAttention,
-                            boost::mp11::mp_push_front<attention_in_order<HeadCount, Options...>, Name, HeadCount>>;
+                            boost::mp11::mp_push_front<typename attention_in_order<HeadCount, Options...>::type, Name>>;
 };
 }  // namespace detail
 
@@ -241,11 +239,8 @@ using CrossAttention = typename detail::cross_attention_in_order<Given...>::type
 
 /// Written out in its place.
 template <class Name, class HeadCount, class... Options>
-struct children<in_order::CrossAttention<Name, HeadCount, Options...>> {
-  using type = boost::mp11::mp_transform<detail::layer_of_part,
-                                         typename in_order::CrossAttention<Name, HeadCount, Options...>::Parts>;
-  static constexpr std::size_t levels = 0;
-};
+struct children<in_order::CrossAttention<Name, HeadCount, Options...>>
+    : detail::ChildrenInPlace<typename in_order::CrossAttention<Name, HeadCount, Options...>::Parts> {};
 
 namespace detail {
 template <class Name, class Layout, BiasIs bias, class Rate, class Norm>

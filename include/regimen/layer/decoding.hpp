@@ -154,103 +154,42 @@ struct AttendToOn final {
   };
 };
 
-/// Lstm of one sample, over the whole window from position 0 on, or for one new position. The cache has h and c: zero
-/// before the first position, then after each position.
-template <std::size_t Width, bool has_bias, std::size_t Window>
-struct LstmOn final {
-  static constexpr const char* name = "lstm";
+/// Lstm or Gru of one sample, over the whole window from position 0 on, or for one new position. The cache has h, and the
+/// state unless h is the state: zero before the first position, then after each position.
+template <class Layer, std::size_t Window>
+struct RecurrentOn final {
+  static constexpr const char* name = Layer::name;
   static constexpr bool couples_samples = false;
 
   template <class X, class Roles>
-  struct Bound : LstmBound<Width, has_bias, X, Roles> {
-    using Base = LstmBound<Width, has_bias, X, Roles>;
-    using Base::wide;
+  struct Bound : Layer::template Bound<X, Roles> {
+    using Base = typename Layer::template Bound<X, Roles>;
+    using Base::keeps_state;
     using typename Base::S;
     using typename Base::T;
+    static constexpr std::size_t width = Base::Output::columns, kept = (Window + 1) * width;
     static constexpr bool is_whole = X::rows == Window;
     using Saved = std::conditional_t<is_whole, typename Base::Saved, Tensors<>>;
-    using ForwardScratch = std::conditional_t<is_whole, typename Base::ForwardScratch,
-                                              Tensors<PerSample<S, wide>, PerSample<T, wide>>>;  // hidden, gates
-    using Cache = Tensors<FixedTensor<T, (Window + 1) * Width>, FixedTensor<S, (Window + 1) * Width>>;
+    using ForwardScratch = std::conditional_t<is_whole, typename Base::ForwardScratch, typename Base::ScratchOfOne>;
+    using Cache = std::conditional_t<keeps_state, Tensors<FixedTensor<T, kept>, FixedTensor<S, kept>>,
+                                     Tensors<FixedTensor<T, kept>>>;
 
     static constexpr void forward(auto& walk, const auto& call) {
       const View<T> h{call.cache[0]};
-      const View<S> c{call.cache[1]}, hidden{call.scratch[0]};
+      const View<S> state{call.cache[keeps_state ? 1 : 0]};
       if constexpr (is_whole) {
         Base::forward(walk, call);
-        walk.run(op::Copy<T>{.x = {call.y}, .y = h + Width, .count = Window * Width});
-        walk.run(op::Copy<S>{.x = {call.saved[1]}, .y = c + Width, .count = Window * Width});
+        walk.run(op::Copy<T>{.x = {call.y}, .y = h + width, .count = Window * width});
+        if constexpr (keeps_state) Base::copy_state(walk, call, state + width);
       } else {
-        const std::size_t before = walk.position * Width, here = before + Width;
+        const std::size_t before = walk.position * width, here = before + width;
         if (before == 0) {
-          walk.run(op::Zero<T>{.y = h, .count = Width});
-          walk.run(op::Zero<S>{.y = c, .count = Width});
+          walk.run(op::Zero<T>{.y = h, .count = width});
+          if constexpr (keeps_state) walk.run(op::Zero<S>{.y = state, .count = width});
         }
         Base::run_input(walk, call, {call.scratch[1]});
-        Base::run_hidden(walk, call, h + before, hidden);
-        walk.run(op::LstmCell<T>{.gates = {call.scratch[1]},
-                                 .hidden = hidden,
-                                 .bias_ih = Base::template bias<0>(call),
-                                 .bias_hh = Base::template bias<1>(call),
-                                 .c_before = c + before,
-                                 .c = c + here,
-                                 .y = {call.y},
-                                 .h = h + here,
-                                 .rows = 1,
-                                 .columns = Width});
-      }
-    }
-  };
-};
-
-/// Gru, as LstmOn. Its cache is h, and the state if h is narrower; after a whole window this state is h, rounded.
-template <std::size_t Width, bool has_bias, std::size_t Window>
-struct GruOn final {
-  static constexpr const char* name = "gru";
-  static constexpr bool couples_samples = false;
-
-  template <class X, class Roles>
-  struct Bound : GruBound<Width, has_bias, X, Roles> {
-    using Base = GruBound<Width, has_bias, X, Roles>;
-    using Base::wide;
-    using typename Base::S;
-    using typename Base::T;
-    static constexpr bool is_whole = X::rows == Window, is_wider = !std::is_same_v<T, S>;
-    using Saved = std::conditional_t<is_whole, typename Base::Saved, Tensors<>>;
-    using ForwardScratch = std::conditional_t<
-        is_whole, typename Base::ForwardScratch,
-        Tensors<PerSample<S, wide>, PerSample<T, wide>, PerSample<T, Width>>>;  // hidden, gates, inner
-    using Cache =
-        std::conditional_t<is_wider,
-                           Tensors<FixedTensor<T, (Window + 1) * Width>, FixedTensor<S, (Window + 1) * Width>>,
-                           Tensors<FixedTensor<T, (Window + 1) * Width>>>;
-
-    static constexpr void forward(auto& walk, const auto& call) {
-      const View<T> h{call.cache[0]};
-      const View<S> state{call.cache[is_wider ? 1 : 0]}, hidden{call.scratch[0]};
-      if constexpr (is_whole) {
-        Base::forward(walk, call);
-        walk.run(op::Copy<T>{.x = {call.y}, .y = h + Width, .count = Window * Width});
-        if constexpr (is_wider) walk.run(op::Cast<T, S>{.x = {call.y}, .y = state + Width, .count = Window * Width});
-      } else {
-        const std::size_t before = walk.position * Width, here = before + Width;
-        if (before == 0) {
-          walk.run(op::Zero<T>{.y = h, .count = Width});
-          if constexpr (is_wider) walk.run(op::Zero<S>{.y = state, .count = Width});
-        }
-        Base::run_input(walk, call, {call.scratch[1]});
-        Base::run_hidden(walk, call, h + before, hidden);
-        walk.run(op::GruCell<T>{.gates = {call.scratch[1]},
-                                .hidden = hidden,
-                                .bias_ih = Base::template bias<0>(call),
-                                .bias_hh = Base::template bias<1>(call),
-                                .inner = {call.scratch[2]},
-                                .state_before = state + before,
-                                .state = state + here,
-                                .y = {call.y},
-                                .h = h + here,
-                                .rows = 1,
-                                .columns = Width});
+        Base::run_hidden(walk, call, h + before, {call.scratch[0]});
+        Base::run_one(walk, call, state + before, state + here, h + here);
       }
     }
   };
@@ -263,50 +202,34 @@ struct decoding {
   static constexpr bool possible = requires { requires !Layer::couples_positions; };
   using type = Layer;
 };
-template <std::size_t Window>
-struct decoding<PositionEmbedding, Window> {
+template <class Form>
+struct decodes_as {
   static constexpr bool possible = true;
-  using type = PositionsFrom<Window>;
+  using type = Form;
 };
+template <std::size_t Window>
+struct decoding<PositionEmbedding, Window> : decodes_as<PositionsFrom<Window>> {};
 template <std::size_t Width, auto... More, std::size_t Window>
-struct decoding<Lstm<Width, More...>, Window> {
-  static constexpr bool possible = true;
-  using type = LstmOn<Width, sizeof...(More) == 0, Window>;
-};
+struct decoding<Lstm<Width, More...>, Window> : decodes_as<RecurrentOn<Lstm<Width, More...>, Window>> {};
 template <std::size_t Width, auto... More, std::size_t Window>
-struct decoding<Gru<Width, More...>, Window> {
-  static constexpr bool possible = true;
-  using type = GruOn<Width, sizeof...(More) == 0, Window>;
-};
+struct decoding<Gru<Width, More...>, Window> : decodes_as<RecurrentOn<Gru<Width, More...>, Window>> {};
 template <std::size_t Window>
-struct decoding<SinusoidalPositions, Window> {
-  static constexpr bool possible = true;
-  using type = Sinusoids<true>;
-};
+struct decoding<SinusoidalPositions, Window> : decodes_as<Sinusoids<true>> {};
 template <std::size_t Window>
-struct decoding<SinusoidalPositionsWith<SinesFirst>, Window> {
-  static constexpr bool possible = true;
-  using type = Sinusoids<true, true>;
-};
-template <class Layout, std::size_t Window, class Distances>
-struct attend_on {
-  using type = typename with_table<Distances, AttendByDistanceOn<Layout, Window, Distances>>::type;
-};
-template <class Layout, std::size_t Window>
-struct attend_on<Layout, Window, void> {
-  using type = AttendOn<Layout, Window>;
-};
+struct decoding<SinusoidalPositionsWith<SinesFirst>, Window> : decodes_as<Sinusoids<true, true>> {};
+template <std::size_t I, std::size_t Window>
+struct decoding<Part<I>, Window> : decodes_as<Part<I>> {};
 template <class HeadCount, class... Options, std::size_t Window>
 struct decoding<in_order::SelfAttention<HeadCount, Options...>, Window> {
   using Attention = in_order::SelfAttention<HeadCount, Options...>;
   using Layout = typename Attention::Layout;
-  static constexpr bool possible = Attention::Chosen::causal;
+  using Chosen = typename Attention::Chosen;
+  using Distances = typename Chosen::distances;
+  using Attend = std::conditional_t<std::is_void_v<Distances>, AttendOn<Layout, Window>,
+                                    AttendByDistanceOn<Layout, Window, Distances>>;
+  static constexpr bool possible = Chosen::causal;
   using type = boost::mp11::mp_apply<
-      Sequential,
-      boost::mp11::mp_transform<
-          layer_of_part,
-          attention_parts<Layout, typename Attention::Chosen,
-                          typename attend_on<Layout, Window, typename Attention::Chosen::distances>::type, true>>>;
+      Sequential, layers_of_parts<attention_parts<Layout, Chosen, typename with_table<Distances, Attend>::type, true>>>;
 };
 /// Possible if the encoder keeps the text before the decoder begins: Keep itself has no such form.
 template <class Name, class HeadCount, class... Options, std::size_t Window>
@@ -317,14 +240,7 @@ struct decoding<in_order::CrossAttention<Name, HeadCount, Options...>, Window> {
   using Kept = std::conditional_t<std::is_void_v<typename Chosen::lengths>, Alone,
                                   AttendWithinOn<Alone, typename Chosen::lengths>>;
   static constexpr bool possible = true;
-  using type =
-      boost::mp11::mp_apply<Sequential,
-                            boost::mp11::mp_transform<layer_of_part, typename Attention::template PartsWith<Kept>>>;
-};
-template <std::size_t I, std::size_t Window>
-struct decoding<Part<I>, Window> {
-  static constexpr bool possible = true;
-  using type = Part<I>;
+  using type = boost::mp11::mp_apply<Sequential, layers_of_parts<typename Attention::template PartsWith<Kept>>>;
 };
 template <class Layers, std::size_t Window>
 struct decoding_each;

@@ -158,13 +158,7 @@ using within_source = std::conditional_t<(token < 0), Attention, boost::mp11::mp
 
 /// Attend, within lengths if there are any.
 template <class Lengths, class Attend>
-struct attend_within {
-  using type = AttendWithin<Attend, Lengths>;
-};
-template <class Attend>
-struct attend_within<void, Attend> {
-  using type = Attend;
-};
+using attend_within = std::conditional_t<std::is_void_v<Lengths>, Attend, AttendWithin<Attend, Lengths>>;
 
 }  // namespace detail
 }  // namespace regimen

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <type_traits>
 
 namespace regimen {
 
@@ -40,6 +41,15 @@ struct RecurrentBound : LayerDefaults {
   static constexpr View<T> bias(const auto& call) {
     if constexpr (has_bias) return {call.parameters[2 + which]};
     else return {};
+  }
+  /// A position, with the members of op::LstmCell or op::GruCell that are the same for all.
+  static constexpr void run_cell(auto& walk, const auto& call, auto cell) {
+    cell.bias_ih = bias<0>(call);
+    cell.bias_hh = bias<1>(call);
+    cell.rows = walk.batch;
+    cell.columns = Width;
+    cell.length = length;
+    walk.run(cell);
   }
   /// gates = x · W_ihᵀ, for all positions.
   static constexpr void run_input(auto& walk, const auto& call, View<T> gates) {
@@ -121,6 +131,11 @@ struct RecurrentBound : LayerDefaults {
   }
 };
 
+// For incremental decoding (layer/decoding.hpp), LstmBound and GruBound have
+//   ScratchOfOne                   scratch of one position: first hidden, then gates
+//   keeps_state                    whether a state is kept besides h
+//   run_one, copy_state            one position; the state after each position, after forward
+
 template <std::size_t Width, bool has_bias, class X, class Roles>
 struct LstmBound : RecurrentBound<Width, 4, has_bias, X, Roles> {
   using Base = RecurrentBound<Width, 4, has_bias, X, Roles>;
@@ -131,23 +146,34 @@ struct LstmBound : RecurrentBound<Width, 4, has_bias, X, Roles> {
   using Saved = Tensors<PerSample<T, length * wide>, PerSample<S, length * Width>>;  // gates, c
   using ForwardScratch = Tensors<PerSample<S, wide>, PerSample<T, Width>>;           // the state's product, h
   using BackwardScratch = Tensors<PerSample<T, wide>, PerSample<S, Width>, PerSample<S, Width>>;  // of gates, h, c
+  using ScratchOfOne = Tensors<PerSample<S, wide>, PerSample<T, wide>>;                           // hidden, gates
+  static constexpr bool keeps_state = true;
   static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input_and_output : Reads::nothing; }
+
+  static constexpr void run_one(auto& walk, const auto& call, View<S> c_before, View<S> c, View<T> h) {
+    Base::run_cell(walk, call,
+                   op::LstmCell<T>{.gates = {call.scratch[1]},
+                                   .hidden = {call.scratch[0]},
+                                   .c_before = c_before,
+                                   .c = c,
+                                   .y = {call.y},
+                                   .h = h});
+  }
+  static constexpr void copy_state(auto& walk, const auto& call, View<S> c) {
+    walk.run(op::Copy<S>{.x = {call.saved[1]}, .y = c, .count = length * Width});
+  }
 
   static constexpr void forward(auto& walk, const auto& call) {
     const View<T> gates{call.saved[0]}, h{call.scratch[1]};
     const View<S> c{call.saved[1]}, hidden{call.scratch[0]};
     const auto cell = [&](std::size_t t, bool first) {
-      walk.run(op::LstmCell<T>{.gates = gates + t * wide,
-                               .hidden = first ? View<S>{} : hidden,
-                               .bias_ih = Base::template bias<0>(call),
-                               .bias_hh = Base::template bias<1>(call),
-                               .c_before = first ? View<S>{} : c + (t - 1) * Width,
-                               .c = c + t * Width,
-                               .y = View<T>{call.y} + t * Width,
-                               .h = h,
-                               .rows = walk.batch,
-                               .columns = Width,
-                               .length = length});
+      Base::run_cell(walk, call,
+                     op::LstmCell<T>{.gates = gates + t * wide,
+                                     .hidden = first ? View<S>{} : hidden,
+                                     .c_before = first ? View<S>{} : c + (t - 1) * Width,
+                                     .c = c + t * Width,
+                                     .y = View<T>{call.y} + t * Width,
+                                     .h = h});
     };
     Base::run_positions(walk, call, h, hidden, cell);
   }
@@ -185,24 +211,37 @@ struct GruBound : RecurrentBound<Width, 3, has_bias, X, Roles> {
   using ForwardScratch =
       Tensors<PerSample<S, wide>, PerSample<T, Width>, PerSample<S, Width>>;  // the state's product, h, the state
   using BackwardScratch = Tensors<PerSample<T, wide>, PerSample<S, Width>>;   // of gates, the state
+  using ScratchOfOne = Tensors<PerSample<S, wide>, PerSample<T, wide>, PerSample<T, Width>>;  // hidden, gates, inner
+  static constexpr bool keeps_state = !std::is_same_v<T, S>;
   static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input_and_output : Reads::output; }
+
+  static constexpr void run_one(auto& walk, const auto& call, View<S> state_before, View<S> state, View<T> h) {
+    Base::run_cell(walk, call,
+                   op::GruCell<T>{.gates = {call.scratch[1]},
+                                  .hidden = {call.scratch[0]},
+                                  .inner = {call.scratch[2]},
+                                  .state_before = state_before,
+                                  .state = state,
+                                  .y = {call.y},
+                                  .h = h});
+  }
+  /// After a whole window the state is h, rounded.
+  static constexpr void copy_state(auto& walk, const auto& call, View<S> state) {
+    walk.run(op::Cast<T, S>{.x = {call.y}, .y = state, .count = length * Width});
+  }
 
   static constexpr void forward(auto& walk, const auto& call) {
     const View<T> gates{call.saved[0]}, inner{call.saved[1]}, h{call.scratch[1]};
     const View<S> hidden{call.scratch[0]}, state{call.scratch[2]};
     const auto cell = [&](std::size_t t, bool first) {
-      walk.run(op::GruCell<T>{.gates = gates + t * wide,
-                              .hidden = first ? View<S>{} : hidden,
-                              .bias_ih = Base::template bias<0>(call),
-                              .bias_hh = Base::template bias<1>(call),
-                              .inner = inner + t * Width,
-                              .state_before = first ? View<S>{} : state,
-                              .state = state,
-                              .y = View<T>{call.y} + t * Width,
-                              .h = h,
-                              .rows = walk.batch,
-                              .columns = Width,
-                              .length = length});
+      Base::run_cell(walk, call,
+                     op::GruCell<T>{.gates = gates + t * wide,
+                                    .hidden = first ? View<S>{} : hidden,
+                                    .inner = inner + t * Width,
+                                    .state_before = first ? View<S>{} : state,
+                                    .state = state,
+                                    .y = View<T>{call.y} + t * Width,
+                                    .h = h});
     };
     Base::run_positions(walk, call, h, hidden, cell);
   }

@@ -39,6 +39,14 @@ struct AttentionPart final {
 };
 template <class Part>
 using layer_of_part = typename Part::Layer;
+template <class Parts>
+using layers_of_parts = boost::mp11::mp_transform<layer_of_part, Parts>;
+/// The children of attention, which is written out in its place.
+template <class Parts>
+struct ChildrenInPlace {
+  using type = layers_of_parts<Parts>;
+  static constexpr std::size_t levels = 0;
+};
 
 /// The norm, if there is one.
 template <class Layout, class Norm>
@@ -46,15 +54,12 @@ using norm_part = std::conditional_t<std::is_void_v<Norm>, boost::mp11::mp_list<
                                      boost::mp11::mp_list<AttentionPart<NormalizeHeads<Layout, Norm>, norm_label>>>;
 
 template <class Layout, class Chosen, class Distances = typename Chosen::distances>
-struct attend_of {
-  using Alone = AttendByDistance<Layout, Chosen::causal, typename Chosen::rate, Distances>;
-  using type = typename with_table<Distances, typename attend_within<typename Chosen::lengths, Alone>::type>::type;
-};
-template <class Layout, class Chosen>
-struct attend_of<Layout, Chosen, void> {
-  using type =
-      typename attend_within<typename Chosen::lengths, Attend<Layout, Chosen::causal, typename Chosen::rate>>::type;
-};
+using attend_of = typename with_table<
+    Distances,
+    attend_within<typename Chosen::lengths,
+                  std::conditional_t<std::is_void_v<Distances>, Attend<Layout, Chosen::causal, typename Chosen::rate>,
+                                     AttendByDistance<Layout, Chosen::causal, typename Chosen::rate, Distances>>>>::
+    type;
 
 template <class Chosen>
 inline constexpr BiasIs projection_bias = Chosen::projects_with_bias ? Chosen::bias : BiasIs::absent;
@@ -82,20 +87,10 @@ struct SelfAttention final {
   using Chosen = detail::attention_options<Options...>;
   using Layout = detail::HeadLayout<heads, (Chosen::key_heads > 0 ? Chosen::key_heads : heads), Chosen::width,
                                     Chosen::window, Chosen::scaled>;
-  using Attend = typename detail::attend_of<Layout, Chosen>::type;
+  using Attend = detail::attend_of<Layout, Chosen>;
   using Parts = detail::attention_parts<Layout, Chosen, Attend, false>;
 };
 }  // namespace in_order
-namespace detail {
-template <class... Given>
-struct self_attention_in_order;
-template <class HeadCount, class... Options>
-struct self_attention_in_order<HeadCount, Options...> {
-  using type = boost::mp11::mp_apply<in_order::SelfAttention,
-                                     boost::mp11::mp_push_front<attention_in_order<HeadCount, Options...>, HeadCount>>;
-};
-}  // namespace detail
-
 /// y = projection(concat over heads of softmax(q kᵀ / √D) v),  (q, k, v) = qkv(x)
 ///
 ///   x, y (B,T,C)   H = N heads of D = C / H channels, K = H key heads
@@ -131,15 +126,13 @@ struct self_attention_in_order<HeadCount, Options...> {
 ///          each; with Alibi and RelativeBias some H·T numbers while it runs; RelativeBias B·H·T more in backward, and
 ///          2·T² additions a head. Decoding keeps 2·T·K·D numbers of a text; with a window it reads N positions of them
 template <class... Given>
-using SelfAttention = typename detail::self_attention_in_order<Given...>::type;
+using SelfAttention =
+    boost::mp11::mp_apply<in_order::SelfAttention, typename detail::attention_in_order<Given...>::type>;
 
 /// Written out in its place.
 template <class HeadCount, class... Options>
-struct children<in_order::SelfAttention<HeadCount, Options...>> {
-  using type =
-      boost::mp11::mp_transform<detail::layer_of_part, typename in_order::SelfAttention<HeadCount, Options...>::Parts>;
-  static constexpr std::size_t levels = 0;
-};
+struct children<in_order::SelfAttention<HeadCount, Options...>>
+    : detail::ChildrenInPlace<typename in_order::SelfAttention<HeadCount, Options...>::Parts> {};
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0
