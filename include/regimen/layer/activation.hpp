@@ -16,17 +16,9 @@ inline constexpr bool output_suffices = std::is_same_v<Function, activation::Rel
 
 /// The derivative as a function of y, for an activation whose backward reads only y; else void.
 template <class Function>
-struct of_output {
-  using type = void;
-};
-template <>
-struct of_output<activation::Sigmoid> {
-  using type = activation::SigmoidOfOutput;
-};
-template <>
-struct of_output<activation::Tanh> {
-  using type = activation::TanhOfOutput;
-};
+using of_output =
+    std::conditional_t<std::is_same_v<Function, activation::Sigmoid>, activation::SigmoidOfOutput,
+                       std::conditional_t<std::is_same_v<Function, activation::Tanh>, activation::TanhOfOutput, void>>;
 
 /// y = act(x), or y = act(x + bias) with the bias of the fused Linear before it.
 template <class Function, bool has_bias, class X, class Roles>
@@ -41,7 +33,7 @@ struct ActivationBound : LayerDefaults {
           Parameter{"bias", ParameterRole::bias, 1, {X::columns, 1, 1, 1}, {}, {InitialValue::Kind::by_fan_in}}};
     else return std::array<Parameter, 0>{};
   }();
-  using OfOutput = typename of_output<Function>::type;
+  using OfOutput = of_output<Function>;
   static constexpr bool reads_y = !std::is_void_v<OfOutput>;
   static constexpr Reads backward_reads(bool) {
     return reads_y ? Reads::output : output_suffices<Function> ? Reads::input_or_output : Reads::input;

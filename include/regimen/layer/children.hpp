@@ -48,22 +48,19 @@ struct ChildrenInSequence {
   static constexpr std::size_t levels = levels_;
   static constexpr bool in_sequence = true;
 };
+/// The children of a combinator whose parameters are its layers.
+template <template <class...> class Whole, class... Layers>
+struct LayersInSequence : ChildrenInSequence<0, Layers...> {
+  template <class... Others>
+  using with = Whole<Others...>;
+};
 
 template <class... Layers>
-struct children<Sequential<Layers...>> : ChildrenInSequence<0, Layers...> {
-  template <class... Others>
-  using with = Sequential<Others...>;
-};
+struct children<Sequential<Layers...>> : LayersInSequence<Sequential, Layers...> {};
 template <class... Layers>
-struct children<Checkpointed<Layers...>> : ChildrenInSequence<0, Layers...> {
-  template <class... Others>
-  using with = Checkpointed<Others...>;
-};
+struct children<Checkpointed<Layers...>> : LayersInSequence<Checkpointed, Layers...> {};
 template <class... Layers>
-struct children<Frozen<Layers...>> : ChildrenInSequence<0, Layers...> {
-  template <class... Others>
-  using with = Frozen<Others...>;
-};
+struct children<Frozen<Layers...>> : LayersInSequence<Frozen, Layers...> {};
 template <class... Layers>
 struct children<Frozen<KeepStatistics, Layers...>> : ChildrenInSequence<0, Layers...> {
   template <class... Others>

@@ -54,13 +54,10 @@ struct ConvOptions {
   constexpr void add(DilationOption size) { dilation = static_cast<std::size_t>(size), ++given[2]; }
   constexpr void add(GroupsOption count) { groups = static_cast<std::size_t>(count), ++given[3]; }
   constexpr void add(LinearOption) { bias = false, ++given[4]; }
-  template <class Number>
-    requires std::is_integral_v<Number>
-  constexpr void add(Number) {
-    known = false, numbers = true;
+  template <class Other>
+  constexpr void add(Other) {
+    known = false, numbers |= std::is_integral_v<Other> || std::is_same_v<Other, WindowOption>;
   }
-  constexpr void add(WindowOption) { known = false, numbers = true; }
-  constexpr void add(auto) { known = false; }
 
   constexpr bool are_sound() const {
     bool sound = known;

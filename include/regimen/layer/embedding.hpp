@@ -20,6 +20,13 @@ struct Vocabulary final {
   static constexpr std::size_t size = Size;
 };
 
+namespace detail {
+constexpr Parameter table(std::size_t rows, std::size_t columns, std::int32_t zero_row = -1) {
+  constexpr InitialValue fill{InitialValue::Kind::normal, 0.02}, torch{InitialValue::Kind::normal, 1};
+  return {"weight", ParameterRole::table, 2, {rows, columns, 1, 1}, fill, torch, zero_row};
+}
+}  // namespace detail
+
 /// y[b,t,:] = weight[x[b,t],:]
 ///
 ///   x (B,T) tokens in [0,V)   y (B,T,C) the compute type   weight (V,C) normal(0, 0.02)
@@ -40,13 +47,7 @@ struct Embedding final {
     using Element = T;
     using Output = Value<T, Shape<X::size, Channels>>;
     static constexpr std::int32_t padding = (std::max)({std::int32_t{-1}, detail::padding_token<End>...});
-    static constexpr std::array<Parameter, 1> parameters{Parameter{"weight",
-                                                                   ParameterRole::table,
-                                                                   2,
-                                                                   {Words::size, Channels, 1, 1},
-                                                                   {InitialValue::Kind::normal, 0.02},
-                                                                   {InitialValue::Kind::normal, 1},
-                                                                   padding}};
+    static constexpr std::array<Parameter, 1> parameters{detail::table(Words::size, Channels, padding)};
 
     static constexpr void forward(auto& walk, const auto& call) {
       walk.run(op::Embed<T>{.token = {call.x},
@@ -87,12 +88,7 @@ struct PositionEmbedding final {
     using G = typename Roles::reduce;
     using Element = T;
     using Output = X;
-    static constexpr std::array<Parameter, 1> parameters{Parameter{"weight",
-                                                                   ParameterRole::table,
-                                                                   2,
-                                                                   {X::rows, X::columns, 1, 1},
-                                                                   {InitialValue::Kind::normal, 0.02},
-                                                                   {InitialValue::Kind::normal, 1}}};
+    static constexpr std::array<Parameter, 1> parameters{detail::table(X::rows, X::columns)};
     static constexpr bool in_place = true;
     static constexpr bool backward_reads_parameters(bool) { return false; }
 

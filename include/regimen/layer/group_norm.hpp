@@ -73,12 +73,10 @@ struct GroupNorm final {
 };
 }  // namespace in_order
 namespace detail {
-template <std::size_t Groups, class Options>
-struct group_norm_in_order;
 template <std::size_t Groups, class... Options>
-struct group_norm_in_order<Groups, boost::mp11::mp_list<Options...>> {
-  using type = in_order::GroupNorm<Groups, Options...>;
-};
+constexpr auto group_norm_in_order(boost::mp11::mp_list<Options...>) {
+  return boost::mp11::mp_identity<in_order::GroupNorm<Groups, Options...>>{};
+}
 }  // namespace detail
 
 /// y = (x − mean) · rstd · weight + bias, rstd = 1/√(variance + epsilon), for each sample over all positions and the
@@ -94,7 +92,8 @@ struct group_norm_in_order<Groups, boost::mp11::mp_list<Options...>> {
 ///          once for each chunk, and once for each channel of a group
 /// cost     x three times and y; saves x and 2·B·Groups statistics
 template <std::size_t Groups, class... Options>
-using GroupNorm = typename detail::group_norm_in_order<Groups, typename detail::types_in_order<Options...>::type>::type;
+using GroupNorm =
+    typename decltype(detail::group_norm_in_order<Groups>(typename detail::types_in_order<Options...>::type{}))::type;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -34,20 +34,9 @@ struct LayerScale final {
     static constexpr bool in_place = true;
     static constexpr bool always_writes_d_x = true;
 
-    static constexpr void forward(auto& walk, const auto& call) {
-      walk.run(op::Scale<T>{.x = {call.x},
-                            .gain = {call.parameters},
-                            .y = {call.y},
-                            .rows = walk.batch * X::rows,
-                            .columns = X::columns});
-    }
+    static constexpr void forward(auto& walk, const auto& call) { scale(walk, call, call.x, call.y); }
     static constexpr void backward(auto& walk, const auto& call) {
-      if (!call.trains())
-        return walk.run(op::Scale<T>{.x = {call.d_y},
-                                     .gain = {call.parameters},
-                                     .y = {call.d_x},
-                                     .rows = walk.batch * X::rows,
-                                     .columns = X::columns});
+      if (!call.trains()) return scale(walk, call, call.d_y, call.d_x);
       walk.run(op::ScaleBackward<T, G>{.x = {call.x},
                                        .gain = {call.parameters},
                                        .d_y = {call.d_y},
@@ -56,6 +45,12 @@ struct LayerScale final {
                                        .rows = walk.batch * X::rows,
                                        .columns = X::columns,
                                        .add = call.add});
+    }
+
+   private:
+    static constexpr void scale(auto& walk, const auto& call, std::size_t from, std::size_t to) {
+      walk.run(op::Scale<T>{
+          .x = {from}, .gain = {call.parameters}, .y = {to}, .rows = walk.batch * X::rows, .columns = X::columns});
     }
   };
 };

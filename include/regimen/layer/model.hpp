@@ -11,6 +11,15 @@
 
 namespace regimen {
 
+namespace detail {
+/// A sample of numbers, in the type of statistics.
+template <class TensorShape>
+struct Numbers {
+  template <class Statistic>
+  using value = Value<Statistic, TensorShape>;
+};
+}  // namespace detail
+
 /// A sample is `Length` token ids.
 template <std::size_t Length>
 struct Tokens final {
@@ -20,31 +29,19 @@ struct Tokens final {
 
 /// A sample is `Size` numbers.
 template <std::size_t Size>
-struct Vector final {
-  template <class Statistic>
-  using value = Value<Statistic, Shape<Size>>;
-};
+struct Vector final : detail::Numbers<Shape<Size>> {};
 
 /// A sample is `Length` positions of `Channels` numbers: a time series, a signal.
 template <std::size_t Length, std::size_t Channels>
-struct Series final {
-  template <class Statistic>
-  using value = Value<Statistic, Shape<Length, Channels>>;
-};
+struct Series final : detail::Numbers<Shape<Length, Channels>> {};
 
 /// A sample is an image, channels innermost. Put Flatten before a Linear that reads the whole image.
 template <std::size_t Height, std::size_t Width, std::size_t Channels>
-struct Image final {
-  template <class Statistic>
-  using value = Value<Statistic, Shape<Height, Width, Channels>>;
-};
+struct Image final : detail::Numbers<Shape<Height, Width, Channels>> {};
 
 /// A sample is a volume: frames of a video, or slices of a scan. Channels innermost.
 template <std::size_t Depth, std::size_t Height, std::size_t Width, std::size_t Channels>
-struct Volume final {
-  template <class Statistic>
-  using value = Value<Statistic, Shape<Depth, Height, Width, Channels>>;
-};
+struct Volume final : detail::Numbers<Shape<Depth, Height, Width, Channels>> {};
 
 /// A sample is several values, of equal or different kinds: `Bundle<Tokens<64>, Vector<8>>`. The model reads value I by
 /// `Part<I>` (layer/part.hpp); in memory a sample is a Bundled struct, Trainer::Input: `inputs[s].get<1>()[k]`.

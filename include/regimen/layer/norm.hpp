@@ -5,6 +5,10 @@
 #include <regimen/layer/in_order.hpp>
 #include <regimen/layer/layer.hpp>
 
+#include <array>
+#include <cstddef>
+#include <type_traits>
+
 namespace regimen {
 
 namespace detail {
@@ -102,15 +106,9 @@ struct Epsilon final {};
 namespace detail {
 template <class Value>
 inline constexpr OptionPlace option_place<Epsilon<Value>>{0, std::is_same_v<Value, Ratio<1, 100'000>>};
-/// A norm with an option; the norm without options, if the option is the default.
-template <template <class> class Layer, class Without, class Option>
-struct norm_with {
-  using type = Layer<Option>;
-};
-template <template <class> class Layer, class Without>
-struct norm_with<Layer, Without, Epsilon<Ratio<1, 100'000>>> {
-  using type = Without;
-};
+/// A norm with another epsilon; the norm without options, if the epsilon is the default.
+template <class Option, class Without, class With>
+using norm_with = std::conditional_t<std::is_same_v<Option, Epsilon<Ratio<1, 100'000>>>, Without, With>;
 }  // namespace detail
 
 namespace in_order {
@@ -122,7 +120,7 @@ struct LayerNormWith<Epsilon<Value>> final : detail::NormLayer<true, Value> {};
 }  // namespace in_order
 /// LayerNorm with another epsilon.
 template <class Epsilon>
-using LayerNormWith = typename detail::norm_with<in_order::LayerNormWith, LayerNorm, Epsilon>::type;
+using LayerNormWith = detail::norm_with<Epsilon, LayerNorm, in_order::LayerNormWith<Epsilon>>;
 
 /// y[b,t,:] = x[b,t,:] · rstd · weight, rstd = 1/√(mean of x² over C + 1e-5)
 ///
@@ -141,7 +139,7 @@ struct RmsNormWith<Epsilon<Value>> final : detail::NormLayer<false, Value> {};
 }  // namespace in_order
 /// RmsNorm with another epsilon.
 template <class Epsilon>
-using RmsNormWith = typename detail::norm_with<in_order::RmsNormWith, RmsNorm, Epsilon>::type;
+using RmsNormWith = detail::norm_with<Epsilon, RmsNorm, in_order::RmsNormWith<Epsilon>>;
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

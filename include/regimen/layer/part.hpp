@@ -38,18 +38,13 @@ namespace detail {
 
 /// Whether layers read value I of the model's input, and no other value of it.
 template <class Layer>
-struct part_of {
-  static constexpr std::size_t index = ~std::size_t{0};
-};
+inline constexpr std::size_t part_of = ~std::size_t{0};
 template <std::size_t I>
-struct part_of<Part<I>> {
-  static constexpr std::size_t index = I;
-};
+inline constexpr std::size_t part_of<Part<I>> = I;
 template <std::size_t I, class... Layers>
 constexpr bool are_of_part(boost::mp11::mp_list<Layers...>) {
-  constexpr std::size_t none = part_of<void>::index;
-  return ((part_of<Layers>::index == I) || ...) &&
-         ((part_of<Layers>::index == I || part_of<Layers>::index == none) && ...);
+  constexpr std::size_t none = part_of<void>;
+  return ((part_of<Layers> == I) || ...) && ((part_of<Layers> == I || part_of<Layers> == none) && ...);
 }
 template <class Layer, std::size_t I>
 inline constexpr bool reads_part = are_of_part<I>(layers_in<boost::mp11::mp_list<Layer>>{});

@@ -78,7 +78,9 @@ struct RecurrentBound : LayerDefaults {
       walk.repeat(length - 2, [&](std::size_t i) { step(length - 2 - i); });
       step(0);  // apart, as it has no position before
     }
-    run_input_backward(walk, call, {call.saved[0]});
+    auto product = call;
+    product.d_y = call.saved[0];
+    OfInput::backward(walk, product);
   }
   /// hidden = h · W_hhᵀ, for one position.
   static constexpr void run_hidden(auto& walk, const auto& call, View<T> h, View<S> hidden) {
@@ -101,12 +103,6 @@ struct RecurrentBound : LayerDefaults {
                                   .k = wide,
                                   .add = add,
                                   .in_series = true});
-  }
-  /// d_x = d_gates · W_ih, and the gradient of W_ih, of all positions.
-  static constexpr void run_input_backward(auto& walk, const auto& call, View<T> d_gates) {
-    auto product = call;
-    product.d_y = d_gates.offset;
-    OfInput::backward(walk, product);
   }
   template <std::size_t which>
   static constexpr void run_bias_backward(auto& walk, const auto& call, View<T> d_gates) {

@@ -12,7 +12,7 @@ namespace detail {
 ///   walks_on      in incremental decoding: from walk.position on
 ///   sines_first   all sines, then all cosines
 template <bool walks_on, bool sines_first = false>
-struct Sinusoids final {
+struct Sinusoids {
   static constexpr const char* name = "sinusoidal_positions";
   static constexpr bool couples_samples = false;
 
@@ -44,12 +44,7 @@ struct Sinusoids final {
 /// error    sines in fp64, at position p off by at most p · 2^−51, rounded to S; one rounding to T
 /// source   Vaswani et al. 2017, section 3.5
 /// cost     in place; saves nothing; T · C / 2 sines and cosines, for any B
-struct SinusoidalPositions final {
-  static constexpr const char* name = "sinusoidal_positions";
-  static constexpr bool couples_samples = false;
-  template <class X, class Roles>
-  using Bound = detail::Sinusoids<false>::Bound<X, Roles>;
-};
+struct SinusoidalPositions final : detail::Sinusoids<false> {};
 
 /// All sines, then all cosines: the order of Marian and of tensor2tensor.
 struct SinesFirst final {};
@@ -58,12 +53,7 @@ struct SinesFirst final {};
 template <class Order>
 struct SinusoidalPositionsWith;
 template <>
-struct SinusoidalPositionsWith<SinesFirst> final {
-  static constexpr const char* name = "sinusoidal_positions";
-  static constexpr bool couples_samples = false;
-  template <class X, class Roles>
-  using Bound = detail::Sinusoids<false, true>::Bound<X, Roles>;
-};
+struct SinusoidalPositionsWith<SinesFirst> final : detail::Sinusoids<false, true> {};
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -34,6 +34,13 @@ struct SliceBound : LayerDefaults {
     walk.run(copy_of_rows<T>(from, to, walk.batch * X::size / row, width));
   }
 };
+template <std::size_t axis, std::size_t Begin, std::size_t Count>
+struct SliceLayer {
+  static constexpr const char* name = "slice";
+  static constexpr bool couples_samples = false, keeps_element = true;
+  template <class X, class Roles>
+  using Bound = SliceBound<axis, Begin, Count, X>;
+};
 
 }  // namespace detail
 
@@ -45,20 +52,10 @@ struct SliceBound : LayerDefaults {
 /// refuses  a part beyond x
 /// cost     saves nothing; a copy; backward writes a gradient of x with zeros elsewhere
 template <std::size_t axis, std::size_t Begin, std::size_t Count>
-struct SliceAlong final {
-  static constexpr const char* name = "slice";
-  static constexpr bool couples_samples = false, keeps_element = true;
-  template <class X, class Roles>
-  using Bound = detail::SliceBound<axis, Begin, Count, X>;
-};
+struct SliceAlong final : detail::SliceLayer<axis, Begin, Count> {};
 /// SliceAlong the innermost axis: channels, or the positions of tokens.
 template <std::size_t Begin, std::size_t Count>
-struct Slice final {
-  static constexpr const char* name = "slice";
-  static constexpr bool couples_samples = false, keeps_element = true;
-  template <class X, class Roles>
-  using Bound = detail::SliceBound<detail::innermost, Begin, Count, X>;
-};
+struct Slice final : detail::SliceLayer<detail::innermost, Begin, Count> {};
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

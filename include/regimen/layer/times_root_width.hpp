@@ -26,6 +26,13 @@ struct TimesRootWidthBound : LayerDefaults {
     walk.run(op::ScaledSum<T, T>{.x = {from}, .y = {to}, .count = walk.batch * X::size, .a = {factor}});
   }
 };
+template <bool divides>
+struct RootWidthLayer {
+  static constexpr const char* name = divides ? "over_root_width" : "times_root_width";
+  static constexpr bool couples_samples = false, couples_positions = false;
+  template <class X, class Roles>
+  using Bound = TimesRootWidthBound<X, divides>;
+};
 
 }  // namespace detail
 
@@ -37,24 +44,14 @@ struct TimesRootWidthBound : LayerDefaults {
 /// error    √C in fp64; one rounding
 /// cost     in place; saves nothing
 /// source   Vaswani et al. 2017, section 3.4
-struct TimesRootWidth final {
-  static constexpr const char* name = "times_root_width";
-  static constexpr bool couples_samples = false, couples_positions = false;
-  template <class X, class Roles>
-  using Bound = detail::TimesRootWidthBound<X, false>;
-};
+struct TimesRootWidth final : detail::RootWidthLayer<false> {};
 
 /// y = x / √C; in all else it equals TimesRootWidth
 ///
 /// T5 has it before its TiedLinear, whose table has numbers of the size that an Embedding needs: logits then do not
 /// grow with C.
 /// source   Raffel et al. 2020: T5, as its program computes it
-struct OverRootWidth final {
-  static constexpr const char* name = "over_root_width";
-  static constexpr bool couples_samples = false, couples_positions = false;
-  template <class X, class Roles>
-  using Bound = detail::TimesRootWidthBound<X, true>;
-};
+struct OverRootWidth final : detail::RootWidthLayer<true> {};
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -24,12 +24,7 @@ namespace regimen {
 ///          than gathering the other rows
 /// refuses  a loss without such a form: CrossEntropy, SmoothedCrossEntropy and NtXent leave out ignore_index by themselves
 template <class Function>
-struct Masked final {  // that has no such form: rule masked_takes_loss
-  using option_of = axis::loss;
-  static constexpr bool couples_samples = false;
-  template <class Output>
-  using Labels = Value<typename Output::Element, typename Output::Shape>;
-};
+struct Masked final : detail::LossOfNumbers {};  // that has no such form: rule masked_takes_loss
 template <class Function>
   requires requires { typename Function::masked; }
 struct Masked<Function> final : Function::masked {};

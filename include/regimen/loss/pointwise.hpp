@@ -4,7 +4,7 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/core/ratio.hpp>
 #include <regimen/core/shape.hpp>
-#include <regimen/policy/policy.hpp>
+#include <regimen/policy/loss.hpp>
 
 #include <cstddef>
 
@@ -14,12 +14,9 @@ namespace detail {
 
 /// The sum of a function over all elements of the global batch, divided by their number.
 template <class Function>
-struct PointwiseLoss {
-  using option_of = axis::loss;
+struct PointwiseLoss : LossOfNumbers {
   using masked = PointwiseLoss<pointwise::Masked<Function>>;
-  static constexpr bool couples_samples = false, takes_weights = true;
-  template <class Output>
-  using Labels = Value<typename Output::Element, typename Output::Shape>;
+  static constexpr bool takes_weights = true;
   template <class Output>
   static constexpr std::size_t rows = Output::size;
 

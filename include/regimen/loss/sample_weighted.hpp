@@ -46,12 +46,7 @@ namespace regimen {
 ///          will do; below 3e-39 no step counts
 /// failure  a weight that is not finite is an Error when its batch is loaded
 template <class Function>
-struct SampleWeighted final {  // that takes none: rule sample_weighted_takes_loss
-  using option_of = axis::loss;
-  static constexpr bool couples_samples = false;
-  template <class Output>
-  using Labels = Value<typename Output::Element, typename Output::Shape>;
-};
+struct SampleWeighted final : detail::LossOfNumbers {};  // that takes none: rule sample_weighted_takes_loss
 template <class Function>
   requires requires { requires Function::takes_weights; }
 struct SampleWeighted<Function> final {
@@ -89,20 +84,18 @@ struct SampleWeighted<Function> final {
   }
 
  private:
+  template <std::size_t i, class Output>
+  static constexpr std::size_t copy(auto& walk, std::size_t target) {
+    using Bundle = typename Labels<Output>::Element;
+    const std::size_t bytes = walk.capacity * detail::bundled_value<i, Bundle>::type::bytes,
+                      to = walk.arena.take(TensorArena::align(bytes), MemoryKind::scratch, walk.path);
+    walk.run(detail::copy_of_value<i, Bundle>(walk.batch, target, to));
+    return to;
+  }
   /// body(targets, weights), each dense, as operations read them.
   template <class Output>
   static constexpr void apart(auto& walk, std::size_t target, auto&& body) {
-    using Bundle = typename Labels<Output>::Element;
-    const auto copy = [&]<class Part, std::size_t i>(Part*, std::integral_constant<std::size_t, i>) {
-      const std::size_t to =
-          walk.arena.take(TensorArena::align(walk.capacity * Part::bytes), MemoryKind::scratch, walk.path);
-      walk.run(detail::copy_of_value<i, Bundle>(walk.batch, target, to));
-      return to;
-    };
-    const std::size_t labels = copy(static_cast<typename Function::template Labels<Output>*>(nullptr),
-                                    std::integral_constant<std::size_t, 0>{}),
-                      weights = copy(static_cast<Value<fp32, Shape<rows<Output>>>*>(nullptr),
-                                     std::integral_constant<std::size_t, 1>{});
+    const std::size_t labels = copy<0, Output>(walk, target), weights = copy<1, Output>(walk, target);
     body(labels, View<float>{weights});
     walk.arena.give(weights);
     walk.arena.give(labels);

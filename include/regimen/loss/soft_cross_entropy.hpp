@@ -15,11 +15,8 @@ namespace detail {
 
 /// masked: a row whose first target is NaN does not count.
 template <bool masked_>
-struct SoftCrossEntropyOf {
-  using option_of = axis::loss;
-  static constexpr bool couples_samples = false, takes_weights = true;
-  template <class Output>
-  using Labels = Value<typename Output::Element, typename Output::Shape>;
+struct SoftCrossEntropyOf : LossOfNumbers {
+  static constexpr bool takes_weights = true;
   template <class Output>
   static constexpr bool accepts = Number<typename Output::Element> && Output::columns >= 2;
   template <class Output>

@@ -44,6 +44,14 @@ inline constexpr bool belongs_to<Summed<Function>, axis::loss> = true;
 template <class Function>
 inline constexpr bool takes_padded_rows = false;
 
+/// What a loss declares that compares each number of the output with a number of the target.
+struct LossOfNumbers {
+  using option_of = axis::loss;
+  static constexpr bool couples_samples = false;
+  template <class Output>
+  using Labels = Value<typename Output::Element, typename Output::Shape>;
+};
+
 /// In place of a bound: the numbers are weights, which are finite.
 inline constexpr std::size_t are_weights = ~std::size_t{0};
 /// The bound of integer labels; of a bundle of several values the bound of each.
