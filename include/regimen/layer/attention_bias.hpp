@@ -83,7 +83,7 @@ struct distance_bias<RelativeBias<Buckets, MaxDistance, Table>> {
 template <class Layout, bool causal, class Rate, class Option>
 struct AttendByDistance final {
   static constexpr const char* name = "attend";
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, is_part = true;
 
   template <class X, class Roles>
   struct Bound : Attend<Layout, causal, Rate>::template Bound<X, Roles> {
@@ -128,9 +128,6 @@ struct AttendByDistance final {
     static constexpr bool always_writes_d_x = true;
   };
 };
-
-template <class Layout, bool causal, class Rate, class Option>
-inline constexpr bool is_composite<AttendByDistance<Layout, causal, Rate, Option>> = true;
 
 /// Attend; with a table that has a name, inside its Shared.
 template <class Option, class Attend>

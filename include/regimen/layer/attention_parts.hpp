@@ -105,7 +105,7 @@ constexpr void run_attention(auto& walk, const op::Attention<T>& attention) {
 template <class Layout, bool causal, class Rate>
 struct Attend final {
   static constexpr const char* name = "attend";
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, is_part = true;
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {
@@ -191,7 +191,7 @@ constexpr Parameter head_gain(const char* name, std::size_t width) {
 template <class Layout, class Epsilon>
 struct NormalizeHeads final {
   static constexpr const char* name = "query_key_norm";
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, is_part = true;
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {
@@ -263,7 +263,7 @@ struct NormalizeHeads final {
 template <class Layout, class Rotary, bool walks_on = false>
 struct RotateHeads final {
   static constexpr const char* name = "rotary";
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, is_part = true;
 
   template <class X, class Roles>
   struct Bound : LayerDefaults {
@@ -289,13 +289,6 @@ struct RotateHeads final {
     }
   };
 };
-
-template <class Layout, bool causal, class Rate>
-inline constexpr bool is_composite<Attend<Layout, causal, Rate>> = true;
-template <class Layout, class Epsilon>
-inline constexpr bool is_composite<NormalizeHeads<Layout, Epsilon>> = true;
-template <class Layout, class Rotary, bool walks_on>
-inline constexpr bool is_composite<RotateHeads<Layout, Rotary, walks_on>> = true;
 
 }  // namespace regimen::detail
 // SPDX-License-Identifier: Apache-2.0

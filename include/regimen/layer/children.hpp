@@ -114,7 +114,7 @@ using last_child = boost::mp11::mp_back<typename children<Layer>::type>;
 
 /// A layer of several layers, or a part of such a layer: Selective and Freeze cannot name it.
 template <class Layer>
-inline constexpr bool is_composite = Combinator<Layer>;
+inline constexpr bool is_composite = Combinator<Layer> || requires { requires Layer::is_part; };
 
 template <class Layer>
 inline constexpr bool is_frozen = false;

@@ -113,15 +113,8 @@ using conv_in_order =
 /// The parameters of a convolution.
 template <bool has_bias>
 constexpr auto conv_parameters(const op::Convolution& shape) {
-  const Parameter weight{"weight",
-                         ParameterRole::matrix,
-                         4,
-                         {shape.out_channels, shape.window_height, shape.window_width, shape.group_channels()},
-                         {InitialValue::Kind::uniform, inverse_square_root(double(shape.depth()))}};
-  const Parameter bias{
-      "bias", ParameterRole::bias, 1, {shape.out_channels, 1, 1, 1}, {}, {InitialValue::Kind::by_fan_in}};
-  if constexpr (has_bias) return std::array<Parameter, 2>{weight, bias};
-  else return std::array<Parameter, 1>{weight};
+  return weight_and_bias<has_bias>(
+      4, {shape.out_channels, shape.window_height, shape.window_width, shape.group_channels()}, shape.depth());
 }
 
 /// A convolution of the images that a sample has, or becomes.   Form::shape, Output   of these images; of y

@@ -24,7 +24,7 @@ namespace detail {
 template <class Name, class Layout, BiasIs bias, class Rate, class Norm>
 struct AttendTo final {
   static constexpr const char* name = "attend_to";
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, is_part = true;
 
   template <class X, class Roles>
   struct Bound : NamedBound<Name, typename X::Element, typename Roles::kept> {
@@ -241,11 +241,6 @@ using CrossAttention = typename detail::cross_attention_in_order<Given...>::type
 template <class Name, class HeadCount, class... Options>
 struct children<in_order::CrossAttention<Name, HeadCount, Options...>>
     : detail::ChildrenInPlace<typename in_order::CrossAttention<Name, HeadCount, Options...>::Parts> {};
-
-namespace detail {
-template <class Name, class Layout, BiasIs bias, class Rate, class Norm>
-inline constexpr bool is_composite<AttendTo<Name, Layout, bias, Rate, Norm>> = true;
-}  // namespace detail
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -25,12 +25,9 @@ struct PositionsFrom final {
   static constexpr bool couples_samples = false;
 
   template <class X, class Roles>
-  struct Bound : LayerDefaults {
+  struct Bound : PositionEmbedding::Bound<X, Roles> {
     using T = typename X::Element;
-    using Element = T;
-    using Output = X;
     static constexpr auto parameters = PositionEmbedding::Bound<Value<T, Shape<Window, X::columns>>, Roles>::parameters;
-    static constexpr bool in_place = true;
 
     static constexpr void forward(auto& walk, const auto& call) {
       const View<T> table{call.parameters};
@@ -250,18 +247,16 @@ struct decoding_each<boost::mp11::mp_list<Layers...>, Window> {
   template <class Whole>
   using of = typename children<Whole>::template with<typename decoding<Layers, Window>::type...>;
 };
+/// Whether a combinator decodes incrementally if its children do.
+template <class Layer>
+inline constexpr bool keeps_positions = true;
+template <class Join, class... Branches>
+inline constexpr bool keeps_positions<Fork<Join, Branches...>> = requires { requires !Join::couples_positions; };
 template <Combinator Layer, std::size_t Window>
 struct decoding<Layer, Window> {
   using Each = decoding_each<typename children<Layer>::type, Window>;
-  static constexpr bool possible = Each::possible;
+  static constexpr bool possible = Each::possible && keeps_positions<Layer>;
   using type = typename Each::template of<Layer>;
-};
-
-template <class Join, class... Branches, std::size_t Window>
-struct decoding<Fork<Join, Branches...>, Window> : decoding_each<boost::mp11::mp_list<Branches...>, Window> {
-  static constexpr bool possible = decoding_each<boost::mp11::mp_list<Branches...>, Window>::possible &&
-                                   requires { requires !Join::couples_positions; };
-  using type = Fork<Join, typename decoding<Branches, Window>::type...>;
 };
 
 /// The model of tokens that decodes `Rows` positions at a time, with the same parameters in the same places.

@@ -5,6 +5,8 @@
 #include <regimen/layer/layer.hpp>
 #include <regimen/layer/padded.hpp>
 
+#include <array>
+#include <cstddef>
 #include <type_traits>
 
 namespace regimen {
@@ -15,6 +17,17 @@ constexpr double inverse_square_root(double x) {  // Newton; std::sqrt is no con
   double guess = x > 1 ? 1 / x : 1;
   for (int i = 0; i < 48; ++i) guess = guess * (1.5 - 0.5 * x * guess * guess);
   return guess;
+}
+
+/// The parameters of a product. The first extent of the weight is that of its outputs.
+///   inputs   of each output
+template <bool has_bias>
+constexpr auto weight_and_bias(std::size_t rank, const std::array<std::size_t, 4>& extents, std::size_t inputs) {
+  const InitialValue fill{InitialValue::Kind::uniform, inverse_square_root(double(inputs))};
+  const Parameter weight{"weight", ParameterRole::matrix, rank, extents, fill};
+  const Parameter bias{"bias", ParameterRole::bias, 1, {extents[0], 1, 1, 1}, {}, {InitialValue::Kind::by_fan_in}};
+  if constexpr (has_bias) return std::array<Parameter, 2>{weight, bias};
+  else return std::array<Parameter, 1>{weight};
 }
 
 enum class BiasIs { added_here, added_by_neighbour, absent };
@@ -34,14 +47,8 @@ struct LinearBound : LayerDefaults {
   using Element = T;
   using Output = Value<Out, typename with_columns<typename X::Shape, Width>::type>;
   static constexpr std::size_t in = X::columns;
-  static constexpr InitialValue fill{InitialValue::Kind::uniform, inverse_square_root(double(in))};
   static constexpr bool has_bias = bias == BiasIs::added_here;
-  static constexpr auto parameters = [] {
-    constexpr Parameter weight{"weight", ParameterRole::matrix, 2, {Width, in, 1, 1}, fill};
-    constexpr Parameter shift{"bias", ParameterRole::bias, 1, {Width, 1, 1, 1}, {}, {InitialValue::Kind::by_fan_in}};
-    if constexpr (has_bias) return std::array<Parameter, 2>{weight, shift};
-    else return std::array<Parameter, 1>{weight};
-  }();
+  static constexpr auto parameters = weight_and_bias<has_bias>(2, {Width, in, 1, 1}, in);
   static constexpr bool activates = !std::is_same_v<Activation, activation::Identity>;
   /// A library adds a bias of the output's type.
   static constexpr bool has_epilogue =

@@ -110,7 +110,7 @@ struct WalkWithinLengths final {
 template <class Attend, class Name>
 struct AttendWithin final {
   static constexpr const char* name = Attend::name;
-  static constexpr bool couples_samples = false;
+  static constexpr bool couples_samples = false, is_part = true;
 
   template <class X, class Roles>
   struct Bound : Attend::template Bound<X, Roles> {
@@ -126,8 +126,6 @@ struct AttendWithin final {
     }
   };
 };
-template <class Attend, class Name>
-inline constexpr bool is_composite<AttendWithin<Attend, Name>> = true;
 
 /// As AttendWithin, for AttendToOn. Its cache ends with the length.
 template <class Attend, class Name>
