@@ -7,16 +7,15 @@
 
 #include <array>
 #include <cstddef>
-#include <type_traits>
 #include <utility>
 
 namespace regimen::walk {
 
 /// The children of a Chain.   begin   the index of the first in the list that paths refer to
-template <class Entries, class X, class Context, bool flows, std::size_t begin>
+template <class Entries, class X, class Context, bool flows, std::size_t begin, class Indices>
 struct ChainWeights;
-template <class... Entries, class X, class Context, bool flows, std::size_t begin>
-struct ChainWeights<mp::mp_list<Entries...>, X, Context, flows, begin> {
+template <class... Entries, class X, class Context, bool flows, std::size_t begin, std::size_t... each>
+struct ChainWeights<mp::mp_list<Entries...>, X, Context, flows, begin, std::index_sequence<each...>> {
   static constexpr std::size_t count = sizeof...(Entries);
   static constexpr std::array<const char*, count> names{Entries::Layer::name...};
   template <std::size_t i>
@@ -46,25 +45,16 @@ struct ChainWeights<mp::mp_list<Entries...>, X, Context, flows, begin> {
   static constexpr LayerPath unit_path(LayerPath path, std::size_t i) { return path.child(places[i], names[i]); }
   static constexpr LayerPath path_of(LayerPath path, std::size_t i) { return sizes[i] > 0 ? path : unit_path(path, i); }
 
-  static constexpr ParameterLayout layout = []<std::size_t... i>(std::index_sequence<i...>) {
-    ParameterLayout sum{};
-    (sum.append(At<i>::layout), ...);
-    return sum;
-  }(std::make_index_sequence<count>{});
+  static constexpr NeighbourLayouts<count> layouts{At<each>::layout...};
+  static constexpr ParameterLayout layout = layouts.all;
 
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
-    [&]<std::size_t... i>(std::index_sequence<i...>) {
-      (At<i>::place_tensors(
-           out, {at.values + offsets[i].values, at.master + offsets[i].master, at.gradient + offsets[i].gradient}),
-       ...);
-    }(std::make_index_sequence<count>{});
+    (At<each>::place_tensors(out, at + layouts.begins[each]), ...);
   }
   [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool ends_branch, auto& visit) {
-    [&]<std::size_t... i>(std::index_sequence<i...>) {
-      (At<i>::name_tensors(name_inside(prefix, typename Entries::Labels{}),
-                           ends_branch && i >= first_of_last_layer() && i < last_with_parameters(), visit),
-       ...);
-    }(std::make_index_sequence<count>{});
+    (At<each>::name_tensors(name_inside(prefix, typename Entries::Labels{}),
+                            ends_branch && each >= first_of_last_layer() && each < last_with_parameters(), visit),
+     ...);
   }
 
   // Where child i's units begin in the persistent regions; i = count: where they end.
@@ -83,52 +73,27 @@ struct ChainWeights<mp::mp_list<Entries...>, X, Context, flows, begin> {
  protected:
   /// Where child i's parameters and gradients are kept.
   static constexpr WeightPlaces resident_of(const auto& walk, WeightPlaces weights, std::size_t i) {
-    WeightPlaces own = weights;
-    if constexpr (Context::units) {
-      const UnitOffsets at = unit_offset(i, walk.ranks);
-      own.values += at.parameters;
-      own.gradients += at.gradients;
+    if constexpr (!Context::units) {
+      return layouts.weights_of(weights, i, sizeof(typename Context::Roles::reduce));
     } else {
-      if (!Context::Sharding::slices_parameters || own.values != absent)
-        own.values += offsets[i].values;  // else not read
-      own.gradients += offsets[i].gradient * sizeof(typename Context::Roles::reduce);
+      const UnitOffsets at = unit_offset(i, walk.ranks);
+      return {weights.values + at.parameters, weights.gradients + at.gradients, weights.add,
+              layout.buffer_bytes > 0 ? weights.buffers + layouts.begins[i].buffer : absent};
     }
-    own.buffers = layout.buffer_bytes > 0 ? own.buffers + buffer_offsets[i] : absent;
-    return own;
   }
 
  private:
   static constexpr std::size_t last_with_parameters() {  // one past the last child with parameters; 0 if none
-    std::size_t last = 0;
-    [&]<std::size_t... i>(std::index_sequence<i...>) {
-      ((At<i>::layout.count > 0 ? last = i + 1 : last), ...);
-    }(std::make_index_sequence<count>{});
-    return last;
+    return unit_order.members > 0 ? unit_order.index[unit_order.members - 1] + 1 : 0;
   }
   /// The child where that layer begins: its bias may be a child of its own.
   static constexpr std::size_t first_of_last_layer() {
     std::size_t first = last_with_parameters();
     if (first > 0) --first;
-    [&]<std::size_t... i>(std::index_sequence<i...>) {
-      const auto is_bias = []<class Child>(std::type_identity<Child>) {
-        if constexpr (requires { Child::has_bias_of_layer_before; }) return Child::has_bias_of_layer_before;
-        else return false;
-      };
-      const bool begins_before = ((i == first && is_bias(std::type_identity<At<i>>{})) || ...);
-      if (begins_before) --first;
-    }(std::make_index_sequence<count>{});
+    const bool begins_before = ((each == first && has_bias_of_layer_before<typename Entries::Layer>) || ...);
+    if (begins_before) --first;
     return first;
   }
-
-  // Where the parameters of each child begin inside those of this sequence.
-  static constexpr std::array<TensorPlace, count> offsets = []<std::size_t... i>(std::index_sequence<i...>) {
-    std::array<TensorPlace, count> result{};
-    ParameterLayout sum{};
-    ((result[i] = {ParameterLayout::align(sum.value_bytes, At<i>::layout.value_alignment), sum.count, sum.trained},
-      sum.append(At<i>::layout)),
-     ...);
-    return result;
-  }(std::make_index_sequence<count>{});
 
   template <std::size_t i>
   static constexpr UnitOffsets size_of_units(std::size_t ranks) {
@@ -137,33 +102,23 @@ struct ChainWeights<mp::mp_list<Entries...>, X, Context, flows, begin> {
     else return UnitOf<i>::size(ranks);
   }
   static constexpr std::array<UnitOffsets, count + 1> unit_offsets_at(std::size_t ranks) {
-    return [&]<std::size_t... i>(std::index_sequence<i...>) {
-      std::array<UnitOffsets, count + 1> result{};
-      ((result[i + 1] = result[i] + size_of_units<i>(ranks)), ...);
-      return result;
-    }(std::make_index_sequence<count>{});
+    std::array<UnitOffsets, count + 1> result{};
+    ((result[each + 1] = result[each] + size_of_units<each>(ranks)), ...);
+    return result;
   }
   static constexpr std::array<UnitOffsets, count + 1> unit_offsets_alone = unit_offsets_at(1),
                                                       unit_offsets_planned =
                                                           unit_offsets_at(Context::Sharding::planned_ranks);
 
-  // Where the buffers of each child begin inside those of this sequence, in bytes.
-  static constexpr std::array<std::size_t, count> buffer_offsets = []<std::size_t... i>(std::index_sequence<i...>) {
-    std::array<std::size_t, count> result{};
-    std::size_t sum = 0;
-    ((result[i] = sum, sum += At<i>::layout.buffer_bytes), ...);
-    return result;
-  }(std::make_index_sequence<count>{});
-
   struct UnitOrder {  // the children that have parameters
     std::array<std::size_t, count> index{};
     std::size_t members = 0;
   };
-  static constexpr UnitOrder unit_order = []<std::size_t... i>(std::index_sequence<i...>) {
+  static constexpr UnitOrder unit_order = [] {
     UnitOrder result;
-    ((At<i>::layout.count > 0 ? void(result.index[result.members++] = i) : void()), ...);
+    ((At<each>::layout.count > 0 ? void(result.index[result.members++] = each) : void()), ...);
     return result;
-  }(std::make_index_sequence<count>{});
+  }();
   // Two functions, since each statement counts in a plan: compilers limit them.
   template <std::size_t i>
   static constexpr void visit_units(std::size_t ranks, LayerPath path, auto& f) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 namespace regimen::walk {
 
@@ -13,7 +14,7 @@ inline constexpr std::size_t not_grouped = ~std::size_t{0};
 /// Value i is the input of child i; value 0 and the last value belong to the caller. The children of a Group begin at
 /// index `group` of the list that paths refer to; its output may be `computed_again`.
 template <class Entries, class X, class Context, bool flows, std::size_t group = not_grouped,
-          bool computed_again = false>
+          bool computed_again = false, class Indices = std::make_index_sequence<mp::mp_size<Entries>::value>>
 struct Chain;
 
 /// Neighbouring children of the model that are one unit; the first is child `place`. Names, paths and saved tensors are
@@ -42,10 +43,10 @@ inline constexpr bool is_repeat<Repeat<Count, Block>> = true;
 
 /// The context of a child: that of the list's own children, if iterations are units, or else of those inside them.
 template <class Entry, class Context>
-using context_of_child = typename context_behind<
-    typename std::conditional_t<is_repeat<typename Entry::Layer>, Context,
-                                typename Context::inner>::template with_compute<typename Entry::Compute>,
-    typename Entry::Labels>::type;
+using context_of_child =
+    context_behind<typename std::conditional_t<is_repeat<typename Entry::Layer>, Context,
+                                               typename Context::inner>::template with_compute<typename Entry::Compute>,
+                   typename Entry::Labels>;
 
 /// The node of child `index`: its input is the output of the child before, and its gradient
 /// flows if that child has a backward.

@@ -46,22 +46,14 @@ struct ContextOf {
   using with_compute = ContextOf<Facts, Shared, Other, units>;
 };
 
-/// The same for the layers of a block whose tensors move together: none moves by itself.
-template <class Context>
-struct moved_as_one : Context {
-  static constexpr bool offloads = false;
-  using inner = moved_as_one<typename Context::inner>;
+/// The same for layers whose tensors do not move by themselves: those of a block move together, and those of layers that
+/// are computed twice, whatever Checkpoint says, are soon used.
+template <class Context, bool twice_ = Context::twice>
+struct not_moved : Context {
+  static constexpr bool twice = twice_, offloads = false;
+  using inner = not_moved<typename Context::inner, twice>;
   template <class Other>
-  using with_compute = moved_as_one<typename Context::template with_compute<Other>>;
-};
-
-/// The same for layers that are computed twice whatever Checkpoint says. Their tensors are soon used, and do not move.
-template <class Context>
-struct computed_twice : Context {
-  static constexpr bool twice = true, offloads = false;
-  using inner = computed_twice<typename Context::inner>;
-  template <class Other>
-  using with_compute = computed_twice<typename Context::template with_compute<Other>>;
+  using with_compute = not_moved<typename Context::template with_compute<Other>, twice>;
 };
 
 /// The same for the layers of a Frozen.
@@ -81,14 +73,9 @@ struct frozen_inside : Context {
 };
 /// That of a layer to which these labels lead.
 template <class Context, class Labels>
-struct context_behind {
-  using type = Context;
-};
-template <class Context, class Labels>
-  requires lead_through_frozen<Labels>
-struct context_behind<Context, Labels> {
-  using type = frozen_inside<Context, Context::keeps_statistics || lead_through_kept<Labels>>;
-};
+using context_behind = std::conditional_t<
+    lead_through_frozen<Labels>,
+    frozen_inside<Context, Context::keeps_statistics || mp::mp_contains<Labels, InFrozen<true>>::value>, Context>;
 
 }  // namespace regimen::walk
 // SPDX-License-Identifier: Apache-2.0

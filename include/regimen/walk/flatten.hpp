@@ -18,10 +18,7 @@ namespace regimen::walk {
 
 /// Whether the output of a layer has the element type of its input, tokens too.
 template <class Layer>
-inline constexpr bool keeps_element = false;
-template <class Layer>
-  requires requires { Layer::keeps_element; }
-inline constexpr bool keeps_element<Layer> = Layer::keeps_element;
+inline constexpr bool keeps_element = requires { requires Layer::keeps_element; };
 
 /// The element type of a layer's output, behind Element, where it computes in what is stored as Stored.
 template <class Layer, class Element, class Stored>

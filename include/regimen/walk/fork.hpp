@@ -38,19 +38,13 @@ using branch_element = std::conditional_t<
     std::is_same_v<Join, Outputs>, typename Context::Roles::statistic,
     std::conditional_t<Number<typename X::Element>, typename X::Element, stored_t<typename Context::Roles::computed>>>;
 
-/// Layers that begin at `place` of the list that paths refer to.
-template <std::size_t place, class Final, class X, class Context, bool flows, class Layers>
-struct ChainFrom;
+/// A branch whose layers begin at `place` of the list that paths refer to.
 template <std::size_t place, class Final, class X, class Context, bool flows, class... Layers>
-struct ChainFrom<place, Final, X, Context, flows, mp::mp_list<Layers...>> {
-  using type = Chain<typename begins_at<typename flatten<typename Context::Fusing, typename X::Element,
-                                                         typename Context::Roles::computed, Final, Layers...>::type,
-                                        place>::type,
-                     X, Context, flows, place == 0 ? not_grouped : place>;
+struct BranchOf {
+  using Entries = typename flatten<typename Context::Fusing, typename X::Element, typename Context::Roles::computed,
+                                   Final, typename listed_layers<Layers...>::type>::type;
+  using type = Chain<typename begins_at<Entries, place>::type, X, Context, flows, place == 0 ? not_grouped : place>;
 };
-/// A branch.
-template <std::size_t place, class Final, class X, class Context, bool flows, class... Layers>
-struct BranchOf : ChainFrom<place, Final, X, Context, flows, typename listed_layers<Layers...>::type> {};
 
 /// A branch whose last layer, an activation, is the join's work. That layer keeps its place, so that the random numbers of
 /// later branches are the same.
@@ -85,19 +79,19 @@ struct fused_fork<Fusing, Multiply, A, B> {
 };
 
 /// The walkers of all branches. The first Identity is the input itself, if outputs have its type.
-template <std::size_t place, bool has_input, class Final, class X, class Context, bool flows, class... Branches>
+template <std::size_t place, bool has_input, class Final, class X, class Context, bool flows, class Branches>
 struct branches_of {
   using type = mp::mp_list<>;
 };
 template <std::size_t place, bool has_input, class Final, class X, class Context, bool flows, class First,
           class... Others>
-struct branches_of<place, has_input, Final, X, Context, flows, First, Others...> {
+struct branches_of<place, has_input, Final, X, Context, flows, mp::mp_list<First, Others...>> {
   static constexpr bool is_the_input =
       std::is_same_v<First, Identity> && std::is_same_v<Final, typename X::Element> && !has_input;
   using Walker = typename std::conditional_t<is_the_input, mp::mp_identity<InputBranch<X, flows>>,
                                              BranchOf<place, Final, X, Context, flows, First>>::type;
   using type = mp::mp_push_front<typename branches_of<place + Walker::length, has_input || is_the_input, Final, X,
-                                                      Context, flows, Others...>::type,
+                                                      Context, flows, mp::mp_list<Others...>>::type,
                                  Walker>;
 };
 
@@ -130,11 +124,8 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   /// Whether y is no output of a branch: a sum is, unless that branch reads its own output.
   static constexpr bool is_apart = !adds || Last::reads_output;
 
-  static constexpr ParameterLayout layout = [] {
-    ParameterLayout sum{};
-    (sum.append(Branch::layout), ...);
-    return sum;
-  }();
+  static constexpr NeighbourLayouts<count> layouts{Branch::layout...};
+  static constexpr ParameterLayout layout = layouts.all;
 
   /// Where the output of branch i goes if that of the Fork goes to `place`, and backward follows.
   template <std::size_t i>
@@ -146,8 +137,9 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     return floors(walk, 0, place)[count] + (is_apart && place == Place::saved ? bytes_of<Output>(walk) : 0);
   }
   static constexpr bool is_idle(Place place) {
-    return (adds || place == Place::nowhere) &&
-           all_of([&]<std::size_t i>() { return At<i>::is_idle(place_of<i>(place)); });
+    bool idle = adds || place == Place::nowhere;
+    for_each_branch([&]<std::size_t i>() { idle = idle && At<i>::is_idle(place_of<i>(place)); });
+    return idle;
   }
 
   static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
@@ -172,39 +164,19 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   }
 
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
-    for_each_branch([&]<std::size_t i>() {
-      At<i>::place_tensors(out, {.values = at.values + offsets[i].values,
-                                 .master = at.master + offsets[i].master,
-                                 .gradient = at.gradient + offsets[i].gradient});
-    });
+    for_each_branch([&]<std::size_t i>() { At<i>::place_tensors(out, at + layouts.begins[i]); });
   }
   [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
     for_each_branch([&]<std::size_t i>() { At<i>::name_tensors(name_inside(prefix, i), is_residual, visit); });
   }
 
  private:
-  using T = typename Output::Element;
   static constexpr bool is_residual = adds && count == 2 && input < count;
   /// Whether the last branch may take x: nobody reads it afterwards.
   static constexpr bool gives_input = input == count;
 
-  // Where the parameters of each branch begin inside those of the Fork.
-  static constexpr std::array<TensorPlace, count> offsets = [] {
-    std::array<TensorPlace, count> result{};
-    ParameterLayout sum{};
-    TensorPlace* at = result.data();
-    ((*at++ = TensorPlace{.values = ParameterLayout::align(sum.value_bytes, Branch::layout.value_alignment),
-                          .master = sum.count,
-                          .gradient = sum.trained,
-                          .buffer = sum.buffer_bytes},
-      sum.append(Branch::layout)),
-     ...);
-    return result;
-  }();
   static constexpr WeightPlaces weights_of(WeightPlaces weights, std::size_t i) {
-    return {weights.values == absent ? absent : weights.values + offsets[i].values,
-            weights.gradients + offsets[i].gradient * sizeof(typename Context::Roles::reduce), weights.add,
-            layout.buffer_bytes > 0 ? weights.buffers + offsets[i].buffer : absent};
+    return layouts.weights_of(weights, i, sizeof(typename Context::Roles::reduce));
   }
 
   /// body.operator()<i>() for the branches with layers, in their order or in the reverse one.
@@ -218,11 +190,6 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   static constexpr void visit(auto& body) {
     if constexpr (has_layers[i]) body.template operator()<i>();
   }
-  static constexpr bool all_of(auto&& predicate) {
-    bool all = true;
-    for_each_branch([&]<std::size_t i>() { all = all && predicate.template operator()<i>(); });
-    return all;
-  }
   /// Where each branch's part of the saved stack begins; the last entry is the end of all parts.
   static constexpr std::array<std::size_t, count + 1> floors(const auto& walk, std::size_t floor, Place place) {
     std::array<std::size_t, count + 1> result{};
@@ -235,10 +202,9 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   }
 
   template <std::size_t i>
-  static constexpr std::size_t forward_of(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way,
-                                          std::size_t onto) {
+  static constexpr std::size_t forward_of(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     return At<i>::forward(walk, Tensor{x.offset, x.owned && gives_input && i == last}, weights_of(weights, i), path,
-                          {way.mode, way.place, onto});
+                          way);
   }
   /// Whether the join does without branch i at this position of a text.
   template <std::size_t i>
@@ -261,14 +227,14 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
       // What this branch reads again in backward stays as it is.
       const bool stays = At<i>::reads_output && way.mode == Mode::save;
       std::size_t y =
-          forward_of<i>(walk, x, weights, path, {way.mode, place_in<i>(way)}, joins ? total.offset : absent);
+          forward_of<i>(walk, x, weights, path, {way.mode, place_in<i>(way), joins ? total.offset : absent});
       if (way.place == Place::nowhere) return;
       if (stays && i != last && total.offset == absent) {
         total = {y, false};
         return;
       }
       if (stays && i != last && total.owned) return add<Output>(walk, y, total.offset);
-      if (stays) y = copy_of(walk, y, i == last ? way.place : Place::transient, path);
+      if (stays) y = copy_of<Output>(walk, y, i == last ? way.place : Place::transient, path);
       if (!joins && total.offset != absent) add<Output>(walk, total.offset, y);
       if (total.owned) walk.arena.give(total.offset);
       total = {y, true};
@@ -280,14 +246,14 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     values.fill(x.offset);
     for_each_branch([&]<std::size_t i>() {
       if (is_left_out<i>(walk)) return;
-      values[i] = forward_of<i>(walk, x, weights, path, {way.mode, place_in<i>(way)}, absent);
+      values[i] = forward_of<i>(walk, x, weights, path, {way.mode, place_in<i>(way)});
     });
     std::size_t y = absent;
     if (way.place != Place::nowhere) {
       y = allocate<Output>(walk, way.place, path);
       walk.path = path;
       Joined::forward(walk, values, y);
-      walk.template produced<T>(y, walk.batch * Output::size, path);
+      walk.template produced<typename Output::Element>(y, walk.batch * Output::size, path);
     }
     for_each_branch([&]<std::size_t i>() {
       if (place_in<i>(way) == Place::transient && !is_left_out<i>(walk)) walk.arena.give(values[i]);
@@ -338,26 +304,13 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     });
     return flows ? d_x.offset : absent;
   }
-
-  template <class V>
-  static constexpr void add(auto& walk, std::size_t from, std::size_t to) {
-    walk.run(op::Add<typename V::Element>{{from}, {to}, walk.batch * V::size});
-  }
-  static constexpr std::size_t copy_of(auto& walk, std::size_t tensor, Place place, LayerPath path) {
-    const std::size_t copy = allocate<Output>(walk, place, path);
-    walk.run(op::Copy<T>{{tensor}, {copy}, walk.batch * Output::size});
-    return copy;
-  }
 };
 
-template <class Fused, class X, class Context, bool flows, class List = typename Fused::List>
-struct WalkerOfFork;
-template <class Fused, class X, class Context, bool flows, class... Branches>
-struct WalkerOfFork<Fused, X, Context, flows, mp::mp_list<Branches...>>
-    : ForkWalker<typename Fused::Join,
-                 typename branches_of<0, false, branch_element<typename Fused::Join, X, Context>, X, Context, flows,
-                                      Branches...>::type,
-                 X, Context, flows> {};
+template <class Fused, class X, class Context, bool flows>
+using WalkerOfFork = ForkWalker<typename Fused::Join,
+                                typename branches_of<0, false, branch_element<typename Fused::Join, X, Context>, X,
+                                                     Context, flows, typename Fused::List>::type,
+                                X, Context, flows>;
 template <class X, class Context, bool flows, class Join, class... Branches>
 struct Node<Fork<Join, Branches...>, X, Context, flows>
     : WalkerOfFork<fused_fork<typename Context::Fusing, Join, Branches...>, X, Context, flows> {};

@@ -24,9 +24,7 @@ struct Fuses final {
 
 template <class Activation>
 concept FusedWithBias =
-    std::is_same_v<Activation, Relu> || std::is_same_v<Activation, Silu> || std::is_same_v<Activation, Gelu> ||
-    std::is_same_v<Activation, GeluTanh> || std::is_same_v<Activation, Sigmoid> || std::is_same_v<Activation, Tanh> ||
-    std::is_same_v<Activation, HardSwish>;
+    mp::mp_contains<mp::mp_list<Relu, Silu, Gelu, GeluTanh, Sigmoid, Tanh, HardSwish>, Activation>::value;
 
 /// A Linear with a bias, as the pass sees it: the forms that it may take.
 ///   Own      the activation that it applies, or void
@@ -152,24 +150,14 @@ template <class Fusing, class... Entries>
   requires Fusing::fuses
 struct fuse<Fusing, mp::mp_list<Entries...>> : fused<Fusing, mp::mp_list<>, Entries...> {};
 
-/// The list, whose last layer writes rows that begin at multiples of so many bytes, if it can.
+/// A layer whose rows begin at multiples of so many bytes, if it can write them so.
+template <class Entry, std::size_t row_alignment>
+using padded_rows =
+    std::conditional_t<(row_alignment > 1 && detail::writes_padded_rows<typename Entry::Layer>),
+                       InPlaceOf<Entry, detail::PaddedRows<typename Entry::Layer, row_alignment>>, Entry>;
+/// The list with such a layer at its end.
 template <std::size_t row_alignment, class Entries>
-struct padded_end {
- private:
-  template <class Layer, class Compute, class Labels>
-  static auto padded(ListEntry<Layer, Compute, Labels>) {
-    if constexpr (detail::writes_padded_rows<Layer>)
-      return ListEntry<detail::PaddedRows<Layer, row_alignment>, Compute, Labels>{};
-    else return ListEntry<Layer, Compute, Labels>{};
-  }
-
- public:
-  using type = mp::mp_replace_at_c<Entries, mp::mp_size<Entries>::value - 1, decltype(padded(mp::mp_back<Entries>{}))>;
-};
-template <class Entries>
-struct padded_end<1, Entries> {
-  using type = Entries;
-};
+using padded_end = mp::mp_push_back<mp::mp_pop_back<Entries>, padded_rows<mp::mp_back<Entries>, row_alignment>>;
 
 }  // namespace regimen::walk
 // SPDX-License-Identifier: Apache-2.0

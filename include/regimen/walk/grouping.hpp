@@ -18,19 +18,22 @@ template <class Wrap, class Layer>
 inline constexpr bool wraps = Wrap::template wraps<typename wrapped_layer<Layer>::type>;
 
 /// The model's children, grouped. `Flat`: the chain of all children, ungrouped.
-template <class Wrap, class Flat>
-struct Grouping {
+template <class Wrap, class Flat, class Indices = std::make_index_sequence<Flat::count>>
+struct Grouping;
+template <class Wrap, class Flat, std::size_t... each>
+struct Grouping<Wrap, Flat, std::index_sequence<each...>> {
   static constexpr std::size_t count = Flat::count;
+  template <std::size_t i>
+  using Entry = typename Flat::template Entry<i>;
+  static constexpr std::array<bool, count> chosen{wraps<Wrap, typename Entry<each>::Layer>...},
+      weighs{(Flat::template At<each>::layout.count > 0)...}, repeats{is_repeat<typename Entry<each>::Layer>...};
 
   /// For each child: one past the last child of the group that begins there; 0 if none does. A group begins and ends
   /// with a layer that has weights. The two walked layers of a fused layer have one name and count as one.
-  static constexpr std::array<std::size_t, count> ends = []<std::size_t... i>(std::index_sequence<i...>) {
-    constexpr std::array<bool, count> chosen{wraps<Wrap, typename Flat::template Entry<i>::Layer>...},
-        weighs{(Flat::template At<i>::layout.count > 0)...},
-        repeats{is_repeat<typename Flat::template Entry<i>::Layer>...},
-        is_second{std::is_same_v<typename Flat::template Entry<i>::Labels,
-                                 typename Flat::template Entry<(i > 0 ? i - 1 : 0)>::Labels> &&
-                  i > 0 ...};
+  static constexpr std::array<std::size_t, count> ends = [] {
+    constexpr std::array<bool, count> is_second{
+        std::is_same_v<typename Entry<each>::Labels, typename Entry<(each > 0 ? each - 1 : 0)>::Labels> &&
+        each > 0 ...};
     std::array<std::size_t, count> result{};
     for (std::size_t begin = 0; begin < count;) {
       std::size_t end = begin + 1, members = weighs[begin] ? 1 : 0;
@@ -44,29 +47,22 @@ struct Grouping {
       begin = end;
     }
     return result;
-  }(std::make_index_sequence<count>{});
+  }();
   /// Whether there is a child to wrap, and a Repeat whose iterations are units.
-  static constexpr bool matches = []<std::size_t... i>(std::index_sequence<i...>) {
-    return ((Flat::template At<i>::layout.count > 0 && wraps<Wrap, typename Flat::template Entry<i>::Layer>) || ...);
-  }(std::make_index_sequence<count>{});
-  static constexpr bool matches_block = []<std::size_t... i>(std::index_sequence<i...>) {
-    return ((Flat::template At<i>::layout.count > 0 && is_repeat<typename Flat::template Entry<i>::Layer> &&
-             wraps<Wrap, typename Flat::template Entry<i>::Layer>) ||
-            ...);
-  }(std::make_index_sequence<count>{});
+  static constexpr bool matches = ((weighs[each] && chosen[each]) || ...),
+                        matches_block = ((weighs[each] && chosen[each] && repeats[each]) || ...);
 
   template <std::size_t begin, std::size_t... i>
-  static auto group(std::index_sequence<i...>)
-      -> ListEntry<Group<Flat::places[begin], Flat::template is_recomputed<begin + sizeof...(i)>(),
-                         typename Flat::template Entry<begin + i>...>,
-                   typename Flat::template Entry<begin>::Compute, mp::mp_list<>>;
+  static auto group(std::index_sequence<i...>) -> ListEntry<
+      Group<Flat::places[begin], Flat::template is_recomputed<begin + sizeof...(i)>(), Entry<begin + i>...>,
+      typename Entry<begin>::Compute, mp::mp_list<>>;
   template <std::size_t begin, class... Done>
   static auto from(mp::mp_list<Done...>) {
     if constexpr (begin == count) return mp::mp_list<Done...>{};
     else if constexpr (ends[begin] > 0)
       return from<ends[begin]>(
           mp::mp_list<Done..., decltype(group<begin>(std::make_index_sequence<ends[begin] - begin>{}))>{});
-    else return from<begin + 1>(mp::mp_list<Done..., typename Flat::template Entry<begin>>{});
+    else return from<begin + 1>(mp::mp_list<Done..., Entry<begin>>{});
   }
   using type = decltype(from<0>(mp::mp_list<>{}));
 };

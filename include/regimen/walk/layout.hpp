@@ -1,13 +1,12 @@
 // regimen/walk/layout.hpp — where the parameters and buffers of layers lie in the memory of their unit.
 #pragma once
 
-#include <regimen/core/arena.hpp>
+#include <regimen/core/weights.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/walk/tensors.hpp>
 
 #include <array>
 #include <cstddef>
-#include <initializer_list>
 
 namespace regimen::walk {
 
@@ -21,7 +20,12 @@ struct TensorPlace {
   bool trains = true, decays = false;
   std::size_t rows = 1;               // of a matrix; a vector is one row
   std::size_t group = 0, states = 0;  // whose update rule it has; arrays of state of that rule
-  std::size_t buffer = 0;             // of a branch: bytes into the buffers
+  std::size_t buffer = 0;             // of a layer in a list: bytes into the buffers
+
+  /// The same place if all begins at another one.
+  constexpr TensorPlace operator+(const TensorPlace& begin) const {
+    return {values + begin.values, master + begin.master, gradient + begin.gradient};
+  }
 };
 
 /// The memory of a node's parameters inside their unit: elements in all, and those that train, both with the gaps
@@ -54,14 +58,8 @@ struct ParameterLayout {
   }
 };
 
-/// Elements at whose multiples a parameter begins, so that it is aligned in the buffer with the narrowest elements,
-/// too.
-constexpr std::size_t granule_of(std::size_t alignment, std::initializer_list<std::size_t> elements) {
-  std::size_t narrowest = alignment;
-  for (const std::size_t bytes : elements) narrowest = bytes < narrowest ? bytes : narrowest;
-  return alignment / narrowest;
-}
-/// Where each of a layer's parameters begins, in elements from the first; the last entry is the end.
+/// Where each of a layer's parameters, or of its buffers, begins, in elements from the first; the last entry is the end.
+///   granule   elements: each begins at a multiple
 template <std::size_t count>
 constexpr std::array<std::size_t, count + 1> begins_of(const std::array<Parameter, count>& parameters,
                                                        std::size_t granule) {
@@ -73,17 +71,30 @@ constexpr std::array<std::size_t, count + 1> begins_of(const std::array<Paramete
   }
   return result;
 }
-/// Where each of a layer's buffers begins, in bytes from the first; the last entry is the end.
-template <class T, std::size_t count>
-constexpr std::array<std::size_t, count + 1> buffer_begins_of(const std::array<Parameter, count>& buffers) {
-  std::array<std::size_t, count + 1> result{};
-  std::size_t* end = result.data();
-  for (const Parameter& buffer : buffers) {
-    end[1] = *end + TensorArena::align(buffer.size() * sizeof(T));
-    ++end;
+/// Where the parameters and buffers of neighbours begin inside those of their list, and the layout of all.
+template <std::size_t count>
+struct NeighbourLayouts {
+  std::array<TensorPlace, count> begins{};
+  ParameterLayout all{};
+
+  explicit constexpr NeighbourLayouts(const auto&... layouts) {
+    TensorPlace* begin = begins.data();
+    ((*begin++ = {.values = ParameterLayout::align(all.value_bytes, layouts.value_alignment),
+                  .master = all.count,
+                  .gradient = all.trained,
+                  .buffer = all.buffer_bytes},
+      all.append(layouts)),
+     ...);
   }
-  return result;
-}
+
+  /// The weights of neighbour i, of those of all.   bytes   of an element of the gradients
+  constexpr WeightPlaces weights_of(WeightPlaces weights, std::size_t i, std::size_t bytes) const {
+    if (weights.values != absent) weights.values += begins[i].values;  // else not read
+    weights.gradients += begins[i].gradient * bytes;
+    weights.buffers = all.buffer_bytes > 0 ? weights.buffers + begins[i].buffer : absent;
+    return weights;
+  }
+};
 /// The offsets of all parameters, of which the first is at `first`, or of their gradients.   bytes   of an element
 template <std::size_t count>
 constexpr TensorOffsets<count - 1> offsets_of(std::size_t first, const std::array<std::size_t, count>& begins,

@@ -10,7 +10,6 @@
 #include <boost/mp11.hpp>
 
 #include <cstddef>
-#include <string>
 #include <type_traits>
 
 namespace regimen::walk {
@@ -20,35 +19,22 @@ namespace mp = boost::mp11;
 /// A child's index in the user's list; names of parameters contain it.
 template <std::size_t I>
 struct Index final {
-  static std::string text() { return std::to_string(I); }
-  static constexpr TensorPath behind(const TensorPath& path) { return name_inside(path, I); }
+  static constexpr auto behind(const auto& path) { return name_inside(path, I); }
 };
 /// A child with a name of its own, in place of its index.
 template <class Named>
 struct Label final {
-  static std::string text() { return Named::text; }
-  static constexpr TensorPath behind(const TensorPath& path) { return path + Named::text; }
+  static constexpr auto behind(const auto& path) { return path + Named::text + "."; }
 };
 
 /// No part of a name: the layers behind it stand in a Frozen.
-template <bool keeps_statistics_>
-struct InFrozen final {
-  static constexpr bool keeps_statistics = keeps_statistics_;
-  static constexpr TensorPath behind(const TensorPath& path) { return path; }
-};
-template <class Label>
-inline constexpr bool is_in_frozen = false;
 template <bool keeps_statistics>
-inline constexpr bool is_in_frozen<InFrozen<keeps_statistics>> = true;
-/// Whether labels lead through a Frozen, and through one that keeps statistics.
+struct InFrozen final {
+  static constexpr auto behind(const auto& path) { return path; }
+};
 template <class Labels>
-inline constexpr bool lead_through_frozen = false;
-template <class... Labels>
-inline constexpr bool lead_through_frozen<mp::mp_list<Labels...>> = (is_in_frozen<Labels> || ...);
-template <class Labels>
-inline constexpr bool lead_through_kept = false;
-template <class... Labels>
-inline constexpr bool lead_through_kept<mp::mp_list<Labels...>> = (std::is_same_v<Labels, InFrozen<true>> || ...);
+inline constexpr bool lead_through_frozen =
+    mp::mp_contains<Labels, InFrozen<false>>::value || mp::mp_contains<Labels, InFrozen<true>>::value;
 
 /// A layer to be walked: its compute type, and the labels that lead to it from its list.
 template <class Layer_, class Compute_, class Labels_>
@@ -85,11 +71,7 @@ struct origin<TiedLinear<Table>> {
   using parameters = Table;
 };
 template <class Table, class Out>
-struct origin<detail::TiedLinearTo<Table, Out>> {
-  using output = TiedLinear<Table>;
-  using parameters = Table;
-};
-
+struct origin<detail::TiedLinearTo<Table, Out>> : origin<TiedLinear<Table>> {};
 template <class Layer, std::size_t row_alignment>
 struct origin<detail::PaddedRows<Layer, row_alignment>> : origin<Layer> {};
 

@@ -4,7 +4,6 @@
 #include <regimen/layer/children.hpp>
 #include <regimen/layer/named.hpp>
 #include <regimen/layer/padding.hpp>
-#include <regimen/walk/again.hpp>
 #include <regimen/walk/fork.hpp>
 #include <regimen/walk/grouping.hpp>
 #include <regimen/walk/repeat.hpp>
@@ -14,23 +13,20 @@
 
 namespace regimen::walk {
 
-/// The Model<...> of a network: itself or its base.
-template <class InputKind, class... Layers>
-Model<Input<InputKind>, Layers...> model_of(const Model<Input<InputKind>, Layers...>*);
-template <class Network>
-using model_t = decltype(model_of(static_cast<const Network*>(nullptr)));
-
 template <class InputKind, class... Layers>
 mp::mp_list<Layers...> layers_of_model(const Model<Input<InputKind>, Layers...>*);
 /// The layers of a network, as its Model<...> lists them.
 template <class Network>
 using layers_of = decltype(layers_of_model(static_cast<const Network*>(nullptr)));
+template <class InputKind, class... Layers>
+InputKind input_of_model(const Model<Input<InputKind>, Layers...>*);
+/// What it reads.
+template <class Network>
+using input_of = decltype(input_of_model(static_cast<const Network*>(nullptr)));
 
 /// The tables that a TiedLinear anywhere in the layers shares.
 template <class Layer>
-struct is_tied : std::false_type {};
-template <class Table>
-struct is_tied<TiedLinear<Table>> : std::true_type {};
+using is_tied = mp::mp_similar<Layer, TiedLinear<void>>;
 template <class Layers>
 using tied_tables = mp::mp_unique<mp::mp_transform<mp::mp_first, mp::mp_copy_if<detail::layers_in<Layers>, is_tied>>>;
 
@@ -42,11 +38,7 @@ using shared_sets = mp::mp_unique<mp::mp_copy_if<typename detail::all_in<Layers>
 
 /// The names of the values that a Keep anywhere in the layers keeps.
 template <class Layer>
-struct is_keep : std::false_type {};
-template <class Name>
-struct is_keep<Keep<Name>> : std::true_type {};
-template <class Name, class End>
-struct is_keep<KeepLength<Name, End>> : std::true_type {};
+using is_keep = mp::mp_or<mp::mp_similar<Layer, Keep<void>>, mp::mp_similar<Layer, KeepLength<void, void>>>;
 template <class Layers>
 using kept_names = mp::mp_unique<mp::mp_transform<mp::mp_first, mp::mp_copy_if<detail::layers_in<Layers>, is_keep>>>;
 
@@ -59,10 +51,10 @@ struct SharedValues final {
 
 /// What is around layers.
 ///   Compute   the type in which they compute     frozen   whether a Frozen is around them
-template <class Compute_, bool frozen_>
+template <class Compute_, class Frozen_>
 struct Surroundings final {
   using Compute = Compute_;
-  static constexpr bool frozen = frozen_;
+  static constexpr bool frozen = Frozen_::value;
 };
 /// What is Around the layers that use a table, or are a set: a list of all different Surroundings.
 template <class Table, class Around, class Layer>
@@ -83,58 +75,40 @@ struct tied_places<Table, Around, mp::mp_list<Layers...>> {
 };
 template <class Table, class Around, Combinator Layer>
 struct tied_places<Table, Around, Layer>
-    : tied_places<Table, Surroundings<typename Around::Compute, Around::frozen || detail::is_frozen<Layer>>,
+    : tied_places<Table,
+                  Surroundings<typename Around::Compute, mp::mp_bool<Around::frozen || detail::is_frozen<Layer>>>,
                   typename children<Layer>::type> {};
 template <class Table, class Around, class T, class... Layers>
 struct tied_places<Table, Around, As<T, Layers...>>
-    : tied_places<Table, Surroundings<T, Around::frozen>, mp::mp_list<Layers...>> {};
+    : tied_places<Table, Surroundings<T, mp::mp_bool<Around::frozen>>, mp::mp_list<Layers...>> {};
 /// The same of all layers of a model. They have one compute type, and all are frozen or none: the rules
 /// tied_layers_share_a_type and tied_layers_train_together refuse others.
 template <class Table, class Compute, class Layers>
-using tied_places_t = typename tied_places<Table, Surroundings<Compute, false>, Layers>::type;
-template <class Around>
-using compute_around = typename Around::Compute;
-template <class Around>
-using is_frozen_around = mp::mp_bool<Around::frozen>;
+using tied_places_t = typename tied_places<Table, Surroundings<Compute, mp::mp_false>, Layers>::type;
 template <class Table, class Compute, class Layers>
 inline constexpr bool have_one_compute =
-    mp::mp_size<mp::mp_unique<mp::mp_transform<compute_around, tied_places_t<Table, Compute, Layers>>>>::value <= 1;
+    mp::mp_size<mp::mp_unique<mp::mp_transform<mp::mp_first, tied_places_t<Table, Compute, Layers>>>>::value <= 1;
 template <class Table, class Compute, class Layers>
 inline constexpr bool train_together =
-    mp::mp_size<mp::mp_unique<mp::mp_transform<is_frozen_around, tied_places_t<Table, Compute, Layers>>>>::value <= 1;
+    mp::mp_size<mp::mp_unique<mp::mp_transform<mp::mp_second, tied_places_t<Table, Compute, Layers>>>>::value <= 1;
 
 /// The network as it is walked. Facts: of the policies, as ContextOf lists them.
 template <class Network, class Facts>
 struct BoundModel {
- private:
-  template <class InputKind, class... Layers>
-  struct parts {
-    using Roles = typename Facts::Roles;
-    using X = typename InputKind::template value<typename Roles::statistic>;
-    using Tied = mp::mp_append<tied_tables<mp::mp_list<Layers...>>, shared_sets<mp::mp_list<Layers...>>>;
-    static_assert(mp::mp_size<Tied>::value <= tied_limit,
-                  "regimen: a model has at most 16 tied tables and sets of Shared; share fewer");
-    using Named = kept_names<mp::mp_list<Layers...>>;
-    static_assert(mp::mp_size<Named>::value <= named_limit, "regimen: a model keeps at most 32 values; keep fewer");
-    using Ctx = ContextOf<Facts, SharedValues<Tied, Named>, typename Roles::computed, true>;
-    using Entries = typename flatten<typename Ctx::Fusing, typename X::Element, typename Roles::computed,
-                                     typename Roles::statistic, Layers...>::type;
-    using Flat = Chain<typename padded_end<Facts::row_alignment, Entries>::type, X, Ctx, false>;
-    using Body = typename Grouped<typename Facts::Sharding::Wrap, Flat, X, Ctx>::type;
-    using List = mp::mp_list<Layers...>;
-  };
-  template <class InputKind, class... Layers>
-  static parts<InputKind, Layers...> take_apart(const Model<Input<InputKind>, Layers...>*);
-  using Parts = decltype(take_apart(static_cast<const Network*>(nullptr)));
-
- public:
   using Roles = typename Facts::Roles;
-  using X = typename Parts::X;
-  using Tied = typename Parts::Tied;
-  using Named = typename Parts::Named;
-  using Ctx = typename Parts::Ctx;
-  using Flat = typename Parts::Flat;  // all children; paths and names refer to these
-  using Body = typename Parts::Body;  // the walked children: several may be one unit
+  using Layers = layers_of<Network>;
+  using X = typename input_of<Network>::template value<typename Roles::statistic>;
+  using Tied = mp::mp_append<tied_tables<Layers>, shared_sets<Layers>>;
+  static_assert(mp::mp_size<Tied>::value <= tied_limit,
+                "regimen: a model has at most 16 tied tables and sets of Shared; share fewer");
+  using Named = kept_names<Layers>;
+  static_assert(mp::mp_size<Named>::value <= named_limit, "regimen: a model keeps at most 32 values; keep fewer");
+  using Ctx = ContextOf<Facts, SharedValues<Tied, Named>, typename Roles::computed, true>;
+  using Entries = padded_end<Facts::row_alignment,
+                             typename flatten<typename Ctx::Fusing, typename X::Element, typename Roles::computed,
+                                              typename Roles::statistic, Layers>::type>;
+  using Flat = Chain<Entries, X, Ctx, false>;  // all children; paths and names refer to these
+  using Body = typename Grouped<typename Facts::Sharding::Wrap, Flat, X, Ctx>::type;  // several may be one unit
   using Output = typename Body::Output;
   static constexpr LayerPath path{};
   static constexpr std::size_t tied_count = mp::mp_size<Tied>::value;
@@ -145,17 +119,21 @@ struct BoundModel {
   using PlacesOf = places_of_set<Set, typename shared_places<Flat>::type>;
 
  private:
+  /// Calls f.operator()<T>() for the types of a list, in their order.
+  template <class... Types>
+  [[gnu::always_inline]] static constexpr void for_each_of(mp::mp_list<Types...>, [[maybe_unused]] auto&& f) {
+    (f.template operator()<Types>(), ...);
+  }
   template <class Table, bool is_set>
   struct table_unit {
-    using Around = mp::mp_front<tied_places_t<Table, typename Roles::computed, typename Parts::List>>;
+    using Around = mp::mp_front<tied_places_t<Table, typename Roles::computed, Layers>>;
     using Labels = mp::mp_if_c<Around::frozen, mp::mp_list<InFrozen<false>>, mp::mp_list<>>;
-    using Inside =
-        typename context_behind<typename Ctx::inner::template with_compute<typename Around::Compute>, Labels>::type;
+    using Inside = context_behind<typename Ctx::inner::template with_compute<typename Around::Compute>, Labels>;
     using type = Unit<TiedTable<Node<Table, Value<std::int32_t, Shape<1>>, Inside, false>>, Ctx>;
   };
   template <class Set>
   struct table_unit<Set, true> {
-    using type = Unit<SharedSet<mp::mp_front<PlacesOf<Set>>>, Ctx>;
+    using type = Unit<typename mp::mp_front<PlacesOf<Set>>::Branch, Ctx>;
   };
 
  public:
@@ -166,15 +144,12 @@ struct BoundModel {
   /// Bytes of the persistent regions: the children's units, then the tied tables, then the sets.
   static constexpr UnitOffsets size(std::size_t ranks) {
     UnitOffsets sum = Body::unit_offset(Body::count, ranks);
-    if constexpr (tied_count > 0)
-      mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>(
-          [&](auto table) { sum = sum + TableUnit<typename decltype(table)::type>::size(ranks); });
+    for_each_of(Tied{}, [&]<class Table>() { sum = sum + TableUnit<Table>::size(ranks); });
     return sum;
   }
   static constexpr ParameterLayout layout = [] {
     ParameterLayout sum = Body::layout;
-    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>(
-        [&](auto table) { sum.append(TableUnit<typename decltype(table)::type>::layout); });
+    for_each_of(Tied{}, [&]<class Table>() { sum.append(TableUnit<Table>::layout); });
     return sum;
   }();
 
@@ -202,22 +177,19 @@ struct BoundModel {
     FirstNames first;
     if constexpr (has_sets) Body::name_tensors(std::string(), false, first);
     [[maybe_unused]] std::size_t index = 0;
-    if constexpr (tied_count > 0)
-      mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) {
-        using Table = typename decltype(table)::type;
-        if constexpr (is_shared<Table>) TableUnit<Table>::Node::name_tensors(first.names[index], visit);
-        else TableUnit<Table>::Node::name_tensors(name_of_table<Table>(index), visit);
-        ++index;
-      });
+    for_each_of(Tied{}, [&]<class Table>() {
+      const std::string prefix = is_shared<Table> ? first.names[index] : name_of_table<Table>(index);
+      TableUnit<Table>::Node::name_tensors(prefix, false, visit);
+      ++index;
+    });
   }
 
   /// The same in constant expressions. Names are TensorPaths, which tell layers apart.
   static constexpr void list_tensors(auto& visit) {
     Body::name_tensors(TensorPath{}, false, visit);
-    std::size_t index = 0;
-    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) {
-      TableUnit<typename decltype(table)::type>::Node::name_tensors(TensorPath{++index, 0}, visit);
-    });
+    [[maybe_unused]] std::size_t index = 0;
+    for_each_of(Tied{},
+                [&]<class Table>() { TableUnit<Table>::Node::name_tensors(TensorPath{++index, 0}, false, visit); });
   }
 
   /// Before forward: gathers tied tables and sets that are kept in slices, and gives their places to their layers; with
@@ -270,13 +242,11 @@ struct BoundModel {
     });
   }
   /// Bytes that enter_named allocates with gradients.
-  static constexpr std::size_t named_bytes([[maybe_unused]] const auto& walk) {
+  static constexpr std::size_t named_bytes(const auto& walk) {
     std::size_t sum = 0;
-    if constexpr (mp::mp_size<Named>::value > 0)
-      mp::mp_for_each<mp::mp_transform<mp::mp_identity, Named>>([&](auto name) {
-        using V = NamedAs<typename decltype(name)::type>;
-        sum += (Number<typename V::Element> ? 2 : 1) * bytes_of<V>(walk);
-      });
+    for_each_name(walk, [&]<class V>(const NamedTensor&, std::size_t bytes, LayerPath, V*) {
+      sum += (Number<typename V::Element> ? 2 : 1) * bytes;
+    });
     return sum;
   }
   /// Before backward: all who read a value add to its gradient.
@@ -308,46 +278,36 @@ struct BoundModel {
   using NamedAs = typename named_as<Name>::type;
   /// Calls f(where the value lies, bytes of it, path, a null pointer of its type).
   static constexpr void for_each_name([[maybe_unused]] auto& walk, [[maybe_unused]] auto&& f) {
-    if constexpr (mp::mp_size<Named>::value > 0) {
-      std::size_t index = 0;
-      mp::mp_for_each<mp::mp_transform<mp::mp_identity, Named>>([&](auto name) {
-        using V = NamedAs<typename decltype(name)::type>;
-        f(walk.named[index], bytes_of<V>(walk), path.child(Flat::length + tied_count + index, "named"),
-          static_cast<V*>(nullptr));
-        ++index;
-      });
-    }
+    [[maybe_unused]] std::size_t index = 0;
+    for_each_of(Named{}, [&]<class Name>() {
+      using V = NamedAs<Name>;
+      f(walk.named[index], bytes_of<V>(walk), path.child(Flat::length + tied_count + index, "named"),
+        static_cast<V*>(nullptr));
+      ++index;
+    });
   }
   /// Calls f.operator()<Unit>(offset, index among the tables, path).
   [[gnu::always_inline]] static constexpr void for_each_table([[maybe_unused]] std::size_t ranks,
                                                               [[maybe_unused]] auto&& f) {
-    if constexpr (tied_count > 0) visit_tables(ranks, f);
+    if constexpr (tied_count > 0) {
+      UnitOffsets at = Body::unit_offset(Body::count, ranks);
+      std::size_t index = 0;
+      for_each_of(Tied{}, [&]<class Table>() {
+        f.template operator()<TableUnit<Table>>(at, index, path.child(Flat::length + index, Table::name));
+        at = at + TableUnit<Table>::size(ranks);
+        ++index;
+      });
+    }
   }
-  static constexpr void visit_tables(std::size_t ranks, auto& f) {
-    UnitOffsets at = Body::unit_offset(Body::count, ranks);
-    std::size_t index = 0;
-    mp::mp_for_each<mp::mp_transform<mp::mp_identity, Tied>>([&](auto table) {
-      using Table = typename decltype(table)::type;
-      f.template operator()<TableUnit<Table>>(at, index, path.child(Flat::length + index, Table::name));
-      at = at + TableUnit<Table>::size(ranks);
-      ++index;
-    });
-  }
+  /// That of the last layer of the model that is the table.
   template <class Table>
   static std::string name_of_table(std::size_t index) {
     std::string name = "tied." + std::to_string(index) + ".";
-    find_table<Table>(name, std::make_index_sequence<Flat::count>{});
+    for_each_of(Entries{}, [&]<class Entry>() {
+      if constexpr (std::is_same_v<typename Entry::Layer, Table>)
+        name = name_inside(std::string(), typename Entry::Labels{});
+    });
     return name;
-  }
-  template <class Table, std::size_t... i>
-  static void find_table(std::string& name, std::index_sequence<i...>) {
-    (try_child<Table, i>(name), ...);
-  }
-  template <class Table, std::size_t i>
-  static void try_child(std::string& name) {
-    using Entry = typename Flat::template Entry<i>;
-    if constexpr (std::is_same_v<typename Entry::Layer, Table>)
-      name = name_inside(std::string(), typename Entry::Labels{});
   }
 };
 

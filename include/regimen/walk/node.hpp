@@ -23,6 +23,7 @@
 #include <regimen/walk/tensors.hpp>
 #include <regimen/walk/walk.hpp>
 
+#include <algorithm>
 #include <array>
 #include <type_traits>
 
@@ -37,7 +38,6 @@ struct Node {
   using Output = typename Bound::Output;
   using Declared = typename Bound::Saved;
   using Owner = typename origin<Layer>::parameters;
-  static constexpr bool has_bias_of_layer_before = walk::has_bias_of_layer_before<Layer>;
   using Master = typename Context::Roles::master;
 
   static constexpr std::size_t declared_count = [] {
@@ -65,11 +65,14 @@ struct Node {
   }();
   static constexpr std::size_t parameter_count = Bound::parameters.size(), buffer_count = Bound::buffers.size();
   using Buffer = buffer_t<typename Context::Roles>;
+  /// Elements at whose multiples a parameter begins, so that it is aligned in the buffer with the narrowest elements, too.
   static constexpr std::size_t granule =
-      std::is_same_v<Master, NoMaster>
-          ? granule_of(Context::alignment, {element_bytes})
-          : granule_of(Context::alignment, {element_bytes, sizeof(Master), sizeof(typename Context::Roles::reduce)});
-  static constexpr auto begins = begins_of(Bound::parameters, granule);  // elements; the last entry is the end
+      Context::alignment /
+      (std::is_same_v<Master, NoMaster>
+           ? (std::min)(Context::alignment, element_bytes)
+           : (std::min)({Context::alignment, element_bytes, sizeof(Master), sizeof(typename Context::Roles::reduce)}));
+  static constexpr auto begins = begins_of(Bound::parameters, granule);
+  static constexpr auto buffer_begins = begins_of(Bound::buffers, TensorArena::alignment / sizeof(Buffer));
   static constexpr std::size_t own_count = begins[parameter_count], own_gaps = own_count - declared_count;
   static constexpr ParameterLayout own_layout{.value_bytes = own_count * element_bytes,
                                               .value_alignment = granule * element_bytes,
@@ -81,7 +84,7 @@ struct Node {
                                               .gaps = own_gaps,
                                               .trained_gaps = trains ? own_gaps : 0,
                                               .gap_bytes = own_gaps * element_bytes,
-                                              .buffer_bytes = buffer_begins_of<Buffer>(Bound::buffers).back()};
+                                              .buffer_bytes = buffer_begins[buffer_count] * sizeof(Buffer)};
   static constexpr ParameterLayout layout = is_tied ? ParameterLayout{} : own_layout;
 
   static constexpr bool recomputes_output =
@@ -121,13 +124,13 @@ struct Node {
         .parameters = offsets_of(locate(walk, weights).values, begins, element_bytes),
         .path = path,
         .onto = way.onto};
-    if constexpr (Bound::Cache::count > 0) call.cache = next_cache<typename Bound::Cache>(walk);
+    if constexpr (Bound::Cache::count > 0) call.cache = offsets_from<typename Bound::Cache>(1, walk.cache);
     if constexpr (buffer_count > 0) find_buffers(walk, weights, call);
     find_named(walk, call);
     // What is computed twice is computed by the same operations, so that it has the same bits.
     const bool saves = keeps || !Bound::saves_for_backward || (active && Context::twice);
-    if (keeps) call.saved = push_all<Declared>(walk, path);
-    else if (saves) call.saved = take_all<Declared>(walk, path);
+    if (keeps) call.saved = allocate_all<Declared, MemoryKind::saved>(walk, path);
+    else if (saves) call.saved = allocate_all<Declared, MemoryKind::scratch>(walk, path);
     else call.saved.fill(absent);
     const bool reuse = can_reuse && way.place != Place::saved && x.owned;
     call.y = reuse ? x.offset : allocate<Output>(walk, way.place, path);
@@ -146,7 +149,7 @@ struct Node {
         .x = x,
         .y = allocate<Output>(walk, Place::transient, path),
         .parameters = offsets_of(locate(walk, weights).values, begins, element_bytes),
-        .saved = offsets_from<Declared>(walk, floor),
+        .saved = offsets_from<Declared>(walk.capacity, std::size_t{floor}),
         .path = path};
     if constexpr (buffer_count > 0) find_buffers(walk, weights, call);
     find_named(walk, call);
@@ -172,7 +175,7 @@ struct Node {
         .parameters = offsets_of(here.values, begins, element_bytes),
         .gradients = offsets_of(trains ? here.gradients : absent, begins, sizeof(typename Context::Roles::reduce)),
         .add = here.add,
-        .saved = offsets_from<Declared>(walk, floor),
+        .saved = offsets_from<Declared>(walk.capacity, std::size_t{floor}),
         .path = path,
         .onto = d_y.onto,
         .uses_buffers = Context::keeps_statistics};
@@ -182,7 +185,7 @@ struct Node {
     if constexpr (Bound::derives_before && flows) call.saved_before = saved_before<X>(walk, x, floor);
     if (reuse) call.d_x = d_y.offset;
     else if (writes) call.d_x = allocate<X>(walk, Place::transient, path);
-    call.scratch = take_all<typename Bound::BackwardScratch>(walk, path);
+    call.scratch = allocate_all<typename Bound::BackwardScratch, MemoryKind::scratch>(walk, path);
     walk.path = path;
     Bound::backward(walk, call);
     if constexpr (writes) walk.template produced<typename X::Element>(call.d_x, walk.batch * X::size, path);
@@ -250,14 +253,14 @@ struct Node {
   /// Recomputation belongs to backward, so that a forward moves the buffers once.
   static constexpr void find_buffers(const auto& walk, WeightPlaces weights, auto& call) {
     if (weights.buffers == absent) defect("a walker passed no buffers on");
-    constexpr auto begin = buffer_begins_of<Buffer>(Bound::buffers);
-    for (std::size_t i = 0; i < buffer_count; ++i) call.buffers[i] = weights.buffers + begin[i];
+    for (std::size_t i = 0; i < buffer_count; ++i)
+      call.buffers[i] = weights.buffers + buffer_begins[i] * sizeof(Buffer);
     call.uses_buffers = !walk.training || Context::keeps_statistics;
     call.moves = !call.uses_buffers && walk.phase() == op::Phase::forward;
   }
   static constexpr void compute(auto& walk, auto& call) {
     walk.path = call.path;
-    call.scratch = take_all<typename Bound::ForwardScratch>(walk, call.path);
+    call.scratch = allocate_all<typename Bound::ForwardScratch, MemoryKind::scratch>(walk, call.path);
     Bound::forward(walk, call);
     give_all(walk, call.scratch);
   }
@@ -266,6 +269,18 @@ struct Node {
 /// A combinator that nothing walks: each has a specialisation of its own.
 template <Combinator Layer, class X, class Context, bool flows>
 struct Node<Layer, X, Context, flows> {};
+
+/// Adds a tensor to another.   V   of both
+template <class V>
+constexpr void add(auto& walk, std::size_t from, std::size_t to) {
+  walk.run(op::Add<typename V::Element>{{from}, {to}, walk.batch * V::size});
+}
+template <class V>
+constexpr std::size_t copy_of(auto& walk, std::size_t tensor, Place place, LayerPath path) {
+  const std::size_t copy = allocate<V>(walk, place, path);
+  walk.run(op::Copy<typename V::Element>{{tensor}, {copy}, walk.batch * V::size});
+  return copy;
+}
 
 /// Whether a walker has the members that the top of this header lists. Instantiates no function.
 template <class Walker, class Walk>

@@ -33,9 +33,9 @@ struct Offloaded : Blocks<Of, 0, Of::count> {
     std::size_t ticket = no_ticket;
     iterate(walk, count - 1, 0, unit_bytes(walk), true, [&](std::size_t i) {
       const std::size_t y = run_on_top(walk, range, i, x, {way.mode, between});
-      if (i > 0) walk.await_copy(ticket);
+      if (i > 0) walk.engine.await_copy(ticket);
       copy(walk, top, below, bytes, path.repeated(i, count));
-      if (i + 2 < count) ticket = walk.offload({below, host + i * bytes, bytes, path.repeated(i, count)});
+      if (i + 2 < count) ticket = walk.engine.offload({below, host + i * bytes, bytes, path.repeated(i, count)});
       walk.arena.pop_to(top);
       x = between == Place::saved ? Tensor{just_below<X>(walk, top), false} : Tensor{y, true};
     });
@@ -55,10 +55,10 @@ struct Offloaded : Blocks<Of, 0, Of::count> {
     iterate(walk, count - 1, 0, unit_bytes(walk), false, [&](std::size_t behind) {
       const std::size_t i = count - 2 - behind;
       const LayerPath here = path.repeated(i, count);
-      if (behind > 0) walk.await_copy(ticket);
+      if (behind > 0) walk.engine.await_copy(ticket);
       walk.arena.push(bytes, MemoryKind::saved, here);
       copy(walk, below, top, bytes, here);
-      if (i > 0) ticket = walk.fetch({below, host + (i - 1) * bytes, bytes, path.repeated(i - 1, count)});
+      if (i > 0) ticket = walk.engine.fetch({below, host + (i - 1) * bytes, bytes, path.repeated(i - 1, count)});
       Body::retire_output(walk, between);
       back(i, between);
     });

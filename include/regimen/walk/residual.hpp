@@ -10,13 +10,11 @@
 namespace regimen::walk {
 
 template <class X, class Context, bool flows, class... Layers>
-struct Node<Residual<Layers...>, X, Context, flows> {
+struct Node<Residual<Layers...>, X, Context, flows> : Inner<X, Context, flows, Layers...> {
   using Branch = Inner<X, Context, flows, Layers...>;
   using Walkers = mp::mp_list<Branch>;
   using Output = X;
-  static constexpr ParameterLayout layout = Branch::layout;
-  static constexpr bool active = Branch::active, reads_input = Branch::reads_input, reads_output = false,
-                        recomputes_output = false, reads_weights = Branch::reads_weights,
+  static constexpr bool reads_output = false, sums_y = false, sums_d_x = false,
                         keeps_d_y = true;  // d_y is added to d_x after the branch
   /// Whether the branch's last layer reads its own output: then the output is saved, and the sum is another tensor.
   static constexpr bool keeps_branch = Branch::reads_output;
@@ -35,8 +33,8 @@ struct Node<Residual<Layers...>, X, Context, flows> {
     std::size_t y = Branch::forward(walk, Tensor{x.offset, false}, weights, path,
                                     {way.mode, apart ? Place::saved : way.place, joins_forward ? x.offset : absent});
     if constexpr (keeps_branch)
-      if (apart) y = way.place == Place::nowhere ? absent : copy_of(walk, y, way.place, path);
-    if (!joins_forward && way.place != Place::nowhere) add(walk, x.offset, y);
+      if (apart) y = way.place == Place::nowhere ? absent : copy_of<X>(walk, y, way.place, path);
+    if (!joins_forward && way.place != Place::nowhere) add<X>(walk, x.offset, y);
     if (x.owned) walk.arena.give(x.offset);
     return y;
   }
@@ -48,25 +46,13 @@ struct Node<Residual<Layers...>, X, Context, flows> {
                                         LayerPath path, Place place) {
     const std::size_t d_x = Branch::backward(walk, Tensor{d_y.offset, false, joins_backward ? d_y.offset : absent}, x,
                                              floor, weights, path, branch_place(place));
-    if constexpr (flows && !joins_backward) add(walk, d_y.offset, d_x);
+    if constexpr (flows && !joins_backward) add<X>(walk, d_y.offset, d_x);
     if (d_y.owned) walk.arena.give(d_y.offset);
     return d_x;
   }
 
-  static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) { Branch::place_tensors(out, at); }
   [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
     Branch::name_tensors(prefix, true, visit);
-  }
-
- private:
-  static constexpr void add(auto& walk, std::size_t from, std::size_t to) {
-    walk.run(op::Add<typename X::Element>{{from}, {to}, walk.batch * X::size});
-  }
-  static constexpr std::size_t copy_of(auto& walk, std::size_t tensor, Place place, LayerPath path) {
-    using T = typename X::Element;
-    const std::size_t copy = allocate<X>(walk, place, path);
-    walk.run(op::Copy<T>{{tensor}, {copy}, walk.batch * X::size});
-    return copy;
   }
 };
 

@@ -9,21 +9,21 @@
 
 namespace regimen::walk {
 
-template <class... Entries, class X, class Context, bool flows, std::size_t group, bool computed_again>
-struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again>
-    : ChainWeights<mp::mp_list<Entries...>, X, Context, flows, group == not_grouped ? 0 : group> {
-  using Weights = ChainWeights<mp::mp_list<Entries...>, X, Context, flows, group == not_grouped ? 0 : group>;
+template <class... Entries, class X, class Context, bool flows, std::size_t group, bool computed_again,
+          std::size_t... each>
+struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again, std::index_sequence<each...>>
+    : ChainWeights<mp::mp_list<Entries...>, X, Context, flows, group == not_grouped ? 0 : group,
+                   std::index_sequence<each...>> {
+  using Weights = typename Chain::ChainWeights;
   using Weights::count, Weights::path_of, Weights::sizes, Weights::unit_path;
   static_assert(count > 0 && count < 256,
                 "regimen: a Sequential has 1 to 255 layers; group them in Sequentials of Sequentials, or Repeat");
   template <std::size_t i>
   using Entry = mp::mp_at_c<mp::mp_list<Entries...>, i>;
   template <std::size_t i>
-  using At = typename Child<i, mp::mp_list<Entries...>, X, Context, flows>::type;
+  using At = typename Weights::template At<i>;
   using Output = typename At<count - 1>::Output;
-  template <std::size_t... i>
-  static auto walkers(std::index_sequence<i...>) -> mp::mp_list<At<i>...>;
-  using Walkers = decltype(walkers(std::make_index_sequence<count>{}));
+  using Walkers = mp::mp_list<At<each>...>;
   static constexpr bool recomputes_output = computed_again, active = At<count - 1>::active;
 
   /// Whether a backward, or the recomputation of the next value, reads value i.
@@ -46,59 +46,53 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again>
   static constexpr Place place_of() {
     return is_read<i>() && !is_recomputed<i>() ? Place::saved : Place::transient;
   }
-  /// Where the output of child i goes, if that of child i + 1 goes to `next`.
+  /// Where the output of child i goes, if that of child i + 1 goes to `next`; that of the last child goes there.
   template <std::size_t i>
   static constexpr Place place_before(Place next) {
-    constexpr Place own = place_of<i + 1>();
-    return own == Place::transient && At<i + 1>::is_idle(Place::nowhere) && At<i + 1>::is_idle(next) ? Place::nowhere
-                                                                                                     : own;
+    if constexpr (i + 1 == count) return next;
+    else {
+      constexpr Place own = place_of<i + 1>();
+      const bool is_needless =
+          own == Place::transient && At<i + 1>::is_idle(Place::nowhere) && At<i + 1>::is_idle(next);
+      return is_needless ? Place::nowhere : own;
+    }
   }
   /// For each place of the last child's output, those of all children: tables, so that a plan of many children takes no
   /// more steps of the compiler than they are.
-  static constexpr std::array<std::array<Place, count>, place_count> output_places =
-      []<std::size_t... i>(std::index_sequence<i...>) {
-        std::array<std::array<Place, count>, place_count> all{};
-        for (std::size_t last = 0; last < place_count; ++last) {
-          all[last][count - 1] = static_cast<Place>(last);
-          ((all[last][count - 2 - i] = place_before<count - 2 - i>(all[last][count - 1 - i])), ...);
-        }
-        return all;
-      }(std::make_index_sequence<count - 1>{});
+  static constexpr std::array<std::array<Place, count>, place_count> output_places = [] {
+    std::array<std::array<Place, count>, place_count> all{};
+    for (std::size_t last = 0; last < place_count; ++last) {
+      Place place = static_cast<Place>(last);
+      ((all[last][count - 1 - each] = place = place_before<count - 1 - each>(place)), ...);
+    }
+    return all;
+  }();
   /// Where the output of child i goes, if that of the last goes to `place`.
   template <std::size_t i>
   [[gnu::always_inline]] static constexpr Place output_place(Place place) {
     return output_places[static_cast<std::size_t>(place)][i];
   }
-  static constexpr bool is_idle(Place place) {
-    return [&]<std::size_t... i>(std::index_sequence<i...>) {
-      return (At<i>::is_idle(output_place<i>(place)) && ...);
-    }(std::make_index_sequence<count>{});
-  }
+  static constexpr bool is_idle(Place place) { return (At<each>::is_idle(output_place<each>(place)) && ...); }
   static constexpr bool reads_input = is_read<0>(), reads_output = At<count - 1>::reads_output,
                         keeps_d_y = At<count - 1>::keeps_d_y;
   /// Sums are added by the last child, and to the gradient by the first.
   static constexpr bool sums_y = joins_y<Context::Epilogues::sums, At<count - 1>>,
                         sums_d_x = joins_d_x<Context::Epilogues::sums, At<0>>;
-  static constexpr bool reads_weights = []<std::size_t... i>(std::index_sequence<i...>) {
-    // Recomputed children need their weights, too. (The owner of the chain decides about the last child's output.)
-    return (At<i>::reads_weights || ...) ||
-           ((At<i>::layout.count > 0 && i + 1 < count && is_recomputed<i + 1>()) || ...);
-  }(std::make_index_sequence<count>{});
+  /// Recomputed children need their weights, too. (The owner of the chain decides about the last child's output.)
+  static constexpr bool reads_weights =
+      ((At<each>::reads_weights || (At<each>::layout.count > 0 && each + 1 < count && is_recomputed<each + 1>())) ||
+       ...);
 
   /// Where each child's part of the saved stack begins; the last entry is the end of the sequence's part.
   static constexpr auto floors(const auto& walk, std::size_t floor, Place place) {
-    return [&]<std::size_t... i>(std::index_sequence<i...>) {
-      std::array<std::size_t, count + 1> result{floor};
-      ((result[i + 1] = result[i] + At<i>::footprint(walk, output_place<i>(place))), ...);
-      return result;
-    }(std::make_index_sequence<count>{});
+    std::array<std::size_t, count + 1> result{floor};
+    ((result[each + 1] = result[each] + At<each>::footprint(walk, output_place<each>(place))), ...);
+    return result;
   }
   static constexpr std::size_t footprint(const auto& walk, Place place) { return floors(walk, 0, place)[count]; }
 
   static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
-    [&]<std::size_t... i>(std::index_sequence<i...>) {
-      ((x = forward_of<i>(walk, x, weights, path, way)), ...);
-    }(std::make_index_sequence<count>{});
+    ((x = forward_of<each>(walk, x, weights, path, way)), ...);
     return x.offset;
   }
 
@@ -132,7 +126,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again>
   template <std::size_t i>
   static constexpr bool holds_units = Context::units && is_repeat<typename Entry<i>::Layer> && At<i>::layout.count > 0;
   template <std::size_t i>
-  using UnitOf = Unit<At<i>, Context>;
+  using UnitOf = typename Weights::template UnitOf<i>;
 
   // ---- the order in which units are used, for prefetching
 
@@ -161,11 +155,6 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again>
   static constexpr NextUnit behind(const auto& walk, WeightPlaces weights, LayerPath path, Mode mode) {
     const NextUnit next = first_from<i + 1>(walk, weights, path);
     return mode == Mode::save && next.is_absent() ? last_from<count - 1>(walk, weights, path) : next;
-  }
-  template <std::size_t i>
-  static constexpr NextUnit before(const auto& walk, WeightPlaces weights, LayerPath path) {
-    if constexpr (i == 0) return {};
-    else return last_from<i - 1>(walk, weights, path);
   }
   static constexpr bool slices_parameters = Context::units && Context::Sharding::slices_parameters;
 
@@ -230,7 +219,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again>
     WeightPlaces own = resident;
     [[maybe_unused]] NextUnit next{};
     constexpr bool gathers = slices_parameters && (!is_unit<i> || At<i>::reads_weights);
-    if constexpr (slices_parameters) next = before<i>(walk, values.weights, values.path);
+    if constexpr (slices_parameters && i > 0) next = last_from<i - 1>(walk, values.weights, values.path);
     if constexpr (gathers) own = enter<i>(walk, values.weights, values.path, next);
     else if (slices_parameters && walk.ranks > 1) own.values = absent;
     if constexpr (is_unit<i>) own = open_gradients<UnitOf<i>>(walk, own, unit_path(values.path, i));
@@ -261,6 +250,12 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, group, computed_again>
 template <std::size_t place, bool computed_again, class... Entries, class X, class Context, bool flows>
 struct Node<Group<place, computed_again, Entries...>, X, Context, flows>
     : Chain<mp::mp_list<Entries...>, X, Context, flows, place, computed_again> {};
+
+/// The layers of a Checkpointed are walked again in backward, from its input.
+template <std::size_t begin, class Entries, class X, class Context, bool flows>
+struct Node<Again<begin, Entries>, X, Context, flows>
+    : WalkedAgain<
+          Chain<typename fuse<typename Context::Fusing, Entries>::type, X, context_again<Context>, flows, begin>> {};
 
 /// The layers of a list inside another layer, bound to X: the element type of their input stays.
 template <class X, class Context, bool flows, class... Layers>

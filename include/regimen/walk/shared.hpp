@@ -14,23 +14,21 @@
 
 namespace regimen::walk {
 
+/// The layers of a Shared at one of its places.
+template <class X, class Context, bool flows, class... Layers>
+using SharedBranch = typename BranchOf<0, branch_element<void, X, Context>, X, Context, flows, Layers...>::type;
+
 template <class Name, class... Layers, class X, class Context, bool flows>
-struct Node<Shared<Name, Layers...>, X, Context, flows> {
-  using Branch = typename BranchOf<0, branch_element<void, X, Context>, X, Context, flows, Layers...>::type;
-  using Output = typename Branch::Output;
+struct Node<Shared<Name, Layers...>, X, Context, flows> : SharedBranch<X, Context, flows, Layers...> {
+  using Branch = SharedBranch<X, Context, flows, Layers...>;
   using Walkers = mp::mp_list<Branch>;
   static constexpr std::size_t index = mp::mp_find<typename Context::Tied, Shared<Name, Layers...>>::value;
   static constexpr ParameterLayout layout{};
-  static constexpr bool active = Branch::active, reads_input = Branch::reads_input, reads_output = Branch::reads_output,
-                        recomputes_output = false, reads_weights = false, keeps_d_y = Branch::keeps_d_y,
-                        sums_y = Branch::sums_y, sums_d_x = Branch::sums_d_x;
+  static constexpr bool reads_weights = false;
 
-  static constexpr std::size_t footprint(const auto& walk, Place place) { return Branch::footprint(walk, place); }
-  static constexpr bool is_idle(Place place) { return Branch::is_idle(place); }
   static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces, LayerPath path, Way way) {
     return Branch::forward(walk, x, walk.tied[index], path, way);
   }
-  static constexpr void retire_output(auto& walk, Place place) { Branch::retire_output(walk, place); }
   static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces,
                                         LayerPath path, Place place) {
     const std::size_t d_x = Branch::backward(walk, d_y, x, floor, walk.tied[index], path, place);
@@ -45,16 +43,6 @@ struct Node<Shared<Name, Layers...>, X, Context, flows> {
       visit.found(index, prefix);
       Branch::name_tensors(prefix, false, visit);
     }
-  }
-};
-
-/// A set without the walk.   Place   the walker of its first place
-template <class Place>
-struct SharedSet final {
-  static constexpr ParameterLayout layout = Place::Branch::layout;
-  static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) { Place::Branch::place_tensors(out, at); }
-  static constexpr void name_tensors(const auto& prefix, auto& visit) {
-    Place::Branch::name_tensors(prefix, false, visit);
   }
 };
 

@@ -31,15 +31,7 @@ constexpr TensorPath name_inside(const TensorPath& prefix, std::size_t index) {
   return {Philox::mix(prefix.name, 256 + index), prefix.layer};
 }
 template <class... Labels>
-[[gnu::cold]] std::string name_inside(std::string prefix, boost::mp11::mp_list<Labels...>) {
-  [[maybe_unused]] const auto add = [&]<class Label>(const Label*) {  // of no labels
-    if constexpr (requires { Label::text(); }) prefix += Label::text() + ".";
-  };
-  (add(static_cast<const Labels*>(nullptr)), ...);
-  return prefix;
-}
-template <class... Labels>
-constexpr TensorPath name_inside(TensorPath prefix, boost::mp11::mp_list<Labels...>) {
+[[gnu::cold]] constexpr auto name_inside(auto prefix, boost::mp11::mp_list<Labels...>) {
   ((prefix = Labels::behind(prefix)), ...);
   return prefix;
 }

@@ -38,15 +38,9 @@ struct Tensor {
 /// Whether a walker adds a sum to its output, and to the gradient of its input. One that does not say so does not.
 ///   possible   whether the engine has operations that add
 template <bool possible, class Walker>
-inline constexpr bool joins_y = false;
-template <class Walker>
-  requires requires { Walker::sums_y; }
-inline constexpr bool joins_y<true, Walker> = Walker::sums_y;
+inline constexpr bool joins_y = requires { requires possible && Walker::sums_y; };
 template <bool possible, class Walker>
-inline constexpr bool joins_d_x = false;
-template <class Walker>
-  requires requires { Walker::sums_d_x; }
-inline constexpr bool joins_d_x<true, Walker> = Walker::sums_d_x;
+inline constexpr bool joins_d_x = requires { requires possible && Walker::sums_d_x; };
 
 template <class V>
 constexpr std::size_t bytes_of(const auto& walk) {
@@ -59,37 +53,23 @@ constexpr std::size_t bytes_of_all(const auto& walk) {
   for (std::size_t bytes : Declared::bytes(walk.capacity)) sum += bytes;
   return sum;
 }
+/// Offsets of tensors for so many samples, one after the other from `next` on, which moves behind the last.
 template <class Declared>
-constexpr auto offsets_from(const auto& walk, std::size_t offset) {
-  std::array<std::size_t, Declared::count> offsets = Declared::bytes(walk.capacity);
+constexpr auto offsets_from(std::size_t samples, auto&& next) {
+  std::array<std::size_t, Declared::count> offsets = Declared::bytes(samples);
   for (std::size_t& at : offsets) {
     const std::size_t bytes = at;
-    at = offset;
-    offset += bytes;
+    at = next;
+    next += bytes;
   }
   return offsets;
 }
-template <class Declared>
-constexpr auto push_all(auto& walk, LayerPath path) {
+/// Allocates tensors: saved ones on their stack, scratch on the transient side.
+template <class Declared, MemoryKind kind>
+constexpr auto allocate_all(auto& walk, LayerPath path) {
   std::array<std::size_t, Declared::count> offsets = Declared::bytes(walk.capacity);
-  for (std::size_t& at : offsets) at = walk.arena.push(at, MemoryKind::saved, path);
-  return offsets;
-}
-template <class Declared>
-constexpr auto take_all(auto& walk, LayerPath path) {
-  std::array<std::size_t, Declared::count> offsets = Declared::bytes(walk.capacity);
-  for (std::size_t& at : offsets) at = walk.arena.take(at, MemoryKind::scratch, path);
-  return offsets;
-}
-/// The caches of a walk's layers, one after the other, in the order of the walk.
-template <class Declared>
-constexpr auto next_cache(auto& walk) {
-  std::array<std::size_t, Declared::count> offsets = Declared::bytes(1);
-  for (std::size_t& at : offsets) {
-    const std::size_t bytes = at;
-    at = walk.cache;
-    walk.cache += bytes;
-  }
+  for (std::size_t& at : offsets)
+    at = kind == MemoryKind::saved ? walk.arena.push(at, kind, path) : walk.arena.take(at, kind, path);
   return offsets;
 }
 template <std::size_t Count>

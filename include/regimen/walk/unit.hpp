@@ -123,7 +123,9 @@ template <class N>
 struct TiedTable final {
   static constexpr ParameterLayout layout = N::own_layout;
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) { N::place_own_tensors(out, at); }
-  static constexpr void name_tensors(const auto& prefix, auto& visit) { N::name_own_tensors(prefix, false, visit); }
+  static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
+    N::name_own_tensors(prefix, false, visit);
+  }
 };
 
 // ---- parameters: gathered before their first use, freed after the last

@@ -137,18 +137,11 @@ struct Walk {
   constexpr std::size_t reduce_scatter(const engines::Transfer& transfer) { return engine.reduce_scatter(transfer); }
   constexpr void await(std::size_t ticket) { engine.await(ticket); }
 
-  // ---- the host's memory
-
-  constexpr std::size_t offload(const engines::HostCopy& copy) { return engine.offload(copy); }
-  constexpr std::size_t fetch(const engines::HostCopy& copy) { return engine.fetch(copy); }
-  constexpr void await_copy(std::size_t ticket) { engine.await_copy(ticket); }
-
   // ---- iterations, which a plan may skip
 
   /// Inlined also without optimisation, like the small functions of nodes, chains and units: each layer of each model
   /// would have its own copy, and tests compile thousands of them.
   [[gnu::always_inline]] constexpr void repeat(std::size_t count, auto&& body) { engine.repeat(count, body); }
-  constexpr bool may_skip() const { return engine.may_skip(); }
   constexpr auto mark() const { return engine.mark(*this); }
   constexpr bool repeats(const auto& then) const { return engine.repeats(*this, then); }
   constexpr void skip(std::size_t periods, std::size_t stride, bool growing, const auto& then) {

@@ -11,7 +11,7 @@ namespace regimen::walk {
 
 /// The context of what is computed again.
 template <class Context>
-using context_again = std::conditional_t<Context::twice, Context, computed_twice<Context>>;
+using context_again = std::conditional_t<Context::twice, Context, not_moved<Context, true>>;
 
 /// Saves its input, and walks the Inside again in backward.   Inside   a walker in a context_again
 template <class Inside>
@@ -65,23 +65,13 @@ struct ChosenAgain : WalkedAgain<Walked_> {
 
 /// Whether a schedule chooses what a list has as one child: a combinator that has a list of its own.
 template <class Layer, class Context>
-inline constexpr bool is_chosen = false;
-template <Combinator Layer, class Context>
-inline constexpr bool is_chosen<Layer, Context> = Context::Checkpoint::template recomputes<Layer>;
+concept Chosen = Combinator<Layer> && Context::Checkpoint::template recomputes<Layer>;
 
 /// The walker of a child of a list.
-template <bool chosen>
-struct walker_of_child {
-  template <class Layer, class X, class Context, bool flows>
-  using of = Node<Layer, X, Context, flows>;
-};
-template <>
-struct walker_of_child<true> {
-  template <class Layer, class X, class Context, bool flows>
-  using of = ChosenAgain<Node<Layer, X, context_again<Context>, flows>>;
-};
 template <class Layer, class X, class Context, bool flows>
-using WalkerOfChild = typename walker_of_child<is_chosen<Layer, Context>>::template of<Layer, X, Context, flows>;
+using WalkerOfChild =
+    std::conditional_t<Chosen<Layer, Context>, ChosenAgain<Node<Layer, X, context_again<Context>, flows>>,
+                       Node<Layer, X, Context, flows>>;
 
 /// A walker without what is around it because it was chosen.
 template <class Walker>
