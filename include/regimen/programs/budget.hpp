@@ -83,17 +83,14 @@ struct segments_within<Plans, Blocks, N, Others...> : first_within<Plans, Checkp
 
 /// Keeps the last `number` times `step` blocks, or fewer, if that fits and recomputes no more than Every<1> does.
 template <class Plans, class Blocks, std::size_t step, std::size_t number>
-struct kept_within {
+constexpr auto kept_within() {
+  using One = Checkpoint<Every<1>>;
   using Next = typename Blocks::template keep_last<number * step>;
-  static constexpr bool is_taken = Plans::template fits<Next> &&
-                                   Plans::template operations<Next> <= Plans::template operations<Checkpoint<Every<1>>>;
-  using type = typename std::conditional_t<is_taken, boost::mp11::mp_identity<Next>,
-                                           kept_within<Plans, Blocks, step, number - 1>>::type;
-};
-template <class Plans, class Blocks, std::size_t step>
-struct kept_within<Plans, Blocks, step, 0> {
-  using type = Checkpoint<Every<1>>;
-};
+  if constexpr (number == 0) return boost::mp11::mp_identity<One>{};
+  else if constexpr (Plans::template fits<Next> && Plans::template operations<Next> <= Plans::template operations<One>)
+    return boost::mp11::mp_identity<Next>{};
+  else return kept_within<Plans, Blocks, step, number - 1>();
+}
 /// The last number of steps to try: that of a line between Every<1> and the schedule of all blocks kept, and one more.
 template <class Plans, class Blocks, std::size_t step>
 constexpr std::size_t steps_to_try() {
@@ -119,7 +116,7 @@ constexpr auto schedule_within() {
     using InSegments = std::conditional_t<saves, Cheap, BlockSchedules<>>;
     if constexpr (is_cheaper && Plans::template fits<All>) return boost::mp11::mp_identity<All>{};
     else if constexpr (Plans::template fits<One>)
-      return kept_within<Plans, Beside, step, steps_to_try<Plans, Beside, step>()>{};
+      return kept_within<Plans, Beside, step, steps_to_try<Plans, Beside, step>()>();
     else return segments_within<Plans, InSegments, 1, One, All>{};
   }
 }

@@ -28,12 +28,12 @@ namespace regimen::programs {
 [[noreturn, gnu::cold]] void refuse_weight(const std::string& where, std::size_t sample, double found);
 
 /// Calls check(value I of a sample, the index of the sample, where, as a bundle says it, std::integral_constant I) for
-/// all values of whole numbers.
-template <class... Values>
-void for_each_ids(std::span<const Bundled<Values...>> samples, const std::string& where, auto&& check) {
+/// all values whose elements are of a kind, as std::is_integral.
+template <template <class> class Kind, class... Values>
+void for_each_value(std::span<const Bundled<Values...>> samples, const std::string& where, auto&& check) {
   [&]<std::size_t... i>(std::index_sequence<i...>) {
     const auto look = [&]<std::size_t I, class Element>(std::integral_constant<std::size_t, I> index, Element*) {
-      if constexpr (std::is_integral_v<Element>) {
+      if constexpr (Kind<Element>::value) {
         const std::string part = where + ", part " + std::to_string(I);
         for (std::size_t s = 0; s < samples.size(); ++s)
           check(std::span<const Element>(samples[s].template get<I>()), s, part, index);
@@ -81,10 +81,10 @@ template <class... Values>
 void check_tokens(std::span<const Bundled<Values...>> inputs, std::size_t,
                   const std::array<std::size_t, sizeof...(Values)>& vocabulary, const std::string& where,
                   std::size_t first) {
-  for_each_ids(inputs, where,
-               [&]<class T>(std::span<const T> ids, std::size_t sample, const std::string& part, auto i) {
-                 check_tokens(ids, ids.size(), vocabulary[i], part, first + sample);
-               });
+  for_each_value<std::is_integral>(
+      inputs, where, [&]<class T>(std::span<const T> ids, std::size_t sample, const std::string& part, auto i) {
+        check_tokens(ids, ids.size(), vocabulary[i], part, first + sample);
+      });
 }
 
 /// A source for a model that reads `length` tokens, and shorter ones if a token pads them, behind which attention ends.
@@ -110,19 +110,17 @@ template <class... Values>
 void check_labels(std::span<const Bundled<Values...>> targets, std::size_t,
                   const std::array<std::size_t, sizeof...(Values)>& classes, const std::string& where,
                   std::size_t first) {
-  for_each_ids(targets, where,
-               [&]<class T>(std::span<const T> ids, std::size_t sample, const std::string& part, auto i) {
-                 check_labels(ids, ids.size(), classes[i], part, first + sample);
-               });
-  [&]<std::size_t... i>(std::index_sequence<i...>) {
-    const auto look = [&]<std::size_t I, class Element>(std::integral_constant<std::size_t, I>, Element*) {
-      if constexpr (std::is_floating_point_v<Element>)
-        for (std::size_t s = 0; s < targets.size() && classes[I] == regimen::detail::are_weights; ++s)
-          for (const Element weight : targets[s].template get<I>())
-            if (!is_finite(weight)) refuse_weight(where, first + s, double(weight));
-    };
-    (look(std::integral_constant<std::size_t, i>{}, static_cast<typename Values::Element*>(nullptr)), ...);
-  }(std::index_sequence_for<Values...>{});
+  for_each_value<std::is_integral>(
+      targets, where, [&]<class T>(std::span<const T> ids, std::size_t sample, const std::string& part, auto i) {
+        check_labels(ids, ids.size(), classes[i], part, first + sample);
+      });
+  for_each_value<std::is_floating_point>(targets, where,
+                                         [&](auto weights, std::size_t sample, const std::string&, auto i) {
+                                           if (classes[i] != regimen::detail::are_weights) return;
+                                           for (const auto weight : weights)
+                                             if (!is_finite(weight))
+                                               refuse_weight(where, first + sample, double(weight));
+                                         });
 }
 
 }  // namespace regimen::programs

@@ -60,7 +60,7 @@ inline constexpr std::size_t alignment_of_trained_rows =
 /// What a walk that trains needs to know of the policies (walk::ContextOf). Of the policies themselves it has only
 /// these, so that recipes that differ in others share their walkers.
 template <class Sharding_, std::size_t alignment_, std::size_t row_alignment_, class... Policies>
-struct TrainingFacts final {
+struct TrainingFacts {
  private:
   using Chosen = regimen::detail::policies_by_axis<Policies...>;
   using Precision = typename Chosen::precision;
@@ -79,7 +79,7 @@ struct TrainingFacts final {
 };
 /// The same for a walk that does not: each parameter is stored once.
 template <class Compute, std::size_t alignment_, std::size_t row_alignment_, class Fusing>
-struct InferenceFacts final {
+struct InferenceFacts {
   using Roles = regimen::Roles<Compute, walk::NoMaster, stored_t<Compute>, typename Fusing::Epilogues>;
   using Checkpoint = regimen::Checkpoint<None>;
   using Freeze = regimen::Freeze<>;

@@ -76,20 +76,14 @@ struct GroupsOf<Split<Groups...>> final {
 };
 
 /// Whether some tensor of a bound model that trains is in the group, and so is: all, or those that decay.
-template <std::size_t group, bool decays>
-struct CountsGroup {
-  std::size_t tensors = 0;
-  template <class Unit>
-  constexpr void operator()(walk::UnitOffsets, std::size_t, LayerPath) {
-    for (const walk::TensorPlace& tensor : Unit::tensors)
-      tensors += tensor.trains && tensor.group == group && (tensor.decays || !decays) ? 1 : 0;
-  }
-};
 template <class Bound, std::size_t group, bool decays = false>
 constexpr bool takes_tensors() {
-  CountsGroup<group, decays> counts;
-  Bound::for_each_unit(1, counts);
-  return counts.tensors > 0;
+  bool takes = false;
+  Bound::for_each_unit(1, [&]<class Unit>(walk::UnitOffsets, std::size_t, LayerPath) {
+    for (const walk::TensorPlace& tensor : Unit::tensors)
+      takes = takes || (tensor.trains && tensor.group == group && (tensor.decays || !decays));
+  });
+  return takes;
 }
 
 /// Throws Error for an option of weight decay that reaches no parameter.
@@ -110,34 +104,23 @@ using rule_of = boost::mp11::mp_at_c<typename GroupsOf<UpdateRule>::Rules, group
 /// The name of an array of state in the group's rule.
 template <class UpdateRule>
 const char* state_name_of(std::size_t group, std::size_t state) {
-  const char* name = "";
-  [&]<class... Rules>(boost::mp11::mp_list<Rules...>) {
-    std::size_t index = 0;
-    const auto look = [&]<class Rule>(Rule*) {
-      if constexpr (Rule::states > 0)
-        if (index == group && state < Rule::states) name = Rule::state_names[state];
-      ++index;
-    };
-    (look(static_cast<Rules*>(nullptr)), ...);
-  }(typename GroupsOf<UpdateRule>::Rules{});
-  return name;
+  return boost::mp11::mp_with_index<GroupsOf<UpdateRule>::count>(group, [state](auto index) -> const char* {
+    using Rule = rule_of<UpdateRule, decltype(index)::value>;
+    if constexpr (Rule::states > 0)
+      if (state < Rule::states) return Rule::state_names[state];
+    return "";
+  });
 }
 
 inline constexpr std::size_t no_average = ~std::size_t{0};
 /// Which array of a group's state is the average.
 template <class UpdateRule>
 constexpr std::size_t average_of(std::size_t group) {
-  std::size_t found = no_average;
-  [&]<class... Rules>(boost::mp11::mp_list<Rules...>) {
-    std::size_t index = 0;
-    const auto look = [&]<class Rule>(Rule*) {
-      if constexpr (requires { Rule::average; })
-        if (index == group) found = Rule::average;
-      ++index;
-    };
-    (look(static_cast<Rules*>(nullptr)), ...);
-  }(typename GroupsOf<UpdateRule>::Rules{});
-  return found;
+  return boost::mp11::mp_with_index<GroupsOf<UpdateRule>::count>(group, [](auto index) -> std::size_t {
+    using Rule = rule_of<UpdateRule, decltype(index)::value>;
+    if constexpr (requires { Rule::average; }) return Rule::average;
+    else return no_average;
+  });
 }
 template <class UpdateRule>
 inline constexpr bool keeps_averages = [] {

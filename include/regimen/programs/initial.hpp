@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace regimen {
 
@@ -54,11 +55,8 @@ namespace detail {
 
 template <class Scheme>
 InitialValue initial_value(const Parameter& parameter, const ParameterContext& context) {
-  if (parameter.fill.kind == InitialValue::Kind::constant) return parameter.fill;
-  return Scheme::initial(parameter, context);
-}
-template <>
-inline InitialValue initial_value<Default>(const Parameter& parameter, const ParameterContext&) {
+  if constexpr (!std::is_same_v<Scheme, Default>)
+    if (parameter.fill.kind != InitialValue::Kind::constant) return Scheme::initial(parameter, context);
   return parameter.fill;
 }
 

@@ -32,32 +32,16 @@ struct LayerPlace {
 ///   Walk   of a plan     Names   a list of layers, which have the bits: of more than 64 the first
 template <class Walk, class Names, std::size_t samples>
 struct LayerPlaces {
-  /// Shared stands for its layers.
+  /// Writes them from `out` on, if it is not null; returns their number.
   template <class N>
-  struct seen {
-    using type = N;
-  };
-  template <class Name, class... Layers, class X, class Context, bool flows>
-  struct seen<walk::Node<Shared<Name, Layers...>, X, Context, flows>> {
-    using type = typename walk::Node<Shared<Name, Layers...>, X, Context, flows>::Branch;
-  };
-  template <class N>
-  using walkers_t = walk::walkers_in_t<typename seen<N>::type>;
-
-  template <class N>
-  static constexpr std::size_t count() {
-    return []<class... Walkers>(boost::mp11::mp_list<Walkers...>) {
-      return (std::size_t{is_layer<N>} + ... + count<Walkers>());
-    }(walkers_t<N>{});
-  }
-  /// Writes them from `out` on; returns the place behind them.
-  template <class N>
-  static constexpr LayerPlace* write(LayerPlace* out) {
-    if constexpr (is_layer<N>) *out++ = place_of<N>();
-    return [&]<class... Walkers>(boost::mp11::mp_list<Walkers...>) {
-      ((out = write<Walkers>(out)), ...);
-      return out;
-    }(walkers_t<N>{});
+  static constexpr std::size_t write(LayerPlace* out) {
+    std::size_t count = is_layer<N> ? 1 : 0;
+    if constexpr (is_layer<N>)
+      if (out) *out = place_of<N>();
+    [&]<class... Walkers>(boost::mp11::mp_list<Walkers...>) {
+      ((count += write<Walkers>(out ? out + count : out)), ...);
+    }(walk::walkers_in_t<N>{});
+    return count;
   }
 
  private:
@@ -69,15 +53,11 @@ struct LayerPlaces {
     if constexpr (index < boost::mp11::mp_size<Names>::value && index < 64) return std::uint64_t{1} << index;
     else return 0;
   }
-  template <class N>
-  struct names_of;
   template <class Layer, class X, class Context, bool flows>
-  struct names_of<walk::Node<Layer, X, Context, flows>> {
+  static constexpr std::uint64_t names_of(const walk::Node<Layer, X, Context, flows>*) {
     using Origin = walk::origin<Layer>;
-    static constexpr std::uint64_t value =
-        LayerPlaces::bit_of<typename Origin::output>() |
-        (walk::places_of<Layer> > 1 ? LayerPlaces::bit_of<typename Origin::parameters>() : 0);
-  };
+    return bit_of<typename Origin::output>() | (walk::places_of<Layer> > 1 ? bit_of<typename Origin::parameters>() : 0);
+  }
   template <class N>
   static constexpr LayerPlace place_of() {
     LayerPlace place{};
@@ -87,7 +67,7 @@ struct LayerPlaces {
       Walk walk(samples, std::size_t{1}, std::size_t{0}, std::size_t{1}, false);
       walk.phase(op::Phase::forward);
       N::forward(walk, walk::Tensor{0, false}, nowhere, LayerPath{}, {walk::Mode::discard, walk::Place::transient});
-      place.names = names_of<N>::value;
+      place.names = names_of(static_cast<const N*>(nullptr));
       place.keeps = reads == Reads::output || reads == Reads::input_and_output;
       place.operations = walk.engine.cost[static_cast<std::size_t>(op::Phase::forward)].flops;
       place.bytes = double(TensorArena::align(samples * N::Output::bytes));
@@ -112,8 +92,8 @@ struct LayerCosts {
     using Plain = RecipeOf<Network, typename with_checkpoint<Configuration, Checkpoint<None>>::type>;
     using Body = typename Plain::Bound::Flat;
     using Places = LayerPlaces<typename Plain::Planned, boost::mp11::mp_drop_c<All, first>, samples>;
-    static constexpr std::array<LayerPlace, Places::template count<Body>()> places = [] {
-      std::array<LayerPlace, Places::template count<Body>()> all{};
+    static constexpr auto places = [] {
+      std::array<LayerPlace, Places::template write<Body>(nullptr)> all{};
       Places::template write<Body>(all.data());
       return all;
     }();

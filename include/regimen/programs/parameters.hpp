@@ -50,15 +50,6 @@ struct TensorRecord {
   std::size_t value_slice = 0;  // where this rank's slice of the unit's parameters begins, in elements of the unit
 };
 
-/// The elements of a tensor that lie in the slice [from, from + slice) of its unit. The tensor has `count` elements and
-/// begins at element `begin` of the unit.
-constexpr std::pair<std::size_t, std::size_t> part_in_slice(std::size_t begin, std::size_t count, std::size_t from,
-                                                            std::size_t slice) {
-  const std::size_t first = from > begin ? from - begin : 0;
-  const std::size_t last = from + slice < begin ? 0 : (count < from + slice - begin ? count : from + slice - begin);
-  return first < last ? std::pair{first, last - first} : std::pair{std::size_t{0}, std::size_t{0}};
-}
-
 /// What the records of a unit's tensors are made of, whatever the unit's type.
 struct UnitFacts {
   std::span<const walk::TensorPlace> tensors{};

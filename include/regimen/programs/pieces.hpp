@@ -10,6 +10,15 @@
 
 namespace regimen::programs {
 
+/// The elements of a tensor, or of a piece, that lie in the slice [from, from + slice) of its unit: the first, and their
+/// number. The tensor has `count` elements and begins at element `begin` of the unit.
+constexpr std::pair<std::size_t, std::size_t> part_in_slice(std::size_t begin, std::size_t count, std::size_t from,
+                                                            std::size_t slice) {
+  const std::size_t first = from > begin ? from - begin : 0;
+  const std::size_t last = from + slice < begin ? 0 : (count < from + slice - begin ? count : from + slice - begin);
+  return first < last ? std::pair{first, last - first} : std::pair{std::size_t{0}, std::size_t{0}};
+}
+
 /// One update covers neighbouring trained tensors whose copies lie as their gradients do, with one element size, as
 /// long as their segments fit: a piece of the unit. Gaps between tensors are in no segment, nor are tensors of other
 /// groups.

@@ -236,19 +236,13 @@ struct InferenceRecipe {
       return std::size_t{0};
     }
   }();
-  /// borrows   parameters and buffers are those of another Inference
+  /// borrows   parameters and buffers are those of another Inference     decoding   of one position, if the model can
   static constexpr Planned walk_forward(std::size_t batch_size, bool full = false, TensorLog* log = nullptr,
-                                        bool borrows = false) {
+                                        bool borrows = false, bool decoding = false) {
     Planned walk = begin_plan(batch_size, full, log);
     const Resident resident = Step::setup_inference(walk, cache_bytes, borrows);
-    walk.arena.give(Step::predict(walk, resident));
-    return walk;
-  }
-  static constexpr Planned walk_on(std::size_t batch_size, bool full = false, TensorLog* log = nullptr,
-                                   bool borrows = false) {
-    Planned walk = begin_plan(batch_size, full, log);
-    const Resident resident = Step::setup_inference(walk, cache_bytes, borrows);
-    if constexpr (decodes) walk.arena.give(Walk<1>::walk_on(walk, resident, 0));
+    if (!decoding) walk.arena.give(Step::predict(walk, resident));
+    else if constexpr (decodes) walk.arena.give(Walk<1>::walk_on(walk, resident, 0));
     return walk;
   }
 
@@ -274,11 +268,10 @@ struct InferenceRecipe {
                                         bool borrows = false) {
     const Planned walk = walk_forward(batch_size, full, nullptr, borrows);
     const bool is_larger = decoding_peak > walk.arena.peak;
-    const Planned larger = is_larger ? walk_on(batch_size, full, nullptr, borrows) : walk;
+    const Planned larger = is_larger ? walk_forward(batch_size, full, nullptr, borrows, true) : walk;
     TensorLog log{};
     log.snapshot_at = larger.arena.peak_event;
-    if (is_larger) walk_on(batch_size, full, &log, borrows);
-    else walk_forward(batch_size, full, &log, borrows);
+    walk_forward(batch_size, full, &log, borrows, is_larger);
     MemoryPlan made{};
     made.batch = batch_size;
     made.parameters = Bound::layout.weights();
@@ -290,13 +283,13 @@ struct InferenceRecipe {
     return made;
   }
   static constexpr MemoryPlan make_plan(std::size_t batch_size, bool full = false) {
-    return make_plan(batch_size, full, walk_on(batch_size, full).arena.peak);
+    return make_plan(batch_size, full, walk_forward(batch_size, full, nullptr, false, true).arena.peak);
   }
   // Constants of their own: compilers count the steps of each constant expression apart.
-  static constexpr std::size_t peak_on = walk_on(batch, false, nullptr).arena.peak;
+  static constexpr std::size_t peak_on = walk_forward(batch, false, nullptr, false, true).arena.peak;
   static constexpr MemoryPlan plan = make_plan(batch, false, peak_on);
   // The same without parameters, for an Inference that shares those of another one.
-  static constexpr std::size_t shared_peak_on = walk_on(batch, false, nullptr, true).arena.peak;
+  static constexpr std::size_t shared_peak_on = walk_forward(batch, false, nullptr, true, true).arena.peak;
   static constexpr MemoryPlan shared_plan = make_plan(batch, false, shared_peak_on, true);
   static constexpr typename Planned::Engine::Lacking lacking = walk_forward(batch, false, nullptr).engine.lacking;
 };

@@ -3,6 +3,7 @@
 
 #include <regimen/layer/children.hpp>
 #include <regimen/policy/checkpoint.hpp>
+#include <regimen/walk/child.hpp>
 
 #include <boost/mp11.hpp>
 
@@ -15,27 +16,19 @@ namespace regimen::programs {
 template <template <class> class Predicate, class Layer>
 concept AsksCost = requires { static_cast<bool>(Predicate<Layer>::holds(double{}, double{})); };
 
+/// Whether it has a value, which is true.
+template <template <class> class Predicate, class Layer>
+concept HoldsOf = requires { requires static_cast<bool>(Predicate<Layer>::value); };
+
 /// Stands for the costs where these are not known: predicates that ask choose nothing.
 struct UnknownCosts {
   template <template <class> class Predicate, class Layer>
   static constexpr bool chooses = false;
 };
 
-/// Whether a list of layers has it as one child, which has a list of its own; and whether it is written out in that list.
+/// A combinator that a list of layers has as one child, which has a list of its own; others are written out in that list.
 template <class Layer>
-struct has_own_list : std::false_type {};
-template <Combinator Layer>
-struct has_own_list<Layer> : boost::mp11::mp_bool<(children<Layer>::levels > 0)> {};
-template <class Layer>
-using is_written_out = boost::mp11::mp_bool<Combinator<Layer> && !has_own_list<Layer>::value>;
-template <class Layer>
-struct is_repeat : std::false_type {
-  using Blocks = boost::mp11::mp_list<>;
-};
-template <std::size_t Count, class Block>
-struct is_repeat<Repeat<Count, Block>> : std::true_type {
-  using Blocks = boost::mp11::mp_list<Block>;
-};
+concept HasOwnList = Combinator<Layer> && (children<Layer>::levels > 0);
 
 /// The blocks of a model, of which a predicate of If is asked besides its layers: what a list of layers has as one child with a
 /// list of its own (Residual, Fork, Shared, a combinator of a program's own), and what a Repeat repeats. Not what is written
@@ -45,11 +38,16 @@ template <class Layers>
 struct blocks_in {
  private:
   template <class Layer>
-  using is_child = boost::mp11::mp_bool<has_own_list<Layer>::value && !is_repeat<Layer>::value>;
+  using is_repeat = boost::mp11::mp_bool<walk::is_repeat<Layer>>;
   template <class Layer>
-  using repeated = typename is_repeat<Layer>::Blocks;
+  using is_child = boost::mp11::mp_bool<HasOwnList<Layer> && !walk::is_repeat<Layer>>;
+  template <class Layer>
+  using is_written_out = boost::mp11::mp_bool<Combinator<Layer> && !HasOwnList<Layer>>;
+  template <class Layer>
+  using repeated = typename children<Layer>::type;
   using All = typename regimen::detail::all_in<Layers>::type;
-  using Repeated = boost::mp11::mp_flatten<boost::mp11::mp_transform<repeated, All>>;
+  using Repeated =
+      boost::mp11::mp_flatten<boost::mp11::mp_transform<repeated, boost::mp11::mp_copy_if<All, is_repeat>>>;
 
  public:
   using type = boost::mp11::mp_unique<boost::mp11::mp_append<boost::mp11::mp_copy_if<All, is_child>,
@@ -70,8 +68,7 @@ struct named_schedule<If<Predicate>, Layers, Costs> {
     static constexpr bool value = [] {
       if constexpr (regimen::detail::is_composite<Layer>) return false;
       else if constexpr (AsksCost<Predicate, Layer>) return Costs::template chooses<Predicate, Layer>;
-      else if constexpr (requires { static_cast<bool>(Predicate<Layer>::value); }) return bool(Predicate<Layer>::value);
-      else return false;  // and so it is true of none, which a rule says
+      else return HoldsOf<Predicate, Layer>;  // without a value it is true of none, which a rule says
     }();
   };
   template <class Layer>
@@ -80,11 +77,7 @@ struct named_schedule<If<Predicate>, Layers, Costs> {
   };
   template <class Whole>
   struct chooses_whole {
-    static constexpr bool value = [] {
-      if constexpr (!Combinator<Whole>) return false;
-      else if constexpr (requires { static_cast<bool>(Predicate<Whole>::value); }) return bool(Predicate<Whole>::value);
-      else return false;
-    }();
+    static constexpr bool value = Combinator<Whole> && HoldsOf<Predicate, Whole>;
   };
   using All = boost::mp11::mp_unique<regimen::detail::layers_in<Layers>>;
 

@@ -137,8 +137,7 @@ struct Step : Forward<Bound_> {
     walk.reduces = Sharding::reduces_each || micro_batch + 1 == micro_batches;
     Bound::clear_named_gradients(walk);
     Body::backward(walk, walk::Tensor{gradient, !gradient_on_stack}, r.input,
-                   r.end + Bound::tied_bytes(walk.ranks, true) + Bound::named_bytes(walk), weights, Bound::path,
-                   output_place);
+                   walk.arena.top - Body::footprint(walk, output_place), weights, Bound::path, output_place);
     Bound::reduce_tied(walk, weights);
     if constexpr (!Sharding::alone) walk::finish_reductions<Reduce, Sharding>(walk);
     walk.arena.pop_to(r.end);

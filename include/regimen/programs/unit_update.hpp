@@ -141,15 +141,18 @@ struct UnitUpdate {
     View<Reduce> gradient;
     std::size_t count, state_stride, first = 0;  // first   of the piece
   };
-  template <std::size_t group, class T>
-  static constexpr void update_elements(auto& walk, const Inputs& given, const Elements& elements,
-                                        const op::Segments& segments, View<T> copy) {
+  /// Inlined also without optimisation: each unit would have its own copy.   values   where the copy begins
+  template <class Unit, std::size_t group, std::size_t piece>
+  [[gnu::always_inline]] static constexpr void update_elements(auto& walk, const Inputs& given,
+                                                               const Elements& elements, std::size_t values) {
+    using T =
+        std::conditional_t<Unit::shares_master, Master, element_t<Pieces<Unit, group>::template first<piece>.element>>;
     walk.run(op::Update<RuleOf<group>, Master, T, Reduce>{.master = elements.master,
                                                           .state = elements.state,
-                                                          .copy = copy,
+                                                          .copy = Unit::shares_master ? View<T>{} : View<T>{values},
                                                           .gradient = elements.gradient,
                                                           .scalars = given.scalars + group,
-                                                          .segments = segments,
+                                                          .segments = Pieces<Unit, group>::template segments<piece>,
                                                           .count = elements.count,
                                                           .state_stride = elements.state_stride,
                                                           .options = Groups::template options<group>(given.options),
@@ -169,11 +172,7 @@ struct UnitUpdate {
                             {r.gradients + at.gradients + first.gradient * sizeof(Reduce)},
                             Pieces<Unit, group>::template elements<piece>,
                             Unit::layout.trained};
-    constexpr auto& segments = Pieces<Unit, group>::template segments<piece>;
-    if constexpr (Unit::shares_master) update_elements<group>(walk, given, elements, segments, View<Master>{});
-    else
-      update_elements<group>(walk, given, elements, segments,
-                             View<element_t<first.element>>{parameters + first.values});
+    update_elements<Unit, group, piece>(walk, given, elements, parameters + first.values);
   }
 
   /// Where the arrays of a unit begin that are whole on this rank.   values   the copy that kernels read; or absent
@@ -263,29 +262,20 @@ struct UnitUpdate {
   static constexpr void update_slice(auto& walk, const Resident& r, walk::UnitOffsets at, const Inputs& given) {
     static_assert(Unit::is_uniform, "regimen: a unit of weights of several types cannot be cut into slices");
     using Value = element_t<Unit::tensors[0].element>;
-    constexpr std::size_t first = Pieces<Unit, group>::template first<piece>.gradient,
-                          last = first + Pieces<Unit, group>::template elements<piece>;
+    constexpr std::size_t first = Pieces<Unit, group>::template first<piece>.gradient;
     const std::size_t slice = Unit::slice(walk.ranks), begin = Sharding::slice_of(walk.rank) * slice,
                       parameters = r.parameters + at.parameters;
-    const std::size_t from = begin > first ? begin : first,
-                      to = begin + slice < last ? begin + slice : last;  // of the piece, within this slice
-    const std::size_t count = from < to ? to - from : 0, offset = count > 0 ? from - begin : 0;
-    const View<Value> values =
-        View<Value>{parameters + (Sharding::slices_parameters ? 0 : begin * sizeof(Value))} + offset;
-    Elements elements{
-        {parameters + Unit::master_offset(walk.ranks) + offset * sizeof(Master)},
+    const auto [skipped, count] = part_in_slice(first, Pieces<Unit, group>::template elements<piece>, begin, slice);
+    const std::size_t offset = count > 0 ? first + skipped - begin : 0;
+    const std::size_t values = parameters + (offset + (Sharding::slices_parameters ? 0 : begin)) * sizeof(Value);
+    const Elements elements{
+        {Unit::shares_master ? values : parameters + Unit::master_offset(walk.ranks) + offset * sizeof(Master)},
         state_at<group>(r.states + at.states + offset * sizeof(Master)),
         View<Reduce>{r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce))} + offset,
         count,
         slice,
-        count > 0 ? from - first : 0};
-    constexpr auto& segments = Pieces<Unit, group>::template segments<piece>;
-    if constexpr (Unit::shares_master) {
-      elements.master = {values.offset};
-      update_elements<group>(walk, given, elements, segments, View<Master>{});
-    } else {
-      update_elements<group>(walk, given, elements, segments, values);
-    }
+        skipped};
+    update_elements<Unit, group, piece>(walk, given, elements, values);
   }
 };
 

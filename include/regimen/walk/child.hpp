@@ -9,32 +9,11 @@
 
 namespace regimen::walk {
 
-inline constexpr std::size_t not_grouped = ~std::size_t{0};
-
-/// Value i is the input of child i; value 0 and the last value belong to the caller. The children of a Group begin at
-/// index `group` of the list that paths refer to; its output may be `computed_again`.
-template <class Entries, class X, class Context, bool flows, std::size_t group = not_grouped,
-          bool computed_again = false, class Indices = std::make_index_sequence<mp::mp_size<Entries>::value>>
+/// Value i is the input of child i; value 0 and the last value belong to the caller. The children begin at index `begin`
+/// of the list that paths refer to; the output of a Group may be `computed_again`.
+template <class Entries, class X, class Context, bool flows, std::size_t begin = 0, bool computed_again = false,
+          class Indices = std::make_index_sequence<mp::mp_size<Entries>::value>>
 struct Chain;
-
-/// Neighbouring children of the model that are one unit; the first is child `place`. Names, paths and saved tensors are
-/// the same as without the Group. If a later backward needs the Group's output, the Group recomputes its inner values
-/// for that, and once more for its own backward.
-///   computed_again   whether the output is recomputed
-template <std::size_t place, bool computed_again, class... Entries>
-struct Group final {
-  static constexpr const char* name = mp::mp_first<mp::mp_list<Entries...>>::Layer::name;
-};
-template <class Layer>
-inline constexpr std::size_t group_size = 0;  // no Group, nor what is walked as one
-template <std::size_t place, class Entries>
-inline constexpr std::size_t group_size<Again<place, Entries>> = mp::mp_size<Entries>::value;
-template <std::size_t place, bool computed_again, class... Entries>
-inline constexpr std::size_t group_size<Group<place, computed_again, Entries...>> = sizeof...(Entries);
-
-template <std::size_t place, bool computed_again, class... Entries>
-inline constexpr std::size_t places_of<Group<place, computed_again, Entries...>> =
-    (places_of<typename Entries::Layer> + ...);
 
 template <class Layer>
 inline constexpr bool is_repeat = false;
@@ -48,25 +27,28 @@ using context_of_child =
                                                typename Context::inner>::template with_compute<typename Entry::Compute>,
                    typename Entry::Labels>;
 
+/// What gives layers their input: no walker, but a member of a list of them.
+template <class X, bool flows>
+struct InputValue {
+  using Output = X;
+  static constexpr ParameterLayout layout{};
+  static constexpr std::size_t length = 0;
+  static constexpr bool active = flows, reads_input = false, reads_output = false, reads_weights = false,
+                        keeps_d_y = false;
+};
+
 /// The node of child `index`: its input is the output of the child before, and its gradient
 /// flows if that child has a backward.
 template <std::size_t index, class Entries, class X, class Context, bool flows>
 struct Child {
  private:
-  using Before = Child<index - 1, Entries, X, Context, flows>;
+  using Before = typename std::conditional_t<index == 0, mp::mp_identity<InputValue<X, flows>>,
+                                             Child<index - 1, Entries, X, Context, flows>>::type;
   using Entry = mp::mp_at_c<Entries, index>;
 
  public:
-  using type = WalkerOfChild<typename Entry::Layer, typename Before::type::Output, context_of_child<Entry, Context>,
-                             Before::type::active>;
-};
-template <class Entries, class X, class Context, bool flows>
-struct Child<0, Entries, X, Context, flows> {
- private:
-  using Entry = mp::mp_at_c<Entries, 0>;
-
- public:
-  using type = WalkerOfChild<typename Entry::Layer, X, context_of_child<Entry, Context>, flows>;
+  using type =
+      WalkerOfChild<typename Entry::Layer, typename Before::Output, context_of_child<Entry, Context>, Before::active>;
 };
 
 }  // namespace regimen::walk

@@ -26,20 +26,12 @@ namespace regimen::walk {
 ///   keeps_statistics   whether buffers stand for the statistics of the batch, and stay
 ///   offloads  whether the blocks of a Repeat are moved to the host's memory
 template <class Facts, class Shared, class Compute, bool units_>
-struct ContextOf {
+struct ContextOf : Facts, Shared {
   using Roles = regimen::Roles<Compute, typename Facts::Roles::master, typename Facts::Roles::reduce,
                                typename Facts::Roles::Epilogues, typename Facts::Roles::compute>;
-  using Checkpoint = typename Facts::Checkpoint;
-  using Freeze = typename Facts::Freeze;
-  using Sharding = typename Facts::Sharding;
-  using Tied = typename Shared::Tied;
-  using Named = typename Shared::Named;
-  using Groups = typename Facts::Groups;
-  using Decays = typename Facts::Decays;
-  static constexpr std::size_t states = Facts::states, alignment = Facts::alignment;
   using Epilogues = typename Roles::Epilogues;
-  using Fusing = Fuses<Facts::fuses, Epilogues, std::conditional_t<Epilogues::any, Freeze, void>>;
-  static constexpr bool units = units_, twice = Checkpoint::repeats, offloads = Checkpoint::offloads,
+  using Fusing = Fuses<Facts::fuses, Epilogues, std::conditional_t<Epilogues::any, typename Facts::Freeze, void>>;
+  static constexpr bool units = units_, twice = Facts::Checkpoint::repeats, offloads = Facts::Checkpoint::offloads,
                         keeps_statistics = false;
   using inner = ContextOf<Facts, Shared, Compute, false>;
   template <class Other>

@@ -51,15 +51,24 @@ struct Prefix final {
                       typename element_behind<typename Layer::Layer, Element, stored_t<typename Layer::Compute>>::type>;
 };
 
-/// The layers of a Checkpointed, as they are walked, not yet fused; the first is child `place` of the list that paths
-/// refer to.
-template <std::size_t place, class Entries>
-struct Again final {
+/// Why neighbours are walked as one child.
+///   unit, unit_computed_again   they are one unit; whether the output is recomputed
+///   checkpointed                they are the layers of a Checkpointed, not yet fused
+enum class GroupIs { unit, unit_computed_again, checkpointed };
+/// Such neighbours; the first is child `place` of the list that paths refer to. Names, paths and saved tensors are the
+/// same as without the Group. If a later backward needs the output of a unit, the Group recomputes its inner values for
+/// that, and once more for its own backward.
+template <std::size_t place, GroupIs kind, class Entries>
+struct Group final {
   static constexpr const char* name = mp::mp_front<Entries>::Layer::name;
 };
-template <std::size_t place, class... Entries>
-inline constexpr std::size_t places_of<Again<place, mp::mp_list<Entries...>>> =
+template <std::size_t place, GroupIs kind, class... Entries>
+inline constexpr std::size_t places_of<Group<place, kind, mp::mp_list<Entries...>>> =
     (places_of<typename Entries::Layer> + ...);
+template <class Layer>
+inline constexpr bool is_group = false;
+template <std::size_t place, GroupIs kind, class Entries>
+inline constexpr bool is_group<Group<place, kind, Entries>> = true;
 
 /// A list of entries that begins at a later child of another.
 template <class Entries, std::size_t by>
@@ -70,9 +79,9 @@ template <class Entry, std::size_t by>
 struct moved {
   using type = Entry;
 };
-template <std::size_t place, class Entries, class Compute, class Labels, std::size_t by>
-struct moved<ListEntry<Again<place, Entries>, Compute, Labels>, by> {
-  using type = ListEntry<Again<place + by, typename begins_at<Entries, by>::type>, Compute, Labels>;
+template <std::size_t place, GroupIs kind, class Entries, class Compute, class Labels, std::size_t by>
+struct moved<ListEntry<Group<place, kind, Entries>, Compute, Labels>, by> {
+  using type = ListEntry<Group<place + by, kind, typename begins_at<Entries, by>::type>, Compute, Labels>;
 };
 template <class... Entries, std::size_t by>
   requires(by > 0)
@@ -163,8 +172,9 @@ struct with_layer<Prefix<mp::mp_list<Before...>, Element>, At, Checkpointed<Inne
   using Entries = typename begins_at<typename Inside::Entries, place>::type;
 
  public:
-  using type = Prefix<mp::mp_list<Before..., ListEntry<Again<place, Entries>, typename At::Compute, mp::mp_list<>>>,
-                      typename Inside::Element>;
+  using Whole = Group<place, GroupIs::checkpointed, Entries>;
+  using type =
+      Prefix<mp::mp_list<Before..., ListEntry<Whole, typename At::Compute, mp::mp_list<>>>, typename Inside::Element>;
 };
 
 /// The parts of attention, with their own names.

@@ -17,19 +17,11 @@
 
 namespace regimen::walk {
 
-/// The branch that is the Fork's input.
-template <class X, bool flows>
-struct InputBranch {
-  using Output = X;
-  static constexpr ParameterLayout layout{};
-  static constexpr std::size_t length = 0;
-  static constexpr bool active = flows, reads_input = false, reads_output = false, reads_weights = false,
-                        keeps_d_y = false;
-};
+/// Whether a branch is the Fork's input.
 template <class Branch>
 inline constexpr bool is_input = false;
 template <class X, bool flows>
-inline constexpr bool is_input<InputBranch<X, flows>> = true;
+inline constexpr bool is_input<InputValue<X, flows>> = true;
 
 /// The element type of the outputs of branches: that of the Fork's input or, where that is tokens, the compute type.
 /// Outputs joins final outputs of the model.
@@ -43,7 +35,7 @@ template <std::size_t place, class Final, class X, class Context, bool flows, cl
 struct BranchOf {
   using Entries = typename flatten<typename Context::Fusing, typename X::Element, typename Context::Roles::computed,
                                    Final, typename listed_layers<Layers...>::type>::type;
-  using type = Chain<typename begins_at<Entries, place>::type, X, Context, flows, place == 0 ? not_grouped : place>;
+  using type = Chain<typename begins_at<Entries, place>::type, X, Context, flows, place>;
 };
 
 /// A branch whose last layer, an activation, is the join's work. That layer keeps its place, so that the random numbers of
@@ -88,7 +80,7 @@ template <std::size_t place, bool has_input, class Final, class X, class Context
 struct branches_of<place, has_input, Final, X, Context, flows, mp::mp_list<First, Others...>> {
   static constexpr bool is_the_input =
       std::is_same_v<First, Identity> && std::is_same_v<Final, typename X::Element> && !has_input;
-  using Walker = typename std::conditional_t<is_the_input, mp::mp_identity<InputBranch<X, flows>>,
+  using Walker = typename std::conditional_t<is_the_input, mp::mp_identity<InputValue<X, flows>>,
                                              BranchOf<place, Final, X, Context, flows, First>>::type;
   using type = mp::mp_push_front<typename branches_of<place + Walker::length, has_input || is_the_input, Final, X,
                                                       Context, flows, mp::mp_list<Others...>>::type,
@@ -155,12 +147,26 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   }
   static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces weights,
                                         LayerPath path, Place place) {
-    Branches all{.begins = floors(walk, floor, place), .x = x, .weights = weights, .path = path, .place = place};
-    all.d_values.fill(d_y.offset);
-    if constexpr (!adds) split(walk, d_y, all);
-    const std::size_t d_x = backward_of_branches(walk, all);
+    const std::array<std::size_t, count + 1> begins = floors(walk, floor, place);
+    std::array<std::size_t, count> d_values{};  // the gradients of their outputs. Of a sum all are that of its output
+    if constexpr (adds) d_values.fill(d_y.offset);
+    else d_values = split(walk, d_y, x, begins, path);
+    Tensor d_x{};
+    if (input < count && flows) d_x = {d_values[input], !adds};
+    for_each_branch<true>([&]<std::size_t i>() {
+      constexpr bool joins = joins_d_x<(Context::Epilogues::sums && flows), At<i>>;
+      if constexpr (reads_values) At<i>::retire_output(walk, Place::saved);
+      const Tensor d_value{d_values[i], !adds && d_values[i] != absent, joins ? d_x.offset : absent};
+      const std::size_t own =
+          At<i>::backward(walk, d_value, x, begins[i], weights_of(weights, i), path, place_of<i>(place));
+      if constexpr (flows) {
+        if (!joins && d_x.offset != absent) add<X>(walk, d_x.offset, own);
+        if (d_x.owned) walk.arena.give(d_x.offset);
+        d_x = {own, true};
+      }
+    });
     if (adds && d_y.owned) walk.arena.give(d_y.offset);
-    return d_x;
+    return flows ? d_x.offset : absent;
   }
 
   static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
@@ -261,48 +267,23 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     return y;
   }
 
-  /// What backward knows of the branches.
-  ///   begins     where the part of the saved stack of each begins
-  ///   d_values   the gradients of their outputs. Of a sum all are that of its output
-  struct Branches {
-    std::array<std::size_t, count + 1> begins;
-    std::size_t x;
-    WeightPlaces weights;
-    LayerPath path;
-    Place place;
-    std::array<std::size_t, count> d_values{};
-  };
   /// Finds the gradients of all outputs that want one. Consumes d_y.
-  static constexpr void split(auto& walk, Tensor d_y, Branches& all) {
-    std::array<std::size_t, count> values{};
-    values.fill(all.x);
-    all.d_values.fill(absent);
+  ///   begins   where the part of the saved stack of each branch begins
+  static constexpr std::array<std::size_t, count> split(auto& walk, Tensor d_y, std::size_t x,
+                                                        const std::array<std::size_t, count + 1>& begins,
+                                                        LayerPath path) {
+    std::array<std::size_t, count> values{}, d_values{};
+    values.fill(x);
+    d_values.fill(absent);
     for_each_branch([&]<std::size_t i>() {
-      values[i] = reads_values ? just_below<typename At<i>::Output>(walk, all.begins[i + 1]) : absent;
-      if (At<i>::active) all.d_values[i] = allocate<typename At<i>::Output>(walk, Place::transient, all.path);
+      values[i] = reads_values ? just_below<typename At<i>::Output>(walk, begins[i + 1]) : absent;
+      if (At<i>::active) d_values[i] = allocate<typename At<i>::Output>(walk, Place::transient, path);
     });
-    if (input < count && flows) all.d_values[input] = allocate<X>(walk, Place::transient, all.path);
-    walk.path = all.path;
-    Joined::backward(walk, d_y.offset, values, all.d_values);
+    if (input < count && flows) d_values[input] = allocate<X>(walk, Place::transient, path);
+    walk.path = path;
+    Joined::backward(walk, d_y.offset, values, d_values);
     if (d_y.owned) walk.arena.give(d_y.offset);
-  }
-  /// The gradient of x, of all branches together. Consumes the gradients of their outputs, if they are not a sum's.
-  static constexpr std::size_t backward_of_branches(auto& walk, const Branches& all) {
-    Tensor d_x{};
-    if (input < count && flows) d_x = {all.d_values[input], !adds};
-    for_each_branch<true>([&]<std::size_t i>() {
-      constexpr bool joins = joins_d_x<(Context::Epilogues::sums && flows), At<i>>;
-      if constexpr (reads_values) At<i>::retire_output(walk, Place::saved);
-      const Tensor d_value{all.d_values[i], !adds && all.d_values[i] != absent, joins ? d_x.offset : absent};
-      const std::size_t own = At<i>::backward(walk, d_value, all.x, all.begins[i], weights_of(all.weights, i), all.path,
-                                              place_of<i>(all.place));
-      if constexpr (flows) {
-        if (!joins && d_x.offset != absent) add<X>(walk, d_x.offset, own);
-        if (d_x.owned) walk.arena.give(d_x.offset);
-        d_x = {own, true};
-      }
-    });
-    return flows ? d_x.offset : absent;
+    return d_values;
   }
 };
 

@@ -53,9 +53,12 @@ struct Grouping<Wrap, Flat, std::index_sequence<each...>> {
                         matches_block = ((weighs[each] && chosen[each] && repeats[each]) || ...);
 
   template <std::size_t begin, std::size_t... i>
-  static auto group(std::index_sequence<i...>) -> ListEntry<
-      Group<Flat::places[begin], Flat::template is_recomputed<begin + sizeof...(i)>(), Entry<begin + i>...>,
-      typename Entry<begin>::Compute, mp::mp_list<>>;
+  static auto group(std::index_sequence<i...>) {
+    constexpr bool computed_again = Flat::template is_recomputed<begin + sizeof...(i)>();
+    using Whole = Group<Flat::places[begin], computed_again ? GroupIs::unit_computed_again : GroupIs::unit,
+                        mp::mp_list<Entry<begin + i>...>>;
+    return ListEntry<Whole, typename Entry<begin>::Compute, mp::mp_list<>>{};
+  }
   template <std::size_t begin, class... Done>
   static auto from(mp::mp_list<Done...>) {
     if constexpr (begin == count) return mp::mp_list<Done...>{};
@@ -67,15 +70,9 @@ struct Grouping<Wrap, Flat, std::index_sequence<each...>> {
   using type = decltype(from<0>(mp::mp_list<>{}));
 };
 
-/// The chain that a walk of the model uses.
+/// The chain of the model's children, grouped.
 template <class Wrap, class Flat, class X, class Context>
-struct Grouped {
-  using type = Chain<typename Grouping<Wrap, Flat>::type, X, Context, false>;
-};
-template <class Flat, class X, class Context>
-struct Grouped<void, Flat, X, Context> {
-  using type = Flat;
-};
+using Grouped = Chain<typename Grouping<Wrap, Flat>::type, X, Context, false>;
 
 }  // namespace regimen::walk
 // SPDX-License-Identifier: Apache-2.0

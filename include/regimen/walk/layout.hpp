@@ -79,10 +79,10 @@ struct NeighbourLayouts {
 
   explicit constexpr NeighbourLayouts(const auto&... layouts) {
     TensorPlace* begin = begins.data();
-    ((*begin++ = {.values = ParameterLayout::align(all.value_bytes, layouts.value_alignment),
-                  .master = all.count,
-                  .gradient = all.trained,
-                  .buffer = all.buffer_bytes},
+    ((*begin++ = TensorPlace{.values = ParameterLayout::align(all.value_bytes, layouts.value_alignment),
+                             .master = all.count,
+                             .gradient = all.trained,
+                             .buffer = all.buffer_bytes},
       all.append(layouts)),
      ...);
   }

@@ -44,7 +44,7 @@ using kept_names = mp::mp_unique<mp::mp_transform<mp::mp_first, mp::mp_copy_if<d
 
 /// What the layers of a model share.
 template <class Tied_, class Named_>
-struct SharedValues final {
+struct SharedValues {
   using Tied = Tied_;
   using Named = Named_;
 };
@@ -59,21 +59,15 @@ struct Surroundings final {
 /// What is Around the layers that use a table, or are a set: a list of all different Surroundings.
 template <class Table, class Around, class Layer>
 struct tied_places {
-  using type = mp::mp_list<>;
-};
-template <class Table, class Around>
-struct tied_places<Table, Around, Table> {
-  using type = mp::mp_list<Around>;
-};
-template <class Table, class Around>
-struct tied_places<Table, Around, TiedLinear<Table>> {
-  using type = mp::mp_list<Around>;
+  static constexpr bool uses_table = std::is_same_v<Layer, Table> || std::is_same_v<Layer, TiedLinear<Table>>;
+  using type = std::conditional_t<uses_table, mp::mp_list<Around>, mp::mp_list<>>;
 };
 template <class Table, class Around, class... Layers>
 struct tied_places<Table, Around, mp::mp_list<Layers...>> {
   using type = mp::mp_unique<mp::mp_append<mp::mp_list<>, typename tied_places<Table, Around, Layers>::type...>>;
 };
 template <class Table, class Around, Combinator Layer>
+  requires(!std::is_same_v<Layer, Table>)
 struct tied_places<Table, Around, Layer>
     : tied_places<Table,
                   Surroundings<typename Around::Compute, mp::mp_bool<Around::frozen || detail::is_frozen<Layer>>>,
@@ -108,7 +102,8 @@ struct BoundModel {
                              typename flatten<typename Ctx::Fusing, typename X::Element, typename Roles::computed,
                                               typename Roles::statistic, Layers>::type>;
   using Flat = Chain<Entries, X, Ctx, false>;  // all children; paths and names refer to these
-  using Body = typename Grouped<typename Facts::Sharding::Wrap, Flat, X, Ctx>::type;  // several may be one unit
+  using Wrap = typename Facts::Sharding::Wrap;
+  using Body = mp::mp_eval_if<std::is_void<Wrap>, Flat, Grouped, Wrap, Flat, X, Ctx>;  // several may be one unit
   using Output = typename Body::Output;
   static constexpr LayerPath path{};
   static constexpr std::size_t tied_count = mp::mp_size<Tied>::value;
@@ -208,11 +203,7 @@ struct BoundModel {
         const std::size_t kept = tied.values;
         tied.values =
             walk.arena.push(TensorArena::align(Unit::gathered_bytes(walk.ranks)), MemoryKind::communication, table);
-        walk.await(walk.all_gather({.own = kept,
-                                    .all = tied.values,
-                                    .bytes = Unit::values_slice_bytes(walk.ranks),
-                                    .teams = Unit::Sharding::shard_group,
-                                    .path = table}));
+        walk.await(start_all_gather<typename Unit::Sharding>(walk, unit_at<Unit>(walk, kept, table), tied.values));
       }
       if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each) {
         if (!with_gradients) return;
@@ -222,17 +213,6 @@ struct BoundModel {
       }
     });
   }
-  /// Bytes that enter_tied allocates.
-  static constexpr std::size_t tied_bytes(std::size_t ranks, bool with_gradients) {
-    std::size_t sum = 0;
-    for_each_table(ranks, [&]<class Unit>(UnitOffsets, std::size_t, LayerPath) {
-      if (ranks == 1 || Unit::layout.count == 0) return;
-      if constexpr (Unit::Sharding::slices_parameters) sum += TensorArena::align(Unit::gathered_bytes(ranks));
-      if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each)
-        sum += with_gradients ? Unit::whole_gradient_bytes(ranks) : 0;
-    });
-    return sum;
-  }
   /// Before forward: memory for the values with names, and for their gradients, on the saved stack above the tied tables.
   static constexpr void enter_named(auto& walk, bool with_gradients) {
     for_each_name(walk, [&]<class V>(NamedTensor& named, std::size_t bytes, LayerPath place, V*) {
@@ -240,14 +220,6 @@ struct BoundModel {
       if (Number<typename V::Element> && with_gradients)
         named.gradient = walk.arena.push(bytes, MemoryKind::saved, place);
     });
-  }
-  /// Bytes that enter_named allocates with gradients.
-  static constexpr std::size_t named_bytes(const auto& walk) {
-    std::size_t sum = 0;
-    for_each_name(walk, [&]<class V>(const NamedTensor&, std::size_t bytes, LayerPath, V*) {
-      sum += (Number<typename V::Element> ? 2 : 1) * bytes;
-    });
-    return sum;
   }
   /// Before backward: all who read a value add to its gradient.
   static constexpr void clear_named_gradients(auto& walk) {
@@ -266,16 +238,9 @@ struct BoundModel {
 
  private:
   template <class Name>
-  struct named_as {
-    using type = Value<typename Roles::compute, typename Name::Shape>;
-  };
+  using stored_value = Value<typename Roles::compute, typename Name::Shape>;
   template <class Name>
-    requires(detail::positions_of<Name> > 0)
-  struct named_as<Name> {
-    using type = Value<std::int32_t, Shape<1>>;
-  };
-  template <class Name>
-  using NamedAs = typename named_as<Name>::type;
+  using NamedAs = mp::mp_eval_if_c<(detail::positions_of<Name> > 0), Value<std::int32_t, Shape<1>>, stored_value, Name>;
   /// Calls f(where the value lies, bytes of it, path, a null pointer of its type).
   static constexpr void for_each_name([[maybe_unused]] auto& walk, [[maybe_unused]] auto&& f) {
     [[maybe_unused]] std::size_t index = 0;

@@ -12,7 +12,7 @@ namespace regimen::walk {
 template <class Of, std::size_t begin, std::size_t own>
 struct Segments : Blocks<Of, begin, own> {
   using All = Blocks<Of, begin, own>;
-  using All::resident_of, All::run, All::unit;
+  using All::run, All::unit;
   using typename All::Body, typename All::Sharding, typename All::UnitOfIteration, typename All::X;
 
   static constexpr std::size_t every = Of::Context::Checkpoint::segment, segment = every < own ? every : own,
@@ -95,11 +95,8 @@ struct Segments : Blocks<Of, begin, own> {
                       gathered = walk.arena.push(range.count * bytes, MemoryKind::communication,
                                                  range.path.repeated(range.first, All::iterations));
     walk.repeat(range.count, [&](std::size_t i) {
-      tickets[i] = walk.all_gather({.own = resident_of(walk, range.weights, range.first + i).values,
-                                    .all = gathered + i * bytes,
-                                    .bytes = UnitOfIteration::values_slice_bytes(walk.ranks),
-                                    .teams = Sharding::shard_group,
-                                    .path = range.path.repeated(range.first + i, All::iterations)});
+      tickets[i] = start_all_gather<Sharding>(walk, unit(walk, range.weights, range.first + i, range.path),
+                                              gathered + i * bytes);
     });
     return gathered;
   }

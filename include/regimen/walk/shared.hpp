@@ -65,12 +65,9 @@ struct walkers_in<Walker> {
 template <Combinator Layer, class X, class Context, bool flows>
   requires(!requires { typename Node<Layer, X, Context, flows>::Walkers; })
 struct walkers_in<Node<Layer, X, Context, flows>> {
- private:
-  template <class... Children>
-  static auto chains(mp::mp_list<Children...>) -> mp::mp_list<Inner<X, Context, flows, Children>...>;
-
- public:
-  using type = decltype(chains(typename children<Layer>::type{}));
+  template <class Child>
+  using chain_of = Inner<X, Context, flows, Child>;
+  using type = mp::mp_transform<chain_of, typename children<Layer>::type>;
 };
 template <class Walker>
 using walkers_in_t = typename walkers_in<Walker>::type;
@@ -128,11 +125,9 @@ inline constexpr bool have_same_parameters<mp::mp_list<First, Others...>> =
 /// Remembers the names of the first places of sets.
 struct FirstNames {
   std::string names[tied_limit];
-  bool is_known[tied_limit] = {};
 
   void found(std::size_t index, const std::string& name) {
-    if (!is_known[index]) names[index] = name;
-    is_known[index] = true;
+    if (names[index].empty()) names[index] = name;
   }
   void operator()(const std::string&, const Parameter&, bool = false) {}
 };

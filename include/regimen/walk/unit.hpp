@@ -138,16 +138,17 @@ constexpr NextUnit unit_at(const auto& walk, std::size_t values, LayerPath path)
   return {};
 }
 
+/// Starts to gather the parameters of a unit at `whole`.
+template <class Sharding>
+constexpr std::size_t start_all_gather(auto& walk, const NextUnit& unit, std::size_t whole) {
+  return walk.all_gather(
+      {.own = unit.values, .all = whole, .bytes = unit.slice_bytes, .teams = Sharding::shard_group, .path = unit.path});
+}
 template <class Sharding>
 constexpr GatheredUnit start_all_gather(auto& walk, const NextUnit& unit) {
   const std::size_t whole =
       walk.arena.take(unit.slice_bytes * Sharding::slices(walk.ranks), MemoryKind::communication, unit.path);
-  return {unit.values, whole,
-          walk.all_gather({.own = unit.values,
-                           .all = whole,
-                           .bytes = unit.slice_bytes,
-                           .teams = Sharding::shard_group,
-                           .path = unit.path})};
+  return {unit.values, whole, start_all_gather<Sharding>(walk, unit, whole)};
 }
 
 /// Before a unit computes: gathers its parameters for the kernels, and starts to gather the next unit.

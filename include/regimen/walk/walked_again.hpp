@@ -73,17 +73,11 @@ using WalkerOfChild =
     std::conditional_t<Chosen<Layer, Context>, ChosenAgain<Node<Layer, X, context_again<Context>, flows>>,
                        Node<Layer, X, Context, flows>>;
 
+template <class Walker>
+using walked_in = typename Walker::Walked;
 /// A walker without what is around it because it was chosen.
 template <class Walker>
-struct without_choice {
-  using type = Walker;
-};
-template <class Walked>
-struct without_choice<ChosenAgain<Walked>> {
-  using type = Walked;
-};
-template <class Walker>
-using without_choice_t = typename without_choice<Walker>::type;
+using without_choice_t = mp::mp_eval_or<Walker, walked_in, Walker>;
 
 }  // namespace regimen::walk
 // SPDX-License-Identifier: Apache-2.0
