@@ -4,6 +4,7 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/defect.hpp>
 #include <regimen/programs/parameters.hpp>
+#include <regimen/programs/pieces.hpp>
 
 #include <cstddef>
 #include <string>
