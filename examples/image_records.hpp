@@ -5,7 +5,7 @@
 #include <regimen/core/threads.hpp>
 #include <regimen/data/example.hpp>
 #include <regimen/data/image_folder.hpp>
-#include <regimen/data/order.hpp>
+#include <regimen/data/batching.hpp>
 #include <regimen/data/records.hpp>
 #include <regimen/data/tar.hpp>
 

@@ -4,7 +4,6 @@
 //   tokens --train 8192 --tokenizer mine.json --output train.bin *.txt     with one that is learned from the same texts, and saved
 //   tokens --tokenizer tokenizer.json --output train --shard-tokens 1000000000 *.txt     train-00000-of-00003.bin and so on
 #include <regimen/core/threads.hpp>
-#include <regimen/data/token_shards.hpp>
 #include <regimen/data/token_writer.hpp>
 #include <regimen/data/train_tokenizer.hpp>
 

@@ -1,5 +1,5 @@
 // The order of samples: a permutation of every size, a fair one, and fair draws.
-#include <regimen/data/order.hpp>
+#include <regimen/data/batching.hpp>
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,5 @@
 // Files of tokens that are written, and read again: both widths, one file or several, and nothing that the reader would refuse.
 #include <regimen/data/token_file.hpp>
-#include <regimen/data/token_shards.hpp>
 #include <regimen/data/token_writer.hpp>
 #include <regimen/data/tokens.hpp>
 

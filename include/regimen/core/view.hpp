@@ -1,4 +1,4 @@
-// regimen/core/view.hpp — where a tensor lies in the arena.
+// regimen/core/view.hpp — where a tensor lies in the arena, and where it may begin.
 #pragma once
 
 #include <regimen/core/hd.hpp>
@@ -6,6 +6,12 @@
 #include <cstddef>
 
 namespace regimen {
+
+/// Every tensor of an arena begins at a multiple of these bytes.
+inline constexpr std::size_t tensor_alignment = 256;
+constexpr std::size_t aligned_bytes(std::size_t bytes) {
+  return (bytes + tensor_alignment - 1) / tensor_alignment * tensor_alignment;
+}
 
 /// Owns nothing and may be copied freely: an offset from the arena's beginning, in bytes. A default view is absent;
 /// an engine refuses to read it, so a layer cannot touch a tensor that it did not declare.

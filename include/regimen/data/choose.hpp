@@ -4,7 +4,6 @@
 #include <regimen/core/threads.hpp>
 #include <regimen/data/batching.hpp>  // automatic
 #include <regimen/data/on_threads.hpp>
-#include <regimen/data/order.hpp>
 #include <regimen/data/report.hpp>
 #include <regimen/data/rules.hpp>
 #include <regimen/data/source.hpp>

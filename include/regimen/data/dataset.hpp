@@ -42,8 +42,8 @@ struct Key final {
 ///
 /// It may have place(key) const -> std::string, the place of a value for errors: "houses.csv, line 17".
 ///
-/// Values can be read in any order. So an order is a function of an index (data/order.hpp), a pipeline resumes anywhere
-/// without reading earlier values, and a rank reads only its own share.
+/// Values can be read in any order. So an order is a function of an index (data/batching.hpp), a pipeline resumes
+/// anywhere without reading earlier values, and a rank reads only its own share.
 ///
 /// valid    struct Squares {
 ///            std::size_t size() const { return 100; }

@@ -4,7 +4,6 @@
 #include <regimen/core/atomic_file.hpp>
 #include <regimen/core/threads.hpp>
 #include <regimen/data/tokenizer/model.hpp>
-#include <regimen/data/tokenizer/parallel.hpp>
 #include <regimen/data/tokenizer/read_json.hpp>
 #include <regimen/data/tokenizer/read_tiktoken.hpp>
 #include <regimen/data/tokenizer/write_json.hpp>

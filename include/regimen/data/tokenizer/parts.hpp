@@ -1,17 +1,114 @@
-// regimen/data/tokenizer/parts.hpp — contents of a tokenizer's files, in any format.
+// regimen/data/tokenizer/parts.hpp — contents of a tokenizer's files, in any format, and bytes as characters in them.
 #pragma once
 
 #include <regimen/core/error.hpp>
-#include <regimen/data/tokenizer/bytes.hpp>
+#include <regimen/core/utf8.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace regimen::data::bpe {
+
+/// The character that stands for each byte in the files of byte-level vocabularies, so that these are text: the byte's own
+/// code where Latin-1 has a visible character, else 256, 257, ... in the order of the bytes.
+///
+/// source   GPT-2's bytes_to_unicode
+constexpr std::array<std::uint16_t, 256> make_byte_characters() {
+  std::array<std::uint16_t, 256> codes{};
+  std::uint16_t next = 256;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const bool is_visible = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+    codes[byte] = is_visible ? static_cast<std::uint16_t>(byte) : next++;
+  }
+  return codes;
+}
+inline constexpr std::array<std::uint16_t, 256> byte_characters = make_byte_characters();
+inline constexpr std::size_t byte_character_limit = 256 + 68;  // above every code
+
+/// Bytes as the text that stands for them in a file.
+inline std::string to_characters(std::string_view bytes) {
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const char byte : bytes) {
+    const unsigned code = byte_characters[static_cast<unsigned char>(byte)];
+    if (code < 128) {
+      text.push_back(static_cast<char>(code));
+    } else {
+      text.push_back(static_cast<char>(0xC0 | code >> 6));
+      text.push_back(static_cast<char>(0x80 | (code & 0x3F)));
+    }
+  }
+  return text;
+}
+
+/// The bytes of a text of to_characters. False: a character stands for no byte.
+inline bool from_characters(std::string_view text, std::string& bytes) {
+  static const std::array<std::int16_t, byte_character_limit> byte_of = [] {
+    std::array<std::int16_t, byte_character_limit> table{};
+    table.fill(-1);
+    for (std::size_t byte = 0; byte < 256; ++byte) table[byte_characters[byte]] = static_cast<std::int16_t>(byte);
+    return table;
+  }();
+  bytes.clear();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::size_t code = static_cast<unsigned char>(text[i]);
+    if (code >= 128) {  // two bytes of UTF-8: every code is below 2048
+      if ((code & 0xE0) != 0xC0 || i + 1 == text.size()) return false;
+      code = (code & 0x1F) << 6 | (static_cast<unsigned char>(text[++i]) & 0x3F);
+    }
+    if (code >= byte_character_limit || byte_of[code] < 0) return false;
+    bytes.push_back(static_cast<char>(byte_of[code]));
+  }
+  return true;
+}
+
+using regimen::detail::Utf8;
+using regimen::detail::utf8_at;
+
+/// Where the valid UTF-8 that begins at `at` ends: at the first byte that belongs to no character, or the end.
+inline std::size_t utf8_until(std::string_view text, std::size_t at) {
+  while (at < text.size()) {
+    std::uint64_t eight = 0;
+    if (at + 8 <= text.size() && (std::memcpy(&eight, text.data() + at, 8), (eight & 0x8080808080808080u) == 0)) {
+      at += 8;
+      continue;
+    }
+    const Utf8 character = utf8_at(text, at);
+    if (!character.is_valid) return at;
+    at += character.length;
+  }
+  return at;
+}
+
+/// Calls valid(part) for each part of a text that is UTF-8, and other(part) for the bytes between, in their order.
+template <class Valid, class Other>
+void for_each_part(std::string_view text, Valid&& valid, Other&& other) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t until = utf8_until(text, at);
+    if (until > at) valid(text.substr(at, until - at));
+    at = until;
+    while (at < text.size()) {
+      const Utf8 character = utf8_at(text, at);
+      if (character.is_valid) break;
+      at += character.length;
+    }
+    if (at > until) other(text.substr(until, at - until));
+  }
+}
+
+inline bool is_utf8(std::string_view text) { return utf8_until(text, 0) == text.size(); }
+
+/// The first place at or after `at` where a character begins, in valid UTF-8.
+inline std::size_t character_begin(std::string_view text, std::size_t at) {
+  while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) ++at;
+  return at;
+}
 
 /// One token of the vocabulary.
 struct Token final {
@@ -71,4 +168,22 @@ inline void put_token(Parts& parts, std::uint64_t id, Token token, std::size_t e
 }
 
 }  // namespace regimen::data::bpe
+
+namespace regimen::data {
+
+/// The text with U+FFFD in place of every piece that is no UTF-8, as the Unicode standard recommends and Python's
+/// bytes.decode("utf-8", "replace") does. Tokenizer takes any bytes; this function is for the ids of libraries that
+/// take only UTF-8.
+inline std::string replace_invalid_utf8(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  bpe::for_each_part(
+      text, [&](std::string_view valid) { result += valid; },
+      [&](std::string_view other) {
+        for (std::size_t at = 0; at < other.size(); at += bpe::utf8_at(other, at).length) result += "\xEF\xBF\xBD";
+      });
+  return result;
+}
+
+}  // namespace regimen::data
 // SPDX-License-Identifier: Apache-2.0

@@ -3,7 +3,6 @@
 
 #include <regimen/core/mapped_file.hpp>
 #include <regimen/core/printed.hpp>  // LocaleC
-#include <regimen/data/tokenizer/bytes.hpp>
 #include <regimen/data/tokenizer/parts.hpp>
 #include <regimen/data/tokenizer/pattern.hpp>
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
-#include <regimen/data/tokenizer/bytes.hpp>
 #include <regimen/data/tokenizer/parts.hpp>
 #include <regimen/data/tokenizer/pattern.hpp>
 

@@ -1,7 +1,7 @@
 // regimen/engine/cpu/product.hpp — selects the matrix product of the CPU that computes op::Product.
 #pragma once
 
-#include <regimen/core/align.hpp>
+#include <regimen/core/view.hpp>
 #include <regimen/core/defect.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/cpu/amx_product.hpp>
