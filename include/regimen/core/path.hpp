@@ -38,7 +38,6 @@ struct LayerPath final {
   /// in core/path_text.hpp.
   std::string text() const;
 
-  constexpr bool same_layer(const LayerPath& other) const { return digits == other.digits; }
 };
 
 }  // namespace regimen

@@ -49,7 +49,8 @@ struct RandomCrop final {
 
   Image operator()(const Image& image, const Key& key) const {
     const std::size_t tall = image.height() + 2 * padding, wide = image.width() + 2 * padding;
-    if (height == 0 || height > tall || width == 0 || width > wide) return crop(image, {0, 0, height, width});  // refuses
+    if (height == 0 || height > tall || width == 0 || width > wide)
+      return crop(image, {0, 0, height, width});  // refuses
     Draws draws(key, Philox::mix(0xC0, stage));
     const std::size_t top = draws.below(tall - height + 1), left = draws.below(wide - width + 1);
     Image result(height, width, image.channels());
@@ -191,36 +192,21 @@ struct RandAugment final {
     const double share = double(magnitude) / double(most), sign = negative ? -1 : 1, factor = 1 + sign * 0.9 * share;
     const double shear = sign * 0.3 * share;
     const auto moved = [&](std::size_t size) { return sign * std::floor(150.0 / 331 * double(size) * share); };
-    switch (operation) {
-      case Operation::ShearX:
-        return affine(image, {1, shear, 0, 0, 1, 0});
-      case Operation::ShearY:
-        return affine(image, {1, 0, 0, shear, 1, 0});
-      case Operation::TranslateX:
-        return affine(image, {1, 0, -moved(image.width()), 0, 1, 0});
-      case Operation::TranslateY:
-        return affine(image, {1, 0, 0, 0, 1, -moved(image.height())});
-      case Operation::Rotate:
-        return rotate(image, sign * 30 * share);
-      case Operation::Brightness:
-        return brightness(std::move(image), factor);
-      case Operation::Color:
-        return saturation(std::move(image), factor);
-      case Operation::Contrast:
-        return contrast(std::move(image), factor);
-      case Operation::Sharpness:
-        return sharpness(std::move(image), factor);
-      case Operation::Posterize:
-        return posterize(std::move(image), 8 - int(std::lround(4 * share)));
-      case Operation::Solarize:
-        return solarize(std::move(image), 255 * (1 - share));
-      case Operation::AutoContrast:
-        return autocontrast(std::move(image));
-      case Operation::Equalize:
-        return equalize(std::move(image));
-      default:
-        return image;
-    }
+    using enum Operation;
+    if (operation == ShearX) return affine(image, {1, shear, 0, 0, 1, 0});
+    if (operation == ShearY) return affine(image, {1, 0, 0, shear, 1, 0});
+    if (operation == TranslateX) return affine(image, {1, 0, -moved(image.width()), 0, 1, 0});
+    if (operation == TranslateY) return affine(image, {1, 0, 0, 0, 1, -moved(image.height())});
+    if (operation == Rotate) return rotate(image, sign * 30 * share);
+    if (operation == Brightness) return brightness(std::move(image), factor);
+    if (operation == Color) return saturation(std::move(image), factor);
+    if (operation == Contrast) return contrast(std::move(image), factor);
+    if (operation == Sharpness) return sharpness(std::move(image), factor);
+    if (operation == Posterize) return posterize(std::move(image), 8 - int(std::lround(4 * share)));
+    if (operation == Solarize) return solarize(std::move(image), 255 * (1 - share));
+    if (operation == AutoContrast) return autocontrast(std::move(image));
+    if (operation == Equalize) return equalize(std::move(image));
+    return image;
   }
 };
 

@@ -126,19 +126,6 @@ inline void expect_as_many(const std::string& name, const char* stage, std::size
               "write fewer, or give more data");
 }
 
-/// result[i] = f(value i), for all values, from several threads. f also may be a predicate.
-template <class T, class D, class F>
-std::vector<T> all_of(const Underlying<D>& below, const F& f, const Opening& opening, const std::string& label) {
-  std::vector<T> result(below.size());
-  scan(below.size(), opening, label.c_str() + 3, [&](std::size_t i) {
-    decltype(auto) value = below.at(Key{.index = i});
-    try {
-      result[i] = static_cast<T>(f(static_cast<decltype(value)&&>(value)));
-    } catch (...) { refuse_value(below, below.name() + label, Key{.index = i}); }
-  });
-  return result;
-}
-
 /// F's result for a value of D; if F does not take one, int, which suits every stage.
 template <class F, class D, class Takes = rule::predicate_takes_value<F, D>>
 using result_of = typename std::conditional_t<Takes::holds, std::invoke_result<const F&, typename Takes::Value>,
@@ -153,8 +140,31 @@ using GivesNumber = rule::predicate_gives_result<result_of<F, D>, std::is_constr
 template <class F, class D>
 using GivesHashed = rule::predicate_gives_result<result_of<F, D>, Hashed<result_of<F, D>>>;
 
-template <template <class, class> class Gives, class F, class D>
-inline constexpr bool may_choose = !varies<D> && rule::predicate_takes_value<F, D>::holds && Gives<F, D>::holds;
+/// A stage that asks f about all values, when it is made, by several threads: then(below, all) makes the dataset;
+/// all(convert) gives convert(f(value)) of each value.
+template <template <class, class> class Gives, class F, class Then>
+auto choice(F f, Opening opening, const char* label, Then then) {
+  return Pipe{[f = std::move(f), opening = std::move(opening), label, then = std::move(then)]<class D>(D dataset) {
+    static_assert(sizeof(typename rule::choice_stands_before_random<D>::must_hold));
+    static_assert(sizeof(typename rule::predicate_takes_value<F, D>::must_hold));
+    static_assert(sizeof(typename Gives<F, D>::must_hold));
+    if constexpr (!varies<D> && rule::predicate_takes_value<F, D>::holds && Gives<F, D>::holds) {
+      const Underlying<D> below(std::move(dataset));
+      return then(below, [&]<class Convert>(const Convert& convert) {
+        std::vector<std::invoke_result_t<const Convert&, result_of<F, D>>> results(below.size());
+        scan(below.size(), opening, label + 3, [&](std::size_t i) {
+          decltype(auto) value = below.at(Key{.index = i});
+          try {
+            results[i] = convert(f(static_cast<decltype(value)&&>(value)));
+          } catch (...) { refuse_value(below, below.name() + label, Key{.index = i}); }
+        });
+        return results;
+      });
+    } else {
+      return dataset;
+    }
+  }};
+}
 
 }  // namespace detail
 
@@ -207,23 +217,15 @@ auto shuffle(D dataset, std::uint64_t seed) {
 template <class P>
   requires(!Dataset<P>)
 auto filter(P p, Opening opening = {}) {
-  return detail::Pipe{[p = std::move(p), opening = std::move(opening)]<class D>(D dataset) {
-    static_assert(sizeof(typename rule::choice_stands_before_random<D>::must_hold));
-    static_assert(sizeof(typename rule::predicate_takes_value<P, D>::must_hold));
-    static_assert(sizeof(typename detail::GivesBool<P, D>::must_hold));
-    if constexpr (detail::may_choose<detail::GivesBool, P, D>) {
-      const detail::Underlying<D> below(std::move(dataset));
-      const auto is_true = [&](auto&& value) { return static_cast<bool>(p(static_cast<decltype(value)&&>(value))); };
-      const auto stays = detail::all_of<std::uint8_t>(below, is_true, opening, " | filter");
-      std::vector<std::size_t> index;
-      index.reserve(static_cast<std::size_t>(std::count(stays.begin(), stays.end(), std::uint8_t{1})));
-      for (std::size_t i = 0; i < stays.size(); ++i)
-        if (stays[i] != 0) index.push_back(i);
-      return detail::listed(below, std::move(index), " | filter");
-    } else {
-      return dataset;
-    }
-  }};
+  return detail::choice<detail::GivesBool>(
+      std::move(p), std::move(opening), " | filter", [](const auto& below, const auto& all) {
+        const auto stays = all([](auto&& result) { return std::uint8_t{static_cast<bool>(result)}; });
+        std::vector<std::size_t> index;
+        index.reserve(static_cast<std::size_t>(std::count(stays.begin(), stays.end(), std::uint8_t{1})));
+        for (std::size_t i = 0; i < stays.size(); ++i)
+          if (stays[i] != 0) index.push_back(i);
+        return detail::listed(below, std::move(index), " | filter");
+      });
 }
 template <class D, class P>
   requires(!std::is_convertible_v<P, Opening>)
@@ -240,27 +242,18 @@ auto filter(D dataset, P p, Opening opening = {}) {
 template <class Length>
   requires(!Dataset<Length>)
 auto by_length(Length length, Opening opening = {}) {
-  return detail::Pipe{[length = std::move(length), opening = std::move(opening)]<class D>(D dataset) {
-    static_assert(sizeof(typename rule::choice_stands_before_random<D>::must_hold));
-    static_assert(sizeof(typename rule::predicate_takes_value<Length, D>::must_hold));
-    static_assert(sizeof(typename detail::GivesNumber<Length, D>::must_hold));
-    if constexpr (detail::may_choose<detail::GivesNumber, Length, D>) {
-      const detail::Underlying<D> below(std::move(dataset));
-      const auto lengths = detail::all_of<double>(below, length, opening, " | by_length");
-      for (std::size_t i = 0; i < lengths.size(); ++i)
-        if (std::isnan(lengths[i]))
-          throw Error(detail::value_text(below.name() + " | by_length", i, below.place(Key{.index = i})), "a length",
-                      "NaN");
-      std::vector<std::size_t> index(lengths.size());
-      std::iota(index.begin(), index.end(), std::size_t{0});
-      std::sort(index.begin(), index.end(), [&](std::size_t a, std::size_t b) {
-        return lengths[a] != lengths[b] ? lengths[a] < lengths[b] : a < b;
+  return detail::choice<detail::GivesNumber>(
+      std::move(length), std::move(opening), " | by_length", [](const auto& below, const auto& all) {
+        const auto lengths = all([](auto&& result) { return static_cast<double>(result); });
+        for (std::size_t i = 0; i < lengths.size(); ++i)
+          if (std::isnan(lengths[i]))
+            throw Error(detail::value_text(below.name() + " | by_length", i, below.place(Key{.index = i})), "a length",
+                        "NaN");
+        std::vector<std::size_t> index(lengths.size());
+        std::iota(index.begin(), index.end(), std::size_t{0});
+        std::ranges::stable_sort(index, {}, [&](std::size_t i) { return lengths[i]; });
+        return detail::listed(below, std::move(index), " | by_length");
       });
-      return detail::listed(below, std::move(index), " | by_length");
-    } else {
-      return dataset;
-    }
-  }};
 }
 template <class D, class Length>
   requires(!std::is_convertible_v<Length, Opening>)
@@ -287,24 +280,16 @@ inline auto split(double fraction) {
 template <class By>
   requires(!Dataset<By>)
 auto split(double fraction, By by, Opening opening = {}) {
-  return detail::Pipe{[fraction, by = std::move(by), opening = std::move(opening)]<class D>(D dataset) {
-    static_assert(sizeof(typename rule::choice_stands_before_random<D>::must_hold));
-    static_assert(sizeof(typename rule::predicate_takes_value<By, D>::must_hold));
-    static_assert(sizeof(typename detail::GivesHashed<By, D>::must_hold));
-    if constexpr (detail::may_choose<detail::GivesHashed, By, D>) {
-      const detail::Underlying<D> below(std::move(dataset));
-      regimen::detail::expect_fraction(below.name(), fraction);
-      const auto hash = [&](auto&& value) { return detail::hash_of(by(static_cast<decltype(value)&&>(value))); };
-      const auto hashes = detail::all_of<std::uint64_t>(below, hash, opening, " | split");
-      std::vector<std::size_t> index[2];
-      for (std::size_t i = 0; i < hashes.size(); ++i)
-        index[double(hashes[i] >> 11) * 0x1p-53 < fraction ? 0 : 1].push_back(i);
-      return Split<Chosen<D, detail::IndexList>>{detail::listed(below, std::move(index[0]), " | train"),
-                                                 detail::listed(below, std::move(index[1]), " | validation")};
-    } else {
-      return dataset;
-    }
-  }};
+  return detail::choice<detail::GivesHashed>(
+      std::move(by), std::move(opening), " | split", [fraction](const auto& below, const auto& all) {
+        regimen::detail::expect_fraction(below.name(), fraction);
+        const auto hashes = all([](auto&& result) { return detail::hash_of(result); });
+        std::vector<std::size_t> index[2];
+        for (std::size_t i = 0; i < hashes.size(); ++i)
+          index[double(hashes[i] >> 11) * 0x1p-53 < fraction ? 0 : 1].push_back(i);
+        auto train = detail::listed(below, std::move(index[0]), " | train");
+        return Split<decltype(train)>{std::move(train), detail::listed(below, std::move(index[1]), " | validation")};
+      });
 }
 template <class D, class... Arguments>
   requires Dataset<D>

@@ -84,6 +84,11 @@ struct LabelledImage final {
 
 namespace detail {
 
+inline void expect_colours(const char* who, const Image& image) {
+  if (image.channels() != 1 && image.channels() != 3)
+    throw Error(who, "a gray image, or red, green and blue", image.extents());
+}
+
 /// Refuses a box that is empty, or not inside an image of that size.
 inline void expect_inside(const std::string& where, std::size_t height, std::size_t width, const Box& box,
                           const char* cure) {
@@ -160,8 +165,7 @@ struct Normalise final {
   template <std::floating_point T>
   void operator()(const Image& image, std::span<T> to) const {
     const std::size_t channels = image.channels(), all = image.pixels().size();
-    if (channels != 1 && channels != 3)
-      throw Error("Normalise", "a gray image, or red, green and blue", image.extents());
+    detail::expect_colours("Normalise", image);
     if ((height != 0 && image.height() != height) || (width != 0 && image.width() != width))
       throw Error("Normalise", "an image of height " + std::to_string(height) + " and width " + std::to_string(width),
                   image.extents(), "resize the images to the model's Input");

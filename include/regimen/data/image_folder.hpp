@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -123,11 +124,8 @@ inline std::vector<std::uint8_t> read_whole(const std::string& path) {
   if (file.size > most) throw Error(path, "an image of at most 1 GiB", std::to_string(file.size) + " bytes");
   return regimen::detail::read_to_end<std::vector<std::uint8_t>>(file);
 }
-
 inline void write_whole(const std::string& path, std::span<const std::uint8_t> bytes) {
-  regimen::detail::AtomicFile file(path);
-  file.write(std::as_bytes(bytes));
-  file.commit();
+  regimen::detail::write_text(path, text_of(std::as_bytes(bytes)));
 }
 
 }  // namespace detail
@@ -200,7 +198,7 @@ class ImageFolder final {
     if (options.report) options.report("listing images", content->files.size(), content->files.size());
     if (options.corrupt == Corrupt::Skip) leave_out_damaged(*content, options.report);
     indices_.resize(content->files.size());
-    for (std::size_t i = 0; i < indices_.size(); ++i) indices_[i] = i;
+    std::iota(indices_.begin(), indices_.end(), std::size_t{0});
     content_ = std::move(content);
   }
 

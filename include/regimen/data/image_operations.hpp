@@ -20,33 +20,31 @@ namespace regimen::data {
 
 namespace detail {
 
-inline void expect_colours(const char* who, const Image& image) {
-  if (image.channels() != 1 && image.channels() != 3)
-    throw Error(who, "a gray image, or red, green and blue", image.extents());
-}
-inline void expect_factor(const char* who, double factor) {
+/// The factor of an operation on an image's colours, with 16 fractional bits.
+inline std::int32_t factor_of_colours(const char* who, const Image& image, double factor) {
+  expect_colours(who, image);
   if (!(factor >= 0 && factor <= 64)) throw Error(who, "a factor from 0 to 64", regimen::detail::digits_of(factor));
+  return static_cast<std::int32_t>(std::lround(factor * 65536));
 }
 
 /// to + factor · (from − to), with 16 fractional bits, rounded down and held in [0, 255].
 constexpr std::uint8_t between(std::int32_t to, std::int32_t from, std::int32_t factor) {
   return static_cast<std::uint8_t>(std::clamp((to * 65536 + factor * (from - to)) >> 16, 0, 255));
 }
-inline std::int32_t fixed(double factor) { return static_cast<std::int32_t>(std::lround(factor * 65536)); }
 
-/// Every byte of channel c becomes table[c][byte].
-inline Image looked_up(Image image, const std::array<std::array<std::uint8_t, 256>, 3>& table) {
+/// Every byte of a channel becomes table[byte]; fill(count, table) makes it of the numbers of pixels of each byte.
+template <class Fill>
+Image by_channel(const char* who, Image image, const Fill& fill) {
+  expect_colours(who, image);
   const std::span<std::uint8_t> pixels = image.pixels();
-  const std::size_t channels = image.channels();
-  for (std::size_t i = 0; i < pixels.size(); i += channels)
-    for (std::size_t c = 0; c < channels; ++c) pixels[i + c] = table[c][pixels[i + c]];
+  for (std::size_t c = 0; c < image.channels(); ++c) {
+    std::array<std::uint32_t, 256> count{};
+    std::array<std::uint8_t, 256> table{};
+    for (std::size_t i = c; i < pixels.size(); i += image.channels()) ++count[pixels[i]];
+    fill(count, table);
+    for (std::size_t i = c; i < pixels.size(); i += image.channels()) pixels[i] = table[pixels[i]];
+  }
   return image;
-}
-inline std::array<std::array<std::uint32_t, 256>, 3> histogram(const Image& image) {
-  std::array<std::array<std::uint32_t, 256>, 3> count{};
-  const std::span<const std::uint8_t> pixels = image.pixels();
-  for (std::size_t i = 0; i < pixels.size(); ++i) ++count[i % image.channels()][pixels[i]];
-  return count;
 }
 
 }  // namespace detail
@@ -55,33 +53,27 @@ inline std::array<std::array<std::uint32_t, 256>, 3> histogram(const Image& imag
 
 /// factor · pixel. 0: black, 1: unchanged
 inline Image brightness(Image image, double factor) {
-  detail::expect_colours("brightness", image);
-  detail::expect_factor("brightness", factor);
-  const std::int32_t by = detail::fixed(factor);
+  const std::int32_t by = detail::factor_of_colours("brightness", image, factor);
   for (std::uint8_t& pixel : image.pixels()) pixel = detail::between(0, pixel, by);
   return image;
 }
 
 /// mean + factor · (pixel − mean), with the mean brightness of the image. 0: gray, 1: unchanged
 inline Image contrast(Image image, double factor) {
-  detail::expect_colours("contrast", image);
-  detail::expect_factor("contrast", factor);
+  const std::int32_t by = detail::factor_of_colours("contrast", image, factor);
   const std::span<std::uint8_t> pixels = image.pixels();
   const std::size_t channels = image.channels(), count = pixels.size() / channels;
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < pixels.size(); i += channels) sum += channels == 1 ? pixels[i] : luma(&pixels[i]);
   const auto mean = static_cast<std::int32_t>((2 * sum + count) / (2 * count));
-  const std::int32_t by = detail::fixed(factor);
   for (std::uint8_t& pixel : pixels) pixel = detail::between(mean, pixel, by);
   return image;
 }
 
 /// gray + factor · (pixel − gray), with each pixel's own brightness. 0: without colour, 1: unchanged
 inline Image saturation(Image image, double factor) {
-  detail::expect_colours("saturation", image);
-  detail::expect_factor("saturation", factor);
+  const std::int32_t by = detail::factor_of_colours("saturation", image, factor);
   if (image.channels() == 1) return image;
-  const std::int32_t by = detail::fixed(factor);
   const std::span<std::uint8_t> pixels = image.pixels();
   for (std::size_t i = 0; i < pixels.size(); i += 3) {
     const std::uint8_t gray = luma(&pixels[i]);
@@ -123,9 +115,7 @@ inline Image hue(Image image, double turns) {
 /// smooth + factor · (pixel − smooth); smooth is the mean of a pixel with weight 5 and its eight neighbours with weight
 /// 1. The border stays.
 inline Image sharpness(Image image, double factor) {
-  detail::expect_colours("sharpness", image);
-  detail::expect_factor("sharpness", factor);
-  const std::int32_t by = detail::fixed(factor);
+  const std::int32_t by = detail::factor_of_colours("sharpness", image, factor);
   const Image old = image;
   const std::size_t channels = image.channels(), row = image.width() * channels;
   for (std::size_t y = 1; y + 1 < image.height(); ++y)
@@ -157,37 +147,29 @@ inline Image solarize(Image image, double threshold) {
 
 /// Each channel stretched from its least and largest value to 0 and 255.
 inline Image autocontrast(Image image) {
-  detail::expect_colours("autocontrast", image);
-  const auto count = detail::histogram(image);
-  std::array<std::array<std::uint8_t, 256>, 3> table{};
-  for (std::size_t c = 0; c < 3; ++c) {
+  return detail::by_channel("autocontrast", std::move(image), [](const auto& count, auto& table) {
     int least = 0, most = 255;
-    while (least < 255 && count[c][std::size_t(least)] == 0) ++least;
-    while (most > 0 && count[c][std::size_t(most)] == 0) --most;
+    while (least < 255 && count[std::size_t(least)] == 0) ++least;
+    while (most > 0 && count[std::size_t(most)] == 0) --most;
     for (int i = 0; i < 256; ++i)
-      table[c][std::size_t(i)] =
+      table[std::size_t(i)] =
           static_cast<std::uint8_t>(most <= least ? i : std::clamp((i - least) * 255 / (most - least), 0, 255));
-  }
-  return detail::looked_up(std::move(image), table);
+  });
 }
 
 /// Each channel with about as many pixels of each value.
 inline Image equalize(Image image) {
-  detail::expect_colours("equalize", image);
-  const auto count = detail::histogram(image);
-  std::array<std::array<std::uint8_t, 256>, 3> table{};
-  for (std::size_t c = 0; c < 3; ++c) {
+  return detail::by_channel("equalize", std::move(image), [](const auto& count, auto& table) {
     std::uint32_t all = 0, last = 0;
-    for (const std::uint32_t n : count[c])
+    for (const std::uint32_t n : count)
       if (n != 0) all += n, last = n;
     const std::uint32_t step = (all - last) / 255;
     std::uint32_t before = step / 2;
     for (std::size_t i = 0; i < 256; ++i) {
-      table[c][i] = static_cast<std::uint8_t>(step == 0 ? std::uint32_t(i) : (std::min)(before / step, 255u));
-      before += count[c][i];
+      table[i] = static_cast<std::uint8_t>(step == 0 ? std::uint32_t(i) : (std::min)(before / step, 255u));
+      before += count[i];
     }
-  }
-  return detail::looked_up(std::move(image), table);
+  });
 }
 
 /// Each pixel is the pixel of the image nearest to (a x + b y + c, d x + e y + f), where x and y are the middles of

@@ -13,7 +13,6 @@
 #include <numeric>
 #include <string>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -284,26 +283,27 @@ class Joined final {
 
 namespace detail {
 
-template <class How, class... D>
+/// how(sizes)   makes the rule of the order
+template <class All>
+auto join_parts(const auto& how, All parts) {
+  auto rule = how(sizes_of(parts));
+  return Joined<decltype(rule), All>(std::move(rule), std::move(parts));
+}
+template <class... D>
 auto join(const auto& how, D... datasets) {
   (static_cast<void>(sizeof(typename rule::stage_stands_on_dataset<D>::must_hold)), ...);
   if constexpr ((Dataset<D> && ...)) {
-    using All = Parts<D...>;
     static_assert(sizeof(typename rule::joined_values_agree<value_of<D>...>::must_hold));
-    if constexpr (All::agree) {
-      All parts(std::move(datasets)...);
-      How rule = how(sizes_of(parts));
-      return Joined<How, All>(std::move(rule), std::move(parts));
-    }
+    if constexpr (Parts<D...>::agree) return join_parts(how, Parts<D...>(std::move(datasets)...));
   }
 }
-template <class How, class D>
-auto join_list(std::vector<D> datasets) {
+template <class D>
+auto join(const auto& how, std::vector<D> datasets) {
   static_assert(sizeof(typename rule::stage_stands_on_dataset<D>::must_hold));
-  PartsOfOneType<D> parts(std::move(datasets));
-  How rule(sizes_of(parts));
-  return Joined<How, PartsOfOneType<D>>(std::move(rule), std::move(parts));
+  return join_parts(how, PartsOfOneType<D>(std::move(datasets)));
 }
+template <class How>
+inline constexpr auto of_sizes = [](const std::vector<std::size_t>& sizes) { return How(sizes); };
 
 }  // namespace detail
 
@@ -311,24 +311,14 @@ auto join_list(std::vector<D> datasets) {
 /// std::vector of datasets of one type (shards of a file).
 template <class... D>
 auto concatenate(D... datasets) {
-  return detail::join<detail::Concatenation>([](auto sizes) { return detail::Concatenation(sizes); },
-                                             std::move(datasets)...);
-}
-template <class D>
-auto concatenate(std::vector<D> datasets) {
-  return detail::join_list<detail::Concatenation>(std::move(datasets));
+  return detail::join(detail::of_sizes<detail::Concatenation>, std::move(datasets)...);
 }
 
 /// A value of each dataset in turn; a dataset that has ended is left out. It also takes a std::vector of datasets of
 /// one type. A Loader that shuffles needs no interleave.
 template <class... D>
 auto interleave(D... datasets) {
-  return detail::join<detail::Interleaving>([](auto sizes) { return detail::Interleaving(sizes); },
-                                            std::move(datasets)...);
-}
-template <class D>
-auto interleave(std::vector<D> datasets) {
-  return detail::join_list<detail::Interleaving>(std::move(datasets));
+  return detail::join(detail::of_sizes<detail::Interleaving>, std::move(datasets)...);
 }
 
 /// Values of several datasets in the ratio of whole numbers: `mixture({3, 1}, web, books)` is 3 values of web for 1 of
@@ -342,7 +332,7 @@ template <std::size_t Count, class... D>
 auto mixture(const std::size_t (&weights)[Count], D... datasets) {
   static_assert(sizeof(typename rule::weights_match_datasets<Count, D...>::must_hold));
   if constexpr (rule::weights_match_datasets<Count, D...>::holds)
-    return detail::join<detail::Mixture>(
+    return detail::join(
         [&](auto sizes) {
           return detail::Mixture(std::vector<std::size_t>(std::begin(weights), std::end(weights)), std::move(sizes));
         },
