@@ -12,10 +12,7 @@ namespace regimen::activation {
 
 /// y = x
 struct Identity final {
-  template <class S>
-  REGIMEN_HD static S value(S x) {
-    return x;
-  }
+  REGIMEN_HD static auto value(auto x) { return x; }
   template <class S>
   REGIMEN_HD static S derivative(S) {
     return S(1);
@@ -24,10 +21,7 @@ struct Identity final {
 
 /// y = max(x, 0), NaN where x is; the derivative at 0 is 0
 struct Relu final {
-  template <class S>
-  REGIMEN_HD static S value(S x) {
-    return x <= S(0) ? S(0) : x;
-  }
+  REGIMEN_HD static auto value(auto x) { return x <= 0 ? 0 : x; }
   template <class S>
   REGIMEN_HD static S derivative(S x) {
     return x <= S(0) ? S(0) : S(1);
@@ -36,10 +30,7 @@ struct Relu final {
 
 /// y = x · sigmoid(x)
 struct Silu final {
-  template <class S>
-  REGIMEN_HD static S value(S x) {
-    return x / (S(1) + std::exp(-x));
-  }
+  REGIMEN_HD static auto value(auto x) { return x / (1 + std::exp(-x)); }
   template <class S>
   REGIMEN_HD static S derivative(S x) {
     const S sigmoid = S(1) / (S(1) + std::exp(-x));
@@ -49,10 +40,7 @@ struct Silu final {
 
 /// y = 1 / (1 + e^−x)
 struct Sigmoid final {
-  template <class S>
-  REGIMEN_HD static S value(S x) {
-    return S(1) / (S(1) + std::exp(-x));
-  }
+  REGIMEN_HD static auto value(auto x) { return 1 / (1 + std::exp(-x)); }
   template <class S>
   REGIMEN_HD static S derivative(S x) {
     const S e = std::exp(x < S(0) ? x : -x), rest = S(1) / (S(1) + e);
@@ -61,18 +49,12 @@ struct Sigmoid final {
 };
 /// Its derivative as a function of y.
 struct SigmoidOfOutput final {
-  template <class S>
-  REGIMEN_HD static S derivative(S y) {
-    return y * (S(1) - y);
-  }
+  REGIMEN_HD static auto derivative(auto y) { return y * (1 - y); }
 };
 
 /// y = (e^x − e^−x) / (e^x + e^−x)
 struct Tanh final {
-  template <class S>
-  REGIMEN_HD static S value(S x) {
-    return std::tanh(x);
-  }
+  REGIMEN_HD static auto value(auto x) { return std::tanh(x); }
   template <class S>
   REGIMEN_HD static S derivative(S x) {
     const S y = std::tanh(x);
@@ -81,10 +63,7 @@ struct Tanh final {
 };
 /// Its derivative as a function of y.
 struct TanhOfOutput final {
-  template <class S>
-  REGIMEN_HD static S derivative(S y) {
-    return (S(1) - y) * (S(1) + y);
-  }
+  REGIMEN_HD static auto derivative(auto y) { return (1 - y) * (1 + y); }
 };
 
 /// y = x · min(max(x + 3, 0), 6) / 6, NaN where x is; the derivatives at −3 and 3 are −1/2 and 3/2     Howard et al. 2019

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <tuple>
 #include <type_traits>
 
 namespace regimen {
@@ -78,12 +79,8 @@ inline constexpr bool is_bundle<Bundled<Values...>> = true;
 /// Value I of a bundle.
 template <std::size_t I, class Bundle>
 struct bundled_value;
-template <std::size_t I, class First, class... Others>
-struct bundled_value<I, Bundled<First, Others...>> : bundled_value<I - 1, Bundled<Others...>> {};
-template <class First, class... Others>
-struct bundled_value<0, Bundled<First, Others...>> {
-  using type = First;
-};
+template <std::size_t I, class... Values>
+struct bundled_value<I, Bundled<Values...>> : std::tuple_element<I, std::tuple<Values...>> {};
 
 /// Copies value I of so many samples, which lie at `from`, to a dense tensor at `to`.
 template <std::size_t I, class Bundle>

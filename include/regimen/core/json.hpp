@@ -65,20 +65,10 @@ class JsonReader final {
 
     /// For the sentence of an error.
     [[gnu::cold]] std::string words() const {
-      switch (kind) {
-        case Kind::object:
-          return "an object";
-        case Kind::array:
-          return "an array";
-        case Kind::text:
-          return '"' + text + '"';
-        case Kind::truth:
-          return "a truth value";
-        case Kind::null:
-          return "null";
-        default:
-          return text;
-      }
+      if (kind == Kind::text) return '"' + text + '"';
+      if (kind == Kind::whole || kind == Kind::number) return text;
+      if (kind == Kind::truth) return "a truth value";
+      return kind == Kind::object ? "an object" : kind == Kind::array ? "an array" : "null";
     }
   };
 
@@ -192,27 +182,15 @@ class JsonReader final {
       if (low >> 10 != 0xDC00 >> 10) fail("the second half of a surrogate pair");
       code = 0x10000 + ((code & 0x3FF) << 10 | (low & 0x3FF));
     }
-    const auto add = [&](std::uint32_t bits) { to += static_cast<char>(bits); };
-    if (code < 0x80) return add(code);
-    if (code < 0x800) add(0xC0 | code >> 6);
-    else {
-      if (code < 0x10000) add(0xE0 | code >> 12);
-      else add(0xF0 | code >> 18), add(0x80 | (code >> 12 & 0x3F));
-      add(0x80 | (code >> 6 & 0x3F));
-    }
-    add(0x80 | (code & 0x3F));
+    append_utf8(to, code);
   }
   /// u and four hexadecimal digits.
   [[gnu::cold]] std::uint32_t read_unit() {
     if (!take("u")) fail("an escape of JSON");
     std::uint32_t unit = 0;
-    for (int i = 0; i < 4; ++i, ++at_) {
-      const char c = now();
-      const char low = static_cast<char>(c | 0x20);
-      if (is_digit(c)) unit = unit << 4 | static_cast<std::uint32_t>(c - '0');
-      else if (low >= 'a' && low <= 'f') unit = unit << 4 | static_cast<std::uint32_t>(low - 'a' + 10);
-      else fail("a hexadecimal digit");
-    }
+    const char* const begin = at_;
+    at_ = std::from_chars(begin, end_ - begin < 4 ? end_ : begin + 4, unit, 16).ptr;
+    if (at_ - begin != 4) fail("a hexadecimal digit");
     return unit;
   }
   [[noreturn, gnu::cold]] void fail(const char* expected) const {

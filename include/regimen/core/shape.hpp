@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <tuple>
 #include <type_traits>
 
 namespace regimen {
@@ -42,17 +43,8 @@ struct JoinedShapes final {
   static constexpr std::size_t extent(std::size_t axis) { return axis == 0 ? size : 0; }
   static constexpr std::size_t size_from(std::size_t axis) { return axis == 0 ? size : 1; }
 
- private:
-  template <std::size_t i, class First, class... Others>
-  struct found : found<i - 1, Others...> {};
-  template <class First, class... Others>
-  struct found<0, First, Others...> {
-    using type = First;
-  };
-
- public:
   template <std::size_t i>
-  using at = typename found<i, Shapes...>::type;
+  using at = std::tuple_element_t<i, std::tuple<Shapes...>>;
 };
 
 namespace detail {

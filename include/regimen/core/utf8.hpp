@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace regimen::detail {
@@ -27,6 +29,19 @@ constexpr Utf8 utf8_at(std::string_view text, std::size_t at) {
     if (!fits) return {i, false};
   }
   return {length, true};
+}
+
+/// Appends the character of a code, which is no surrogate.
+inline void append_utf8(std::string& to, std::uint32_t code) {
+  const auto add = [&](std::uint32_t bits) { to += static_cast<char>(bits); };
+  if (code < 0x80) return add(code);
+  if (code < 0x800) add(0xC0 | code >> 6);
+  else {
+    if (code < 0x10000) add(0xE0 | code >> 12);
+    else add(0xF0 | code >> 18), add(0x80 | (code >> 12 & 0x3F));
+    add(0x80 | (code >> 6 & 0x3F));
+  }
+  add(0x80 | (code & 0x3F));
 }
 
 }  // namespace regimen::detail

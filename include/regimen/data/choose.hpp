@@ -70,22 +70,22 @@ std::uint64_t hash_of(T number) {
 
 /// Values of D under other indices: the value at an index is the value of D at the place that Find gives.
 template <class D, class Find>
-class Chosen final {
+class Chosen final : public detail::Underlying<D> {
+  using Below = detail::Underlying<D>;
+
  public:
   static constexpr bool varies = data::varies<D>;
   static constexpr std::size_t height = detail::height<D>;
 
-  Chosen(detail::Underlying<D> below, Find find, std::size_t size, std::string label)
-      : below_(std::move(below)), find_(std::move(find)), size_(size), label_(std::move(label)) {}
+  Chosen(Below below, Find find, std::size_t size, std::string label)
+      : Below(std::move(below)), find_(std::move(find)), size_(size), label_(std::move(label)) {}
   std::size_t size() const { return size_; }
-  std::string name() const { return below_.name() + label_; }
-  decltype(auto) at(const Key& key) const { return below_.at({find_(key.index), key.epoch, key.seed}); }
-  std::string place(const Key& key) const { return below_.place({find_(key.index), key.epoch, key.seed}); }
-  void timings(std::vector<Timing>& all) const { below_.timings(all); }
-  std::size_t bytes() const { return below_.bytes() + data::bytes(find_); }
+  std::string name() const { return Below::name() + label_; }
+  decltype(auto) at(const Key& key) const { return Below::at({find_(key.index), key.epoch, key.seed}); }
+  std::string place(const Key& key) const { return Below::place({find_(key.index), key.epoch, key.seed}); }
+  std::size_t bytes() const { return Below::bytes() + data::bytes(find_); }
 
  private:
-  detail::Underlying<D> below_;
   Find find_;
   std::size_t size_;
   std::string label_;

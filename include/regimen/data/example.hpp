@@ -174,9 +174,8 @@ class Example final {
         features_.push_back(entry(Reader(features.bytes(), record_)));
       }
     }
-    std::sort(features_.begin(), features_.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-    const auto twice = std::adjacent_find(features_.begin(), features_.end(),
-                                          [](const auto& a, const auto& b) { return a.name == b.name; });
+    std::ranges::sort(features_, {}, &Feature::name);
+    const auto twice = std::ranges::adjacent_find(features_, {}, &Feature::name);
     if (twice != features_.end())
       throw Error(record_.where(), "each feature once", "\"" + std::string(twice->name) + "\" twice");
   }
@@ -245,8 +244,7 @@ class Example final {
   }
 
   const Feature* find(std::string_view name) const {
-    const auto place = std::lower_bound(features_.begin(), features_.end(), name,
-                                        [](const Feature& feature, std::string_view n) { return feature.name < n; });
+    const auto place = std::ranges::lower_bound(features_, name, {}, &Feature::name);
     return place == features_.end() || place->name != name ? nullptr : &*place;
   }
   std::string where(std::string_view name) const { return record_.where() + ", feature \"" + std::string(name) + "\""; }

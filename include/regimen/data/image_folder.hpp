@@ -191,8 +191,7 @@ class ImageFolder final {
       if (content->files.size() == before)
         throw Error(path + "/" + name, "images of this class: .jpg, .jpeg or .png", "none",
                     "add some, or remove the folder");
-      std::sort(content->files.begin() + std::ptrdiff_t(before), content->files.end(),
-                [](const File& a, const File& b) { return a.path < b.path; });
+      std::ranges::sort(content->files.begin() + std::ptrdiff_t(before), content->files.end(), {}, &File::path);
       content->classes.push_back(name);
     }
     if (options.report) options.report("listing images", content->files.size(), content->files.size());

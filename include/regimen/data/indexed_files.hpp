@@ -65,8 +65,7 @@ struct IndexedFiles {
   Place find(std::size_t index) const {
     if (index >= size())
       throw Error(name(), "a record below " + std::to_string(size()), "record " + std::to_string(index));
-    const auto after = std::upper_bound(files.begin(), files.end(), index,
-                                        [](std::size_t number, const File& file) { return number < file.first; });
+    const auto after = std::ranges::upper_bound(files, index, {}, &File::first);
     return {*(after - 1), offsets[index]};
   }
 

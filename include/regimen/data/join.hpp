@@ -155,8 +155,7 @@ struct Interleaving final {
     }
   }
   Place find(std::size_t index, std::uint64_t epoch) const {
-    const auto after = std::upper_bound(stretches.begin(), stretches.end(), index,
-                                        [](std::size_t at, const Stretch& stretch) { return at < stretch.first; });
+    const auto after = std::ranges::upper_bound(stretches, index, {}, &Stretch::first);
     const Stretch& stretch = *(after - 1);
     const std::size_t within = index - stretch.first, count = parts.size() - stretch.ended;
     return {parts.smallest(stretch.ended, within % count), stretch.round + within / count, epoch};
@@ -167,8 +166,7 @@ struct Interleaving final {
   static std::vector<std::uint32_t> by_size(const std::vector<std::size_t>& sizes) {
     std::vector<std::uint32_t> order(sizes.size());
     std::iota(order.begin(), order.end(), std::uint32_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](auto a, auto b) { return sizes[a] != sizes[b] ? sizes[a] < sizes[b] : a < b; });
+    std::ranges::stable_sort(order, {}, [&](std::uint32_t part) { return sizes[part]; });
     return order;
   }
 };

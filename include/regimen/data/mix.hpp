@@ -136,8 +136,8 @@ class Mixed final : public detail::ValueStage<D> {
   Mixed(D dataset, How how) : detail::ValueStage<D>(std::move(dataset), "mixed"), how_(std::move(how)) {}
   MixedImage at(const Key& key) const {
     Draws draws(this->own(key), 0xC5);
-    LabelledImage first = this->below_.at(key);
-    const LabelledImage second = this->below_.at({draws.below(this->size()), key.epoch, key.seed});
+    LabelledImage first = detail::Underlying<D>::at(key);
+    const LabelledImage second = detail::Underlying<D>::at({draws.below(this->size()), key.epoch, key.seed});
     return this->work(key, [&] { return how_(std::move(first), second, draws); });
   }
 

@@ -27,17 +27,17 @@ class Samples final : public detail::ValueStage<D> {
  public:
   Samples(D dataset, Write write) : detail::ValueStage<D>(std::move(dataset), "samples"), write_(std::move(write)) {}
 
-  std::string name() const { return this->below_.name(); }
+  std::string name() const { return detail::Underlying<D>::name(); }
   std::size_t size(const SampleShape& shape) const {
     if constexpr (requires { write_.check(name(), shape); }) write_.check(name(), shape);
-    return this->below_.size();
+    return detail::Underlying<D>::size();
   }
   template <class In, class Label>
   void read(const Key& key, Sample<In, Label> sample) const {
     using Fits = rule::writer_takes_sample<Write, D, Sample<In, Label>>;
     static_assert(sizeof(typename Fits::must_hold));
     if constexpr (Fits::holds) {
-      decltype(auto) value = this->below_.at(key);
+      decltype(auto) value = detail::Underlying<D>::at(key);
       this->work(key, [&] {
         if constexpr (Fits::alone) write_(static_cast<decltype(value)&&>(value), sample);
         else write_(static_cast<decltype(value)&&>(value), sample, this->own(key));

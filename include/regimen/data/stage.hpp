@@ -69,7 +69,7 @@ inline constexpr std::size_t height = [] {
 
 /// The dataset below a stage. Copies share one meter, which times this dataset if it is no stage itself.
 template <Dataset D>
-class Underlying final {
+class Underlying {
  public:
   static constexpr bool is_stage = requires(const D& d, std::vector<Timing>& all) { d.timings(all); };
 
@@ -116,22 +116,21 @@ template <Dataset D>
 
 /// Common to stages that work on each value: the dataset below, a name, and the working time.
 template <Dataset D>
-class ValueStage {
+class ValueStage : public Underlying<D> {
+  using Below = Underlying<D>;
+
  public:
   static constexpr std::size_t height = detail::height<D> + 1;
 
-  std::size_t size() const { return below_.size(); }
-  std::string name() const { return below_.name() + " | " + label_; }
-  std::string place(const Key& key) const { return below_.place(key); }
+  std::string name() const { return Below::name() + " | " + label_; }
   void timings(std::vector<Timing>& all) const {
-    below_.timings(all);
+    Below::timings(all);
     all.push_back(meter_->timing(label_));
   }
-  std::size_t bytes() const { return below_.bytes(); }
 
  protected:
   ValueStage(D dataset, std::string label)
-      : below_(std::move(dataset)), label_(std::move(label)), meter_(std::make_shared<Meter>()) {}
+      : Below(std::move(dataset)), label_(std::move(label)), meter_(std::make_shared<Meter>()) {}
 
   /// Two stages draw different numbers.
   static Key own(const Key& key) { return {key.index, key.epoch, Philox::mix(key.seed, height)}; }
@@ -140,10 +139,8 @@ class ValueStage {
   decltype(auto) work(const Key& key, const auto& f) const {
     try {
       return (*meter_)(f);
-    } catch (...) { refuse_value(below_, below_.name() + " | " + label_, key); }
+    } catch (...) { refuse_value(*this, name(), key); }
   }
-
-  Underlying<D> below_;
 
  private:
   std::string label_;
@@ -179,7 +176,7 @@ class Map final : public detail::ValueStage<D> {
   Map(D dataset, F f, std::string label)
       : detail::ValueStage<D>(std::move(dataset), std::move(label)), f_(std::move(f)) {}
   auto at(const Key& key) const {
-    decltype(auto) value = this->below_.at(key);
+    decltype(auto) value = detail::Underlying<D>::at(key);
     return this->work(key, [&] {
       if constexpr (draws) return f_(static_cast<decltype(value)&&>(value), this->own(key));
       else return f_(static_cast<decltype(value)&&>(value));

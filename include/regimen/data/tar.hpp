@@ -219,8 +219,7 @@ struct TarSample final {
 
  private:
   const TarPart* find(std::string_view extension) const {
-    const auto place =
-        std::find_if(parts.begin(), parts.end(), [&](const auto& p) { return p.extension == extension; });
+    const auto place = std::ranges::find(parts, extension, &TarPart::extension);
     return place == parts.end() ? nullptr : &*place;
   }
 };

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -144,9 +145,8 @@ class Vocabulary final {
       parts_.added.push_back({.content = special, .id = static_cast<std::int32_t>(size() - 1)});
     }
     std::vector<unsigned> bytes(256);  // in the order of the characters that stand for them
-    for (unsigned byte = 0; byte < 256; ++byte) bytes[byte] = byte;
-    std::sort(bytes.begin(), bytes.end(),
-              [](unsigned a, unsigned b) { return byte_characters[a] < byte_characters[b]; });
+    std::iota(bytes.begin(), bytes.end(), 0u);
+    std::ranges::sort(bytes, {}, [](unsigned byte) { return byte_characters[byte]; });
     for (const unsigned byte : bytes) {
       const std::string text(1, static_cast<char>(byte));
       id_of_byte_[byte] = static_cast<std::uint32_t>(size());

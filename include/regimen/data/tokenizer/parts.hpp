@@ -35,15 +35,7 @@ inline constexpr std::size_t byte_character_limit = 256 + 68;  // above every co
 inline std::string to_characters(std::string_view bytes) {
   std::string text;
   text.reserve(2 * bytes.size());
-  for (const char byte : bytes) {
-    const unsigned code = byte_characters[static_cast<unsigned char>(byte)];
-    if (code < 128) {
-      text.push_back(static_cast<char>(code));
-    } else {
-      text.push_back(static_cast<char>(0xC0 | code >> 6));
-      text.push_back(static_cast<char>(0x80 | (code & 0x3F)));
-    }
-  }
+  for (const char byte : bytes) regimen::detail::append_utf8(text, byte_characters[static_cast<unsigned char>(byte)]);
   return text;
 }
 

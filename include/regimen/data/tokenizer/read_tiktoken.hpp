@@ -2,10 +2,10 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/printed.hpp>
 #include <regimen/data/tokenizer/parts.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -55,17 +55,14 @@ inline Parts read_tiktoken(std::string_view text, const std::string& name, const
     const std::string where = name + ", line " + std::to_string(number);
     const std::size_t space = line.find(' ');
     Token token{.kind = Token::Bytes};
-    std::uint64_t rank = 0;
-    const std::string_view digits = space == std::string_view::npos ? std::string_view() : line.substr(space + 1);
-    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
-    if (digits.empty() || error != std::errc() || stop != digits.data() + digits.size() ||
-        !from_base64(line.substr(0, space), token.bytes))
+    const auto rank = regimen::detail::number_of<std::uint64_t>(line.substr((std::min)(space, line.size() - 1) + 1));
+    if (!rank || !from_base64(line.substr(0, space), token.bytes))
       throw Error(where, "a token in base64, a space, its rank", "'" + std::string(line.substr(0, 80)) + "'",
                   "the file is damaged, or no file of tiktoken");
     if (token.bytes.empty() || token.bytes.size() > longest)
       throw Error(where, "a token of 1 to " + std::to_string(longest) + " bytes", std::to_string(token.bytes.size()));
     if (token.bytes.size() == 1) has_byte[static_cast<unsigned char>(token.bytes[0])] = true;
-    put_token(parts, rank, std::move(token), lines);
+    put_token(parts, *rank, std::move(token), lines);
   }
   const auto missing = std::find(has_byte.begin(), has_byte.end(), false);
   if (missing != has_byte.end())
