@@ -38,6 +38,7 @@ class AtomicFile final {
   AtomicFile& operator=(const AtomicFile&) = delete;
   [[gnu::cold]] ~AtomicFile() { discard(); }
 
+  const std::string& path() const { return path_; }
   [[gnu::cold]] void write(std::span<const std::byte> bytes);
 
   /// Replaces bytes that are written already.

@@ -95,7 +95,7 @@ template <class Bytes = std::string>
 [[gnu::cold]] std::string system_text(const char* path);
 
 /// The directory of a file, with its slash; empty for a bare name.
-[[gnu::cold]] std::string directory_of(const std::string& path);
+[[gnu::cold]] inline std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 /// The rest of a path.
 [[gnu::cold]] inline std::string name_of_file(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 

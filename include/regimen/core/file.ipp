@@ -60,11 +60,6 @@ REGIMEN_INLINE std::string system_text(const char* path) {
   } catch (const Error&) { return {}; }
 }
 
-REGIMEN_INLINE std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
-}
-
 REGIMEN_INLINE std::vector<std::string> names_in(const std::string& directory) {
   expect_path(directory);
   std::vector<std::string> names;

@@ -7,9 +7,9 @@
 #include <regimen/core/operation.hpp>
 #include <regimen/core/printed.hpp>
 #include <regimen/core/shape.hpp>
+#include <regimen/data/dataset.hpp>
 #include <regimen/data/source.hpp>
 #include <regimen/data/stage.hpp>  // bytes
-#include <regimen/data/timing.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -68,6 +68,10 @@ class Paths final {
 
   const std::vector<std::string>& files() const& { return files_; }
   std::vector<std::string> files() const&& { return files(); }
+  /// The first, and how many more.
+  std::string name() const {
+    return files_[0] + (files_.size() == 1 ? "" : " and " + std::to_string(files_.size() - 1) + " more");
+  }
 
  private:
   /// Whether it is a pattern.
@@ -151,13 +155,13 @@ inline std::string at_offset(const std::string& file, std::size_t offset) {
 /// A file that appears when it is committed, written in pieces of 1 MiB.
 class FileWriter final {
  public:
-  explicit FileWriter(const std::string& path) : path_(path), file_(path) {}
+  explicit FileWriter(const std::string& path) : file_(path) {}
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_.path(); }
   std::size_t written() const { return written_; }
 
   void put(std::span<const std::byte> bytes) {
-    if (committed_) throw Error(path_, "no more data after commit()", std::to_string(bytes.size()) + " bytes");
+    if (committed_) throw Error(path(), "no more data after commit()", std::to_string(bytes.size()) + " bytes");
     written_ += bytes.size();
     if (bytes.size() >= piece) {
       flush();
@@ -183,7 +187,6 @@ class FileWriter final {
     buffer_.clear();
   }
 
-  std::string path_;
   regimen::detail::AtomicFile file_;
   std::vector<std::byte> buffer_;
   std::size_t written_ = 0;

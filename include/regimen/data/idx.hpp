@@ -31,9 +31,6 @@ struct IdxContent {
 class GzipReader final {
  public:
   explicit GzipReader(const std::string& path);
-  GzipReader(const GzipReader&) = delete;
-  GzipReader& operator=(const GzipReader&) = delete;
-  ~GzipReader() { ::gzclose_r(file_); }
 
   /// Reads up to `to.size()` bytes.
   std::size_t read(std::span<std::uint8_t> to);
@@ -47,7 +44,7 @@ class GzipReader final {
  private:
   std::string path_;
   std::size_t bytes_ = 0;
-  ::gzFile file_ = nullptr;
+  std::unique_ptr<::gzFile_s, int (*)(::gzFile)> file_{nullptr, ::gzclose_r};
 };
 
 IdxContent read_idx(const std::string& path, std::uint8_t type = 8, std::size_t bytes_of_element = 1,

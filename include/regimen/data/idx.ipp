@@ -20,7 +20,7 @@ namespace regimen::detail {
 REGIMEN_INLINE GzipReader::GzipReader(const std::string& path) : path_(path) {
   OpenFile file = open_file(path);
   bytes_ = file.size;
-  file_ = ::gzdopen(*file.descriptor, "rb");
+  file_.reset(::gzdopen(*file.descriptor, "rb"));
   if (file_ == nullptr) throw Error(path, "memory for zlib", "none");
   file.descriptor.release();  // gzclose_r closes it
 }
@@ -29,10 +29,10 @@ REGIMEN_INLINE std::size_t GzipReader::read(std::span<std::uint8_t> to) {
   std::size_t done = 0;
   while (done < to.size()) {
     const std::size_t wanted = std::min<std::size_t>(to.size() - done, std::size_t{1} << 30);
-    const int got = ::gzread(file_, to.data() + done, static_cast<unsigned>(wanted));
+    const int got = ::gzread(file_.get(), to.data() + done, static_cast<unsigned>(wanted));
     int code = Z_OK;
     const int system = errno;
-    const std::string words = ::gzerror(file_, &code);
+    const std::string words = ::gzerror(file_.get(), &code);
     if (code == Z_ERRNO)
       throw Error(path_, "a file that can be read", system_words(system), "check the disk, or the network to it");
     if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
@@ -44,7 +44,7 @@ REGIMEN_INLINE std::size_t GzipReader::read(std::span<std::uint8_t> to) {
 }
 
 REGIMEN_INLINE std::size_t GzipReader::most() const {
-  return ::gzdirect(file_) != 0 ? ~std::size_t{0} : (std::max)(std::size_t{1} << 30, 32 * bytes_);
+  return ::gzdirect(file_.get()) != 0 ? ~std::size_t{0} : (std::max)(std::size_t{1} << 30, 32 * bytes_);
 }
 
 REGIMEN_INLINE IdxContent read_idx(const std::string& path, std::uint8_t type, std::size_t bytes_of_element,

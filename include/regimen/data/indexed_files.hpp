@@ -33,7 +33,7 @@ struct IndexedFiles {
     }
   };
 
-  explicit IndexedFiles(const Paths& paths) {
+  explicit IndexedFiles(const Paths& paths) : name(paths.name()) {
     for (const std::string& path : paths.files()) files.push_back({path, MappedFile(path)});
   }
 
@@ -58,17 +58,15 @@ struct IndexedFiles {
   void skip(std::size_t bytes) { skipped.records += 1, skipped.bytes += bytes; }
 
   std::size_t size() const { return offsets.size(); }
-  std::string name() const {
-    return files.front().path + (files.size() == 1 ? "" : " and " + std::to_string(files.size() - 1) + " more");
-  }
   /// Where record `index` begins.
   Place find(std::size_t index) const {
     if (index >= size())
-      throw Error(name(), "a record below " + std::to_string(size()), "record " + std::to_string(index));
+      throw Error(name, "a record below " + std::to_string(size()), "record " + std::to_string(index));
     const auto after = std::ranges::upper_bound(files, index, {}, &File::first);
     return {*(after - 1), offsets[index]};
   }
 
+  std::string name;
   std::vector<File> files;
   std::vector<std::uint64_t> offsets;
   Skipped skipped;
@@ -81,7 +79,7 @@ template <class Content>
 class IndexedReader {
  public:
   std::size_t size() const { return content_->size(); }
-  std::string name() const { return content_->name(); }
+  std::string name() const { return content_->name; }
   const Skipped& skipped() const& { return content_->skipped; }
   Skipped skipped() const&& { return skipped(); }
 

@@ -195,7 +195,7 @@ class JsonLines final : public detail::IndexedReader<detail::JsonContent<Types..
     const Names& names = content->names;
     for (auto name = names.begin(); name != names.end(); ++name)
       if (std::find(names.begin(), name, *name) != name)
-        throw Error(content->name(), "each field once", "\"" + *name + "\" twice");
+        throw Error(content->name, "each field once", "\"" + *name + "\" twice");
     for (const File& file : content->files) detail::expect_text(file.path, file.map.bytes());
     const bool skips = options.corrupt == Corrupt::Skip;
     content->index(options.report, "reading JSON lines", [&](const File& file, std::size_t offset) {

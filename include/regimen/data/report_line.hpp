@@ -3,7 +3,6 @@
 
 #include <regimen/core/printed.hpp>
 #include <regimen/core/say.hpp>
-#include <regimen/data/report.hpp>
 
 #include <chrono>
 #include <cstddef>

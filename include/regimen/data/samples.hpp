@@ -78,9 +78,8 @@ template <class T, class Value>
 T put_number(const Value& value) {
   if constexpr (std::is_integral_v<T> && std::is_arithmetic_v<Value>) {
     bool fits = true;
-    if constexpr (std::is_same_v<Value, bool>) fits = true;
-    else if constexpr (std::is_integral_v<Value>) fits = std::in_range<T>(value);
-    else
+    if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>) fits = std::in_range<T>(value);
+    else if constexpr (std::is_floating_point_v<Value>)
       fits = value >= static_cast<Value>((std::numeric_limits<T>::min)()) &&
              value < std::ldexp(Value{1}, std::numeric_limits<T>::digits) && value == std::trunc(value);
     if (!fits)

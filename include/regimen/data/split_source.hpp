@@ -3,9 +3,9 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/data/choose.hpp>
+#include <regimen/data/dataset.hpp>
 #include <regimen/data/source.hpp>
 #include <regimen/data/stage.hpp>  // bytes
-#include <regimen/data/timing.hpp>
 
 #include <cmath>
 #include <cstddef>

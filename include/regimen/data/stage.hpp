@@ -4,7 +4,6 @@
 #include <regimen/core/error.hpp>
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/rules.hpp>
-#include <regimen/data/timing.hpp>
 
 #include <atomic>
 #include <chrono>

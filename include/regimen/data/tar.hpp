@@ -243,8 +243,7 @@ struct TarContent final : IndexedFiles {
     };
     if (entry.type != '0' && entry.type != '\0' && entry.type != '7')
       refuse("files and folders", entry.name + ", a link or a device");
-    const std::size_t slash = entry.name.rfind('/'), base = slash == std::string::npos ? 0 : slash + 1,
-                      dot = entry.name.find('.', base);
+    const std::size_t base = entry.name.rfind('/') + 1, dot = entry.name.find('.', base);
     if (dot == std::string::npos || dot == base) refuse("files named KEY.EXTENSION", entry.name);
     const std::string_view key = std::string_view(entry.name).substr(0, dot);
     std::string extension = entry.name.substr(dot + 1);
@@ -337,7 +336,7 @@ class TarWriter final {
   explicit TarWriter(const std::string& path) : file_(path) {}
 
   void write(const std::string& key, const std::string& extension, std::span<const std::byte> data) {
-    const std::size_t slash = key.rfind('/'), base = slash == std::string::npos ? 0 : slash + 1;
+    const std::size_t base = key.rfind('/') + 1;
     if (base == key.size() || key.find('.', base) != std::string::npos || extension.empty() ||
         (key + extension).find('\0') != std::string::npos || extension.find('/') != std::string::npos)
       throw Error(file_.path(), "a key without a dot in its last part, and an extension",

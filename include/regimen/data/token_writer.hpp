@@ -35,11 +35,7 @@ class TokenWriter final {
   static constexpr std::size_t most = (std::numeric_limits<std::int32_t>::max)();
 
   TokenWriter(const std::string& path, std::size_t vocabulary, Layout layout = Auto)
-      : path_(path),
-        file_(path),
-        vocabulary_(vocabulary),
-        width_(vocabulary <= 65536 ? 2 : 4),
-        has_header_(layout == Auto) {
+      : file_(path), vocabulary_(vocabulary), width_(vocabulary <= 65536 ? 2 : 4), has_header_(layout == Auto) {
     if (layout == Raw && width_ == 4)
       throw Error(path, "a vocabulary of at most 65536 tokens in a file without a header", std::to_string(vocabulary),
                   "write one with a header (TokenWriter::Auto)");
@@ -50,12 +46,12 @@ class TokenWriter final {
 
   void write(std::span<const std::int32_t> tokens) {
     if (has_header_ && tokens.size() > most - count_)
-      throw Error(path_, "at most " + std::to_string(most) + " tokens in a file with a header",
+      throw Error(file_.path(), "at most " + std::to_string(most) + " tokens in a file with a header",
                   std::to_string(count_ + tokens.size()),
                   "write several files: tokens --shard-tokens 1000000000, or data::TokenShards");
     for (const std::int32_t token : tokens) {
       if (token < 0 || static_cast<std::size_t>(token) >= vocabulary_)
-        throw Error(path_ + ", token " + std::to_string(count_), "an id below " + std::to_string(vocabulary_),
+        throw Error(file_.path() + ", token " + std::to_string(count_), "an id below " + std::to_string(vocabulary_),
                     std::to_string(token));
       put(static_cast<std::uint32_t>(token), width_);
       ++count_;
@@ -99,7 +95,6 @@ class TokenWriter final {
     buffer_.clear();
   }
 
-  std::string path_;
   regimen::detail::AtomicFile file_;
   std::size_t vocabulary_, width_, count_ = 0;
   bool has_header_;

@@ -5,7 +5,6 @@
 #include <regimen/core/threads.hpp>
 #include <regimen/data/tokenizer/model.hpp>
 #include <regimen/data/tokenizer/read_json.hpp>
-#include <regimen/data/tokenizer/read_tiktoken.hpp>
 #include <regimen/data/tokenizer/write_json.hpp>
 
 #include <algorithm>

@@ -33,8 +33,7 @@ class TokenFiles final : public regimen::detail::WindowSource<TokenFiles> {
       windows_.end += content->files.back().length();
       content->ends.push_back(windows_.end);
     }
-    const std::size_t more = paths.files().size() - 1;
-    content->name = paths.files().front() + (more == 0 ? "" : " and " + std::to_string(more) + " more");
+    content->name = paths.name();
     content_ = std::move(content);
   }
 

@@ -63,43 +63,37 @@ struct Names final {
   }
 };
 
-namespace detail {
-
+/// A whole mapping, or a piece of one without a prefix.
 template <std::size_t... N>
-constexpr auto together(const Names<N>&... parts) {
+constexpr auto list(const Names<N>&... parts) {
   Names<(N + ... + 0)> all;
   std::size_t at = 0;
   [[maybe_unused]] const auto add = [&](const auto& part) {  // unused of no parts
-    for (const Entry& entry : part.entries) all.entries[at++] = entry;
+    for (const detail::Entry& entry : part.entries) all.entries[at++] = entry;
   };
   (add(parts), ...);
   return all;
 }
-constexpr Names<1> one(const Entry& entry) {
-  Names<1> result;
-  result.entries[0] = entry;
-  return result;
-}
-
-}  // namespace detail
 
 template <std::size_t N>
 constexpr Names<N + 1> Names<N>::also(const char* name) const {
-  return detail::together(*this, detail::one({.kind = detail::Entry::Kind::also, .text = name}));
+  return list(*this, Names<1>{{detail::Entry{.kind = detail::Entry::Kind::also, .text = name}}});
 }
 
 /// The next tensor of the model.
-constexpr Names<1> tensor(const char* name) { return detail::one({.text = name}); }
+constexpr Names<1> tensor(const char* name) { return {{detail::Entry{.text = name}}}; }
 /// All tensors of the next layer: "name.weight", "name.bias", "name.running_mean", ..., as they are called in the
 /// model.
-constexpr Names<1> layer(const char* name) { return detail::one({.kind = detail::Entry::Kind::layer, .text = name}); }
+constexpr Names<1> layer(const char* name) {
+  return {{detail::Entry{.kind = detail::Entry::Kind::layer, .text = name}}};
+}
 /// All tensors of the next layer, a Conv2d: its weight is (out,h,w,in) in the model, and (out,in,h,w) in the file.
 constexpr Names<1> conv2d(const char* name) { return layer(name).axes(0, 3, 1, 2); }
 /// Several tensors, or layers, of the file are rows of the model's next tensor, or layer, one after the other, in
 /// proportion to their shares.
 template <class... Parts>
 constexpr auto joined(const Parts&... parts) {
-  auto all = detail::together(parts...);
+  auto all = list(parts...);
   static_assert(all.entries.size() == sizeof...(Parts), "regimen: joined takes single names; leave out also");
   std::size_t sum = 0;
   for (auto& entry : all.entries) {
@@ -113,8 +107,8 @@ constexpr auto joined(const Parts&... parts) {
 /// These names, with a prefix. Of nested prefixes the outer one comes first.
 template <std::size_t... N>
 constexpr auto inside(const char* prefix, const Names<N>&... parts) {
-  return detail::together(detail::one({.kind = detail::Entry::Kind::open, .text = prefix, .length = (N + ... + 0)}),
-                          parts...);
+  return list(Names<1>{{detail::Entry{.kind = detail::Entry::Kind::open, .text = prefix, .length = (N + ... + 0)}}},
+              parts...);
 }
 /// These names, with a prefix that a file may leave out.
 template <std::size_t... N>
@@ -141,23 +135,17 @@ constexpr auto repeat(std::size_t count, const char* prefix, const Names<N>&... 
 /// Tensors of files that the model does not have: masks, counters, the head of another task. A * stands for any text.
 /// They are not written.
 constexpr Names<1> ignore(const char* pattern) {
-  return detail::one({.kind = detail::Entry::Kind::ignore, .text = pattern});
+  return {{detail::Entry{.kind = detail::Entry::Kind::ignore, .text = pattern}}};
 }
 /// Tensors of the model that files do not have, such as the tensors of a new head: reading leaves them unchanged,
 /// writing writes them. A file that has such a tensor is refused, unless an ignore(...) names it (the head for other
 /// classes).
 template <std::size_t... N>
 constexpr auto absent(const Names<N>&... parts) {
-  auto all = detail::together(parts...);
+  auto all = list(parts...);
   for (detail::Entry& entry : all.entries) entry.is_absent = true;
   return all;
 }
-/// A whole mapping, or a piece of one without a prefix.
-template <std::size_t... N>
-constexpr auto list(const Names<N>&... parts) {
-  return detail::together(parts...);
-}
-
 namespace detail {
 
 /// The tensors of a mapping, for the model of a Trainer or an Inference.

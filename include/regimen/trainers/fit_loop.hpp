@@ -2,8 +2,8 @@
 // type of a program: FitProgram (trainers/fit.hpp) has data, steps and callbacks.
 #pragma once
 
+#include <regimen/data/dataset.hpp>
 #include <regimen/data/loader.hpp>
-#include <regimen/data/timing.hpp>
 #include <regimen/saves/patience.hpp>
 #include <regimen/trainers/input_meter.hpp>
 #include <regimen/trainers/options.hpp>

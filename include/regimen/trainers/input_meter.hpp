@@ -3,8 +3,8 @@
 
 #include <regimen/core/printed.hpp>
 #include <regimen/core/say.hpp>
+#include <regimen/data/dataset.hpp>
 #include <regimen/data/source.hpp>
-#include <regimen/data/timing.hpp>
 
 #include <string>
 #include <utility>

@@ -57,30 +57,20 @@ class Translation final {
                 "'" + std::string(what) + "'", "write the pattern without it");
   }
 
+  /// `words` in place of so many bytes.
+  void put(const char* words, std::size_t count) { result_ += words, at_ += count; }
   void item() {
-    switch (peek()) {
-      case '\\':
-        return escape();
-      case '[':
-        return set();
-      case '(':
-        return group();
-      case '{':
-        return interval();
-      case '.':
-        result_ += "[^\\n]", ++at_;
-        return;
-      case '$':
-        if (dialect_ == Dialect::Tokenizers) refuse("$");  // the end of a line in one dialect, of the text in the other
-        result_ += "\\z", ++at_;
-        return;
-      case '^':
-        refuse("^");
-      default:
-        copy(1);
-    }
+    const char letter = peek();
+    if (letter == '\\') return escape();
+    if (letter == '[') return set();
+    if (letter == '(') return group();
+    if (letter == '{') return interval();
+    if (letter == '.') return put("[^\\n]", 1);
+    // $ is the end of a line in one dialect, of the text in the other
+    if (letter == '^' || (letter == '$' && dialect_ == Dialect::Tokenizers)) refuse(text_.substr(at_, 1));
+    if (letter == '$') return put("\\z", 1);
+    copy(1);
   }
-
   void escape() {
     struct Meaning {
       char letter;
@@ -90,10 +80,7 @@ class Translation final {
         {'s', "\\p{White_Space}"}, {'S', "\\P{White_Space}"}, {'d', "\\p{Nd}"}, {'D', "\\P{Nd}"}, {'v', "\\x0b"}};
     const char letter = peek(1);
     for (const Meaning& other : meanings)
-      if (letter == other.letter) {
-        result_ += other.words, at_ += 2;
-        return;
-      }
+      if (letter == other.letter) return put(other.words, 2);
     if (letter == 'p' || letter == 'P') return property();
     const bool means_itself = letter == 'r' || letter == 'n' || letter == 't' || letter == 'f';
     const bool is_sign = letter > ' ' && letter < '\x7f' && !is_letter(letter) && !is_digit(letter);
@@ -170,6 +157,12 @@ inline std::string literal_pattern(std::string_view text) {
 
 #if defined(REGIMEN_HAS_PCRE2)
 
+[[gnu::cold]] inline std::string words_of_code(int code) {
+  PCRE2_UCHAR8 words[200];
+  pcre2_get_error_message_8(code, words, sizeof words);
+  return reinterpret_cast<const char*>(words);
+}
+
 /// A compiled pattern, shared by all threads.
 class Pattern final {
  public:
@@ -182,9 +175,7 @@ class Pattern final {
                                 PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C, &code, &offset, nullptr),
                 [](pcre2_code_8* compiled) { pcre2_code_free_8(compiled); });
     if (code_ == nullptr) {
-      PCRE2_UCHAR8 words[200];
-      pcre2_get_error_message_8(code, words, sizeof words);
-      throw Error(where + ", pattern", "a regular expression", std::string(reinterpret_cast<const char*>(words)),
+      throw Error(where + ", pattern", "a regular expression", words_of_code(code),
                   "the pattern is '" + std::string(text.substr(0, 200)) + "'");
     }
     std::uint32_t matches_empty = 0;
@@ -232,10 +223,8 @@ class Matcher final {
 
  private:
   [[noreturn, gnu::cold]] static void fail(int code, std::size_t from) {
-    PCRE2_UCHAR8 words[200];
-    pcre2_get_error_message_8(code, words, sizeof words);
     throw Error("text, byte " + std::to_string(from), "a pattern that matches in bounded time and memory",
-                std::string(reinterpret_cast<const char*>(words)), "cut the text there, or use another pattern");
+                words_of_code(code), "cut the text there, or use another pattern");
   }
   struct Free {
     void operator()(pcre2_match_data_8* data) const { pcre2_match_data_free_8(data); }
