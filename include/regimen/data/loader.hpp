@@ -229,12 +229,8 @@ class Loader final : public detail::BatchRing {
   [[gnu::noinline]] Batch next() & {
     Slot* const slot = wait();
     if (slot == nullptr) return {{}, {}, 0, next_, options_.epochs, false};
-    return {{at<In>(slot->place.input), slot->samples * shape_.input},
-            {at<Label>(slot->place.target), slot->samples * shape_.target},
-            slot->samples,
-            next_++,
-            slot->epoch,
-            true};
+    const Sample<In, Label> all = samples_of(*slot);
+    return {all.input, all.target, slot->samples, next_++, slot->epoch, true};
   }
   template <class Self = Loader>
   Batch next() && {
@@ -247,9 +243,9 @@ class Loader final : public detail::BatchRing {
     if constexpr (Source<S, In, Label>) return source.size(shape);
     else return 0;  // refused above
   }
-  template <class T>
-  static T* at(std::byte* bytes) {
-    return reinterpret_cast<T*>(bytes);
+  Sample<In, Label> samples_of(const Slot& slot) const {
+    return {{reinterpret_cast<In*>(slot.place.input), slot.samples * shape_.input},
+            {reinterpret_cast<Label*>(slot.place.target), slot.samples * shape_.target}};
   }
 
   void fill(Slot& slot, std::uint64_t step) const override {
@@ -257,18 +253,17 @@ class Loader final : public detail::BatchRing {
     const DataPlace place = batching_.place(step);
     slot.samples = static_cast<std::size_t>(samples_of_rank(batching_.samples(step), options_.batch, options_.rank));
     slot.epoch = place.epoch;
+    const Sample<In, Label> all = samples_of(slot);
     const auto key_of = [&](std::size_t i) { return batching_.key(options_.seed, place, before + i); };
     if constexpr (BatchSource<S, In, Label>) {
       std::vector<data::Key> keys(slot.samples);
       for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = key_of(i);
-      const Sample<In, Label> all{{at<In>(slot.place.input), slot.samples * shape_.input},
-                                  {at<Label>(slot.place.target), slot.samples * shape_.target}};
       if (!keys.empty()) source_.read(std::span<const data::Key>(keys), all);
     }
     for (std::size_t i = 0; i < slot.samples; ++i) {
       const data::Key key = key_of(i);
-      const std::span<In> input(at<In>(slot.place.input) + i * shape_.input, shape_.input);
-      const std::span<Label> target(at<Label>(slot.place.target) + i * shape_.target, shape_.target);
+      const std::span<In> input = all.input.subspan(i * shape_.input, shape_.input);
+      const std::span<Label> target = all.target.subspan(i * shape_.target, shape_.target);
       if constexpr (Source<S, In, Label> && !BatchSource<S, In, Label>)
         detail::read_sample(source_, key, Sample<In, Label>{input, target});
       const std::size_t bound = shape_.vocabulary_or_classes;
