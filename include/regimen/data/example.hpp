@@ -31,7 +31,6 @@ class ProtoReader final {
   ProtoReader(std::span<const std::byte> message, const Record& record) : rest_(message), record_(&record) {}
 
   bool ended() const { return rest_.empty(); }
-  const std::byte* place() const { return rest_.data(); }
 
   /// The next field's number and the form of its value.
   struct Tag final {

@@ -158,11 +158,9 @@ class FileWriter final {
   explicit FileWriter(const std::string& path) : file_(path) {}
 
   const std::string& path() const { return file_.path(); }
-  std::size_t written() const { return written_; }
 
   void put(std::span<const std::byte> bytes) {
     if (committed_) throw Error(path(), "no more data after commit()", std::to_string(bytes.size()) + " bytes");
-    written_ += bytes.size();
     if (bytes.size() >= piece) {
       flush();
       file_.write(bytes);
@@ -189,7 +187,6 @@ class FileWriter final {
 
   regimen::detail::AtomicFile file_;
   std::vector<std::byte> buffer_;
-  std::size_t written_ = 0;
   bool committed_ = false;
 };
 

@@ -99,9 +99,6 @@ struct JpegErrors {
       if (of->err->msg_code != JWRN_EXTRANEOUS_DATA || of->err->msg_parm.i[1] != JPEG_EOI || errors->strict) fail(of);
       errors->has_stray_bytes = true;
     };
-    words[0] = '\0';
-    strict = false;
-    has_stray_bytes = false;
   }
   /// null: libjpeg's own words.
   [[noreturn]] static void fail(::j_common_ptr of, const char* words = nullptr) {

@@ -50,7 +50,8 @@ class TarReader final {
       const std::span<const std::byte> header = block(offset);
       if (is_zero(header)) {
         if (offset != first) refuse(offset, "the entry that a long name belongs to", "the end of the archive");
-        check_end(offset);
+        if (!is_zero(archive_.subspan(offset)))
+          refuse(offset, "zeros to the end of the file, after a block of zeros", "other bytes");
         return std::nullopt;
       }
       check_sum(offset, header);
@@ -88,10 +89,6 @@ class TarReader final {
       refuse(offset, "a header of 512 bytes, or a block of zeros at the end",
              offset == archive_.size() ? "the end of the file" : std::to_string(archive_.size() - offset) + " bytes");
     return archive_.subspan(offset, tar_block);
-  }
-  void check_end(std::size_t offset) const {
-    if (!is_zero(archive_.subspan(offset)))
-      refuse(offset, "zeros to the end of the file, after a block of zeros", "other bytes");
   }
   /// The sum of the header's bytes, its own field as blanks.
   void check_sum(std::size_t offset, std::span<const std::byte> header) const {

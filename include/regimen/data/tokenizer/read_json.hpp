@@ -157,7 +157,9 @@ class JsonReader final {
       if (const Json* const text = find(object, mark); text != nullptr && !is_text(*text, ""))
         refuse(std::string("model, ") + mark, "null", shown(*text));
     vocabulary_of(need(object, "vocab"));
-    const bool is_complete = all_bytes();
+    const bool is_complete = 256 == std::ranges::count_if(parts_.tokens, [](const Token& token) {
+                               return token.kind == Token::Bytes && token.bytes.size() == 1;
+                             });
     if (find(object, "unk_token") != nullptr && !is_complete)
       refuse("model, unk_token", "a token for every byte", shown(object["unk_token"]),
              "bytes without a token are refused, not replaced");
@@ -186,11 +188,6 @@ class JsonReader final {
       put_token(parts_, at, std::move(token), vocabulary.size());
       ids_.emplace(text, static_cast<std::uint32_t>(at));
     }
-  }
-  bool all_bytes() const {
-    std::size_t count = 0;
-    for (const Token& token : parts_.tokens) count += token.kind == Token::Bytes && token.bytes.size() == 1;
-    return count == 256;
   }
   void merge(std::string_view words, const std::string& where) {
     if (words.starts_with("#version")) return;
