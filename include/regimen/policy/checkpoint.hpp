@@ -9,15 +9,25 @@
 
 namespace regimen {
 
-/// Saves the input of every N-th block, and recomputes the tensors of the blocks between two saved inputs. N need not
-/// divide the depth: the last segment is then shorter.
-template <std::size_t N>
-struct Every final {
+namespace detail {
+/// The kinds of schedules; a Checkpoint has at most one schedule of each kind, except `other`.
+enum class ScheduleKind { blocks, layers, whole, other };
+
+/// What schedules have in common.   segment, whole   see Checkpoint
+template <ScheduleKind kind_, std::size_t segment_ = 0, std::size_t whole_ = 0>
+struct ScheduleOf {
   using option_of = regimen::axis::checkpoint;
-  static constexpr std::size_t segment = N, whole = 0;
+  static constexpr ScheduleKind kind = kind_;
+  static constexpr std::size_t segment = segment_, whole = whole_;
   template <class Layer>
   static constexpr bool recomputes = false;
 };
+}  // namespace detail
+
+/// Saves the input of every N-th block, and recomputes the tensors of the blocks between two saved inputs. N need not
+/// divide the depth: the last segment is then shorter.
+template <std::size_t N>
+struct Every final : detail::ScheduleOf<detail::ScheduleKind::blocks, N> {};
 
 template <class... Schedules>
 struct Checkpoint;
@@ -27,18 +37,11 @@ struct Checkpoint;
 /// `Checkpoint<Every<2>, KeepLast<8, Every<1>, Selective<Gelu>>>`. Backward frees the tensors of the last blocks before
 /// it recomputes the others. In a Repeat of K blocks or fewer all blocks are last ones.
 template <std::size_t K, class... Schedules>
-struct KeepLast final {
-  using option_of = regimen::axis::checkpoint;
-  static constexpr std::size_t segment = 0, whole = K;
-  template <class Layer>
-  static constexpr bool recomputes = false;
-};
+struct KeepLast final : detail::ScheduleOf<detail::ScheduleKind::whole, 0, K> {};
 
 /// Recomputes the outputs of all layers of these types: `Selective<Gelu, LayerNorm>`.
 template <class... Layers>
-struct Selective final {
-  using option_of = regimen::axis::checkpoint;
-  static constexpr std::size_t segment = 0, whole = 0;
+struct Selective final : detail::ScheduleOf<detail::ScheduleKind::layers> {
   template <class Layer>
   static constexpr bool recomputes = detail::is_any_of<Layer, Layers...>;
 };
@@ -62,9 +65,7 @@ struct Selective final {
 ///           batch of 64. A fused operation, such as a product that applies its activation, counts as one layer
 ///   bytes   of the layer's output for one sample, in its stored element type
 template <template <class> class Predicate>
-struct If final {
-  using option_of = regimen::axis::checkpoint;
-  static constexpr std::size_t segment = 0, whole = 0;
+struct If final : detail::ScheduleOf<detail::ScheduleKind::layers> {
   template <class Layer>
   static constexpr bool recomputes = Predicate<Layer>::value;
 };
@@ -98,12 +99,7 @@ struct FlopsPerByteBelow final {
 ///             Repeat inside Checkpointed<...> stays
 ///   cost      the traffic over the link; and the device copies the saved tensors of a block once in forward, and once
 ///             in backward
-struct Offload final {
-  using option_of = regimen::axis::checkpoint;
-  static constexpr std::size_t segment = 0, whole = 0;
-  template <class Layer>
-  static constexpr bool recomputes = false;
-};
+struct Offload final : detail::ScheduleOf<detail::ScheduleKind::blocks> {};
 
 /// Chooses a schedule whose plan fits into Bytes: `Budget<80_GiB>`. The compiler plans a few schedules in an order, and
 /// takes the first that fits; `Trainer::Schedule` is the Checkpoint<...> that it chose.
@@ -129,12 +125,7 @@ struct Offload final {
 ///             alike and Every<1> fits; otherwise one plan for each schedule that does not fit
 ///   source    programs/budget.hpp
 template <std::size_t Bytes>
-struct Budget final {
-  using option_of = regimen::axis::checkpoint;
-  static constexpr std::size_t segment = 0, whole = 0, bytes = Bytes;
-  template <class Layer>
-  static constexpr bool recomputes = false;
-};
+struct Budget final : detail::ScheduleOf<detail::ScheduleKind::other> {};
 
 namespace detail {
 
@@ -206,20 +197,11 @@ struct Checkpoint<None> final {
 
 namespace detail {
 
-/// The kinds of schedules; a Checkpoint has at most one schedule of each kind.
-enum class ScheduleKind { blocks, layers, whole, other };
 template <class Schedule>
-inline constexpr ScheduleKind kind_of_schedule = ScheduleKind::other;
-template <std::size_t N>
-inline constexpr ScheduleKind kind_of_schedule<Every<N>> = ScheduleKind::blocks;
-template <>
-inline constexpr ScheduleKind kind_of_schedule<Offload> = ScheduleKind::blocks;
-template <std::size_t K, class... Schedules>
-inline constexpr ScheduleKind kind_of_schedule<KeepLast<K, Schedules...>> = ScheduleKind::whole;
-template <class... Layers>
-inline constexpr ScheduleKind kind_of_schedule<Selective<Layers...>> = ScheduleKind::layers;
-template <template <class> class Predicate>
-inline constexpr ScheduleKind kind_of_schedule<If<Predicate>> = ScheduleKind::layers;
+inline constexpr ScheduleKind kind_of_schedule = [] {
+  if constexpr (requires { Schedule::kind; }) return Schedule::kind;
+  else return ScheduleKind::other;
+}();
 
 /// Whether KeepLast<K> is among the schedules.
 template <class Checkpoint>

@@ -15,47 +15,33 @@ class Tcp;
 class Mpi;
 }  // namespace comm
 
-/// A single rank, which owns everything: gathering and reducing cost nothing.
-struct Solo final {
+namespace detail {
+/// Ranks with a communicator of type Object; void: the policy names none.   in_chunks   collectives stage chunks
+template <class Object, bool in_chunks = false>
+struct BuiltRanks {
   using option_of = regimen::axis::communicator;
-  using type = void;
-  static constexpr bool is_built = true, is_alone = true;
-  static constexpr std::size_t staging_bytes(std::size_t, std::size_t) { return 0; }
+  using type = Object;
+  static constexpr bool is_built = true, is_alone = false;
+  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) {
+    return in_chunks ? comm::chunked_staging_bytes(ranks, slice_bytes) : 0;
+  }
+};
+}  // namespace detail
+
+/// A single rank, which owns everything: gathering and reducing cost nothing.
+struct Solo final : detail::BuiltRanks<void> {
+  static constexpr bool is_alone = true;
 };
 
 /// Ranks that are threads of this process; see comm/launch.hpp.
-struct Threads final {
-  using option_of = regimen::axis::communicator;
-  using type = comm::Threads;
-  static constexpr bool is_built = true, is_alone = false;
-  static constexpr std::size_t staging_bytes(std::size_t, std::size_t) { return 0; }
-};
+struct Threads final : detail::BuiltRanks<comm::Threads> {};
 /// Ranks that are processes connected by TCP, as torchrun, Slurm or comm/launch.hpp start them.
-struct Tcp final {
-  using option_of = regimen::axis::communicator;
-  using type = comm::Tcp;
-  static constexpr bool is_built = true, is_alone = false;
-  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) {
-    return comm::chunked_staging_bytes(ranks, slice_bytes);
-  }
-};
+struct Tcp final : detail::BuiltRanks<comm::Tcp, true> {};
 /// Ranks that mpirun starts.
-struct Mpi final {
-  using option_of = regimen::axis::communicator;
-  using type = comm::Mpi;
-  static constexpr bool is_built = true, is_alone = false;
-  static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) {
-    return comm::chunked_staging_bytes(ranks, slice_bytes);
-  }
-};
+struct Mpi final : detail::BuiltRanks<comm::Mpi, true> {};
 /// Ranks with a GPU each: NCCL copies tensors from GPU to GPU. Give the Trainer the communicator of the ranks' hosts:
 /// comm::Tcp or comm::Mpi; for emulated devices comm::Threads.
-struct Nccl final {
-  using option_of = regimen::axis::communicator;
-  using type = void;
-  static constexpr bool is_built = true, is_alone = false;
-  static constexpr std::size_t staging_bytes(std::size_t, std::size_t) { return 0; }
-};
+struct Nccl final : detail::BuiltRanks<void> {};
 /// Refused: Tcp takes the place of Gloo; comm/tcp.hpp has reasons.
 struct Gloo final {
   using option_of = regimen::axis::communicator;

@@ -25,7 +25,7 @@ struct Static final {
 ///
 /// source   Keras, LossScaleOptimizer: Initial 2^15, Interval 2000, factor 2
 template <std::size_t Initial = 32768, std::size_t Interval = 2000>
-struct DynamicScale final {
+struct DynamicScale {
   using option_of = regimen::axis::loss_scale;
   static constexpr bool scales = true, dynamic = true;
   static constexpr float initial = static_cast<float>(Initial);
@@ -33,12 +33,7 @@ struct DynamicScale final {
 };
 
 /// DynamicScale with the defaults of Keras.
-struct Dynamic final {
-  using option_of = regimen::axis::loss_scale;
-  static constexpr bool scales = true, dynamic = true;
-  static constexpr float initial = DynamicScale<>::initial;
-  static constexpr std::size_t interval = DynamicScale<>::interval;
-};
+struct Dynamic final : DynamicScale<> {};
 
 /// Decides the factor that multiplies the loss before backward; after backward the gradients are divided by it.
 ///

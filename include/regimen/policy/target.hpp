@@ -54,6 +54,22 @@ constexpr double tera(double of_fp64, double of_fp32, double of_tf32, double of_
                  : std::is_same_v<T, fp16> ? of_fp16
                                            : 0);
 }
+
+/// What targets have in common: each computes in every type, and GPUs of one architecture have the same peaks and link.
+struct ComputesInAll {
+  template <class T>
+  static constexpr bool supports = ComputeType<T>;
+};
+struct Ampere : ComputesInAll {
+  static constexpr double link = 32e9;
+  template <class T>
+  static constexpr double flops = tera<T>(19.5, 19.5, 156, 312, 312);
+};
+struct Hopper : ComputesInAll {
+  static constexpr double link = 64e9;
+  template <class T>
+  static constexpr double flops = tera<T>(67, 67, 494.7, 989.5, 989.5);
+};
 }  // namespace detail
 
 /// Bandwidths and peaks are the vendors' figures for dense products; fp32 is fp32, not tf32; fp64 is the peak of the
@@ -62,64 +78,44 @@ constexpr double tera(double of_fp64, double of_fp32, double of_tf32, double of_
 namespace targets {
 
 /// The default: every plan fits; computes in every type; states no speed.
-struct unlimited final {
+struct unlimited final : detail::ComputesInAll {
   static constexpr const char* name = "unlimited";
   static constexpr std::size_t memory = (std::numeric_limits<std::size_t>::max)();
-  template <class T>
-  static constexpr bool supports = ComputeType<T>;
 };
 
 /// source   NVIDIA A100 data sheet, June 2021: 40 GB PCIe and SXM
-struct a100_40g final {
+struct a100_40g final : detail::Ampere {
   static constexpr const char* name = "A100 40 GB";
   static constexpr std::size_t memory = 38_GiB;
-  static constexpr double bandwidth = 1.555e12, link = 32e9;
-  template <class T>
-  static constexpr bool supports = ComputeType<T>;
-  template <class T>
-  static constexpr double flops = detail::tera<T>(19.5, 19.5, 156, 312, 312);
+  static constexpr double bandwidth = 1.555e12;
 };
 
 /// source   NVIDIA A100 data sheet, June 2021: 80 GB SXM
-struct a100_80g final {
+struct a100_80g final : detail::Ampere {
   static constexpr const char* name = "A100 80 GB";
   static constexpr std::size_t memory = 78_GiB;
-  static constexpr double bandwidth = 2.039e12, link = 32e9;
-  template <class T>
-  static constexpr bool supports = ComputeType<T>;
-  template <class T>
-  static constexpr double flops = detail::tera<T>(19.5, 19.5, 156, 312, 312);
+  static constexpr double bandwidth = 2.039e12;
 };
 
 /// source   NVIDIA H100 data sheet: SXM, half of the figures with sparsity
-struct h100 final {
+struct h100 final : detail::Hopper {
   static constexpr const char* name = "H100 SXM";
   static constexpr std::size_t memory = 78_GiB;
-  static constexpr double bandwidth = 3.35e12, link = 64e9;
-  template <class T>
-  static constexpr bool supports = ComputeType<T>;
-  template <class T>
-  static constexpr double flops = detail::tera<T>(67, 67, 494.7, 989.5, 989.5);
+  static constexpr double bandwidth = 3.35e12;
 };
 
 /// source   NVIDIA H200 data sheet: SXM, half of the figures with sparsity
-struct h200 final {
+struct h200 final : detail::Hopper {
   static constexpr const char* name = "H200 SXM";
   static constexpr std::size_t memory = 138_GiB;
-  static constexpr double bandwidth = 4.8e12, link = 64e9;
-  template <class T>
-  static constexpr bool supports = ComputeType<T>;
-  template <class T>
-  static constexpr double flops = detail::tera<T>(67, 67, 494.7, 989.5, 989.5);
+  static constexpr double bandwidth = 4.8e12;
 };
 
 /// source   NVIDIA HGX B200: an eighth of the figures for eight GPUs; of figures with sparsity half of that
-struct b200 final {
+struct b200 final : detail::ComputesInAll {
   static constexpr const char* name = "B200";
   static constexpr std::size_t memory = 176_GiB;
   static constexpr double bandwidth = 8e12;
-  template <class T>
-  static constexpr bool supports = ComputeType<T>;
   template <class T>
   static constexpr double flops = detail::tera<T>(37, 75, 1125, 2250, 2250);
 };
@@ -139,11 +135,9 @@ struct tpu_v3_core final {
 
 /// A host with this much free memory: `Target<targets::host<8_GiB>>`. It stores bf16 and fp16; products may be in fp32.
 template <std::size_t Bytes>
-struct host final {
+struct host final : detail::ComputesInAll {
   static constexpr const char* name = "host";
   static constexpr std::size_t memory = Bytes;
-  template <class T>
-  static constexpr bool supports = ComputeType<T>;
 };
 
 }  // namespace targets
