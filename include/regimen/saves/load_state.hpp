@@ -30,7 +30,6 @@ struct StateLoading {
   [[gnu::noinline]] static void load(Session& session, const std::string& path) {
     session.expect_no_fit("Trainer::load");
     Saved::finish_saving(session);
-    [[maybe_unused]] const auto scope = session.walk.engine.scope();
     const SavedState file(path);
     const auto& metadata = file.metadata();
     const bool resumes = metadata.contains("regimen.version");
@@ -97,7 +96,6 @@ struct StateLoading {
   [[gnu::noinline]] static void load_weights(Session& session, const std::string& path) {
     session.expect_no_fit("Trainer::load_weights");
     Saved::finish_saving(session);
-    [[maybe_unused]] const auto scope = session.walk.engine.scope();
     Saved::expect_finished_step(session, "Trainer::load_weights");
     const SavedState file(path);
     for (const auto& tensor : session.tensors) file.expect_numbers(tensor.name, shape_of(tensor.parameter));

@@ -105,7 +105,6 @@ struct StateAccess {
   /// older state stays valid.
   [[gnu::noinline]] static void save(Session& session, const std::string& path) {
     finish_saving(session);
-    [[maybe_unused]] const auto scope = session.walk.engine.scope();
     expect_finished_step(session, "Trainer::save");
     session.guarded([&] {  // the other ranks wait for this rank's part
       const StateFiles files = files_of(session, path);
@@ -123,7 +122,6 @@ struct StateAccess {
   [[gnu::noinline]] static void save_in_background(Session& session, const std::string& path,
                                                    std::chrono::seconds limit) {
     finish_saving(session);
-    [[maybe_unused]] const auto scope = session.walk.engine.scope();
     expect_finished_step(session, "Trainer::save_in_background");
     session.guarded([&] { session.saving = std::make_unique<BackgroundSave>(files_of(session, path), limit); });
   }
@@ -205,7 +203,6 @@ struct StateAccess {
   /// Rank 0 writes the whole state to one file, as a single rank would save it.
   [[gnu::noinline]] static void save_whole(Session& session, const std::string& path) {
     finish_saving(session);
-    [[maybe_unused]] const auto scope = session.walk.engine.scope();
     expect_finished_step(session, "Trainer::save_whole");
     const std::uint64_t begun = now();
     session.guarded([&] { write_whole(session, path); });

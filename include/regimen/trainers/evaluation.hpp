@@ -75,6 +75,8 @@ struct EvaluationAndPrediction {
   using Label = typename Session::Label;
   using Output = typename Step::Output::Element;
 
+  auto enter(const char* who) { return saves::Inside::session(static_cast<Self&>(*this)).enter(who); }
+
  public:
   /// Loss (and accuracy) over a whole source, in its order, without gradients and dropout.
   template <class Source>
@@ -82,8 +84,8 @@ struct EvaluationAndPrediction {
     static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
     if constexpr (!Self::template serves<Source>) return {};
     else {
-      Session& session = static_cast<Self&>(*this).session_;
-      const auto inside = session.enter("Trainer::evaluate");
+      const auto in = enter("Trainer::evaluate");
+      Session& session = in.session;
       return trainers::evaluate(session, source, workers,
                                 [&](const auto&) { Step::evaluate(session.walk, session.resident); });
     }
@@ -101,8 +103,8 @@ struct EvaluationAndPrediction {
                   !(RuleOfMetric<Self, First>::holds && ... && RuleOfMetric<Self, Metrics>::holds))
       return {};
     else {
-      Session& session = static_cast<Self&>(*this).session_;
-      const auto inside = session.enter("Trainer::evaluate");
+      const auto in = enter("Trainer::evaluate");
+      Session& session = in.session;
       Measurement<Session, std::remove_reference_t<First>, std::remove_reference_t<Metrics>...> measurement(
           session, first, others...);
       const Evaluation found =
@@ -115,9 +117,8 @@ struct EvaluationAndPrediction {
   /// The model's output for any number of samples.   inputs (samples,input_size)  →  (samples,output_size)
   /// With several outputs: all outputs of a sample, then all outputs of the next sample.
   std::vector<Output> predict(std::span<const Input> inputs) {
-    Session& session = static_cast<Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::predict");
-    [[maybe_unused]] const auto scope = session.walk.engine.scope();
+    const auto in = enter("Trainer::predict");
+    Session& session = in.session;
     const typename Session::Mode mode(session);
     const auto predicted = [&] {
       return programs::predict_all<Step>(session.walk, session.resident, inputs, Session::vocabulary,

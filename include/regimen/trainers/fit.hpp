@@ -236,7 +236,7 @@ Fitted fit(Trainer& trainer, const Source& source, const Validation* validation,
            Callbacks&... callbacks) {
   auto& session = saves::Inside::session(trainer);
   check_run(run, validation != nullptr, programs::keeps_averages<typename Trainer::UpdateRule>);
-  const auto inside = session.enter("Trainer::fit");
+  const auto inside = enter_trainer(session.one, "Trainer::fit");
   session.expect_no_fit("Trainer::fit");
   const Fitting fitting(session, run);
   session.guarded([&] {  // finds unreadable data now, not after hours

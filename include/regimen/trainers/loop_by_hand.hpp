@@ -40,14 +40,16 @@ struct LoopByHand {
   using Input = typename Session::Input;
   using Label = typename Session::Label;
 
+  auto enter(const char* who) { return saves::Inside::session(static_cast<Self&>(*this)).enter(who); }
+
  public:
   /// The micro-batches that fit would read from here on, in fit's order. A loop by hand over them ends with fit's
   /// weights. After load it continues at the saved place: apply advances the place in the data, and save writes it.
   /// Borrows the source, which must outlive the loader.
   template <class Source>
   Loader<Input, Label, SourceReference<Source>> batches(const Source& source, const FitOptions& run = {}) {
-    Session& session = static_cast<Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::batches");
+    const auto in = enter("Trainer::batches");
+    Session& session = in.session;
     session.position.by_hand = 0;
     session.position.batching = {};
     if constexpr (Self::template serves<Source>)
@@ -65,12 +67,11 @@ struct LoopByHand {
 
   /// Forward and loss of one micro-batch.
   UnscaledLoss forward(std::span<const Input> inputs, std::span<const Label> targets) {
-    Session& session = static_cast<Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::forward");
+    const auto in = enter("Trainer::forward");
+    Session& session = in.session;
     const std::size_t samples = check_batch<Session>("Trainer::forward", inputs.size(), targets.size(), Session::batch);
     if (session.waiting != Waiting::forward && session.waiting != Waiting::apply)
       out_of_order(session.waiting, "forward");
-    [[maybe_unused]] const auto scope = session.walk.engine.scope();
     Scalars before{}, after{};
     session.guarded([&] {
       if (session.waiting == Waiting::forward) {
@@ -103,23 +104,21 @@ struct LoopByHand {
   }
 
   ScaledLoss scale(const UnscaledLoss& loss) const {
-    const Session& session = static_cast<const Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::scale");
+    const Session& session = saves::Inside::session(static_cast<const Self&>(*this));
+    const auto inside = enter_trainer(session.one, "Trainer::scale");
     check_ticket(session, loss.ticket_, "scale");
     return ScaledLoss{loss.ticket_};
   }
   /// Backward. Adds to the gradients of earlier micro-batches of the step.
-  ScaledGradients backward(const ScaledLoss& loss) {
-    return ScaledGradients{run_backward(static_cast<Self&>(*this).session_, loss.ticket_)};
-  }
+  ScaledGradients backward(const ScaledLoss& loss) { return ScaledGradients{run_backward(loss.ticket_)}; }
   template <class LossScale = typename Session::Configuration::loss_scale>
   Gradients backward(const UnscaledLoss& loss) {
     static_assert(sizeof(typename rule::backward_needs_scaled_loss<LossScale>::must_hold));
-    return Gradients{run_backward(static_cast<Self&>(*this).session_, loss.ticket_)};
+    return Gradients{run_backward(loss.ticket_)};
   }
   Gradients unscale(const ScaledGradients& gradients) const {
-    const Session& session = static_cast<const Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::unscale");
+    const Session& session = saves::Inside::session(static_cast<const Self&>(*this));
+    const auto inside = enter_trainer(session.one, "Trainer::unscale");
     check_ticket(session, gradients.ticket_, "unscale");
     return Gradients{gradients.ticket_};
   }
@@ -131,13 +130,12 @@ struct LoopByHand {
 
   /// The update, with the gradients of all micro-batches since the last update.
   StepResult apply(const Gradients& gradients) {
-    Session& session = static_cast<Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::apply");
+    const auto in = enter("Trainer::apply");
+    Session& session = in.session;
     check_ticket(session, gradients.ticket_, "apply");
     if (session.waiting != Waiting::apply) out_of_order(session.waiting, "apply");
     if (session.ranks() > 1 && session.by_hand.batches != Session::micro_batches)
       wrong_count("apply", session.by_hand.batches);
-    [[maybe_unused]] const auto scope = session.walk.engine.scope();
     StepResult result;
     session.guarded([&] {
       using Recipe = typename Session::Recipe;
@@ -164,22 +162,18 @@ struct LoopByHand {
   }
 
   /// Drops a step that has begun by hand: after an exception between forward and apply.
-  void abandon() {
-    Session& session = static_cast<Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::abandon");
-    session.abandon();
-  }
+  void abandon() { enter("Trainer::abandon").session.abandon(); }
 
  private:
   /// A number that is unique in the process, so results of another Trainer are refused, too.
   static std::uint64_t next_ticket() { return ++last_ticket; }
-  static std::uint64_t run_backward(Session& session, std::uint64_t ticket) {
-    const auto inside = session.enter("Trainer::backward");
+  std::uint64_t run_backward(std::uint64_t ticket) {
+    const auto in = enter("Trainer::backward");
+    Session& session = in.session;
     check_ticket(session, ticket, "backward");
     if (session.waiting != Waiting::backward) out_of_order(session.waiting, "backward");
     if (session.ranks() > 1 && session.by_hand.batches >= Session::micro_batches)
       wrong_count("backward", session.by_hand.batches + 1);
-    [[maybe_unused]] const auto scope = session.walk.engine.scope();
     session.guarded([&] {
       Step::backward(session.walk, session.resident, session.by_hand.output, session.by_hand.batches);
       ++session.by_hand.batches;

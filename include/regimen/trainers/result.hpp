@@ -147,8 +147,20 @@ struct Fitted {
   std::uint64_t skipped = 0;
 };
 
+namespace trainers {
+/// A result of a loop by hand, by its number: only the loop makes and reads it.
+class Ticket {
+  template <class>
+  friend struct LoopByHand;
+
+ protected:
+  explicit Ticket(std::uint64_t number) : ticket_(number) {}
+  std::uint64_t ticket_;
+};
+}  // namespace trainers
+
 /// The loss of a micro-batch before its backward: the result of `forward` in a hand-written loop.
-class UnscaledLoss {
+class UnscaledLoss : public trainers::Ticket {
  public:
   /// The mean over the micro-batch's valid targets; NaN without one.
   double value() const { return value_; }
@@ -156,33 +168,20 @@ class UnscaledLoss {
  private:
   template <class>
   friend struct trainers::LoopByHand;
-  UnscaledLoss(double value, std::uint64_t ticket) : value_(value), ticket_(ticket) {}
+  UnscaledLoss(double value, std::uint64_t ticket) : Ticket(ticket), value_(value) {}
   double value_;
-  std::uint64_t ticket_;
 };
 /// The loss of a micro-batch, scaled for backward in fp16.
-class ScaledLoss {
- private:
-  template <class>
-  friend struct trainers::LoopByHand;
-  explicit ScaledLoss(std::uint64_t ticket) : ticket_(ticket) {}
-  std::uint64_t ticket_;
+class ScaledLoss : public trainers::Ticket {
+  using Ticket::Ticket;
 };
 /// Gradients that `apply` takes.
-class Gradients {
- private:
-  template <class>
-  friend struct trainers::LoopByHand;
-  explicit Gradients(std::uint64_t ticket) : ticket_(ticket) {}
-  std::uint64_t ticket_;
+class Gradients : public trainers::Ticket {
+  using Ticket::Ticket;
 };
 /// Gradients of a scaled loss; only `unscale` turns them into Gradients.
-class ScaledGradients {
- private:
-  template <class>
-  friend struct trainers::LoopByHand;
-  explicit ScaledGradients(std::uint64_t ticket) : ticket_(ticket) {}
-  std::uint64_t ticket_;
+class ScaledGradients : public trainers::Ticket {
+  using Ticket::Ticket;
 };
 
 }  // namespace regimen

@@ -46,6 +46,15 @@ struct HostCopies {
   std::vector<Reduce> gradients;
 };
 
+/// Held while a member of a Trainer runs.   failure   Error, if another thread is in one
+[[nodiscard]] inline OneThread::Scope enter_trainer(OneThread& one, const char* who) {
+  return {one, [who](OneThread::Admission) {
+            refuse_second_thread(
+                who, "Trainer",
+                "let one thread call it; for predictions give each other thread an Inference of a saved state");
+          }};
+}
+
 /// The Session of a Trainer: of its network and its policies.
 template <class Self>
 struct SessionOf;
@@ -160,14 +169,13 @@ struct Session final {
     all_ranks.reset();
   }
 
-  /// Held while a member of the Trainer runs.   failure   Error, if another thread is in one
-  [[nodiscard]] OneThread::Scope enter(const char* who) const {
-    return {one, [who](OneThread::Admission) {
-              refuse_second_thread(
-                  who, "Trainer",
-                  "let one thread call it; for predictions give each other thread an Inference of a saved state");
-            }};
-  }
+  /// Held while a member of the Trainer runs operations, or accesses memory of the engine.
+  struct Entry final {
+    Session& session;
+    OneThread::Scope thread;
+    decltype(std::declval<const Engine&>().scope()) scope;
+  };
+  [[nodiscard]] Entry enter(const char* who) { return {*this, enter_trainer(one, who), walk.engine.scope()}; }
   /// See Trainer::sample_shape.
   static constexpr SampleShape sample_shape() {
     return {input_size, target_size, programs::single_bound(vocabulary),

@@ -249,7 +249,7 @@ class Trainer : public trainers::EvaluationAndPrediction<Trainer<Network, Polici
 
   /// The memory that the run has used, and the number of its operations.
   Used used() const {
-    const auto inside = session_.enter("Trainer::used");
+    const auto inside = trainers::enter_trainer(session_.one, "Trainer::used");
     return {session_.walk.arena.peak, session_.library_bytes(), session_.walk.engine.operations(),
             session_.walk.host.peak};
   }
@@ -270,7 +270,7 @@ class Trainer : public trainers::EvaluationAndPrediction<Trainer<Network, Polici
   }
 
   std::uint64_t steps_done() const {
-    const auto inside = session_.enter("Trainer::steps_done");
+    const auto inside = trainers::enter_trainer(session_.one, "Trainer::steps_done");
     return session_.position.steps_done;
   }
   std::uint64_t seed() const { return session_.seed; }
@@ -285,9 +285,6 @@ class Trainer : public trainers::EvaluationAndPrediction<Trainer<Network, Polici
 
  private:
   friend struct saves::Inside;
-  friend trainers::EvaluationAndPrediction<Trainer>;
-  friend trainers::LoopByHand<Trainer>;
-  friend trainers::WeightsAndState<Trainer>;
 
   Trainer(std::unique_ptr<comm::Ranks> ranks, const Options& options) : session_(std::move(ranks), options) {
     static_assert(

@@ -79,7 +79,6 @@ struct Weights final {
 
   /// See Trainer::parameters.
   static std::vector<NamedParameter<Master>> parameters(Session& session) {
-    [[maybe_unused]] const auto scope = session.walk.engine.scope();
     std::vector<NamedParameter<Master>> result;
     if (session.is_sliced() || !is_host_memory) session.host.weights = collect(session);
     std::size_t at = 0;
@@ -95,7 +94,6 @@ struct Weights final {
   }
   /// See Trainer::gradients.
   static std::vector<NamedParameter<Reduce>> gradients(Session& session) {
-    [[maybe_unused]] const auto scope = session.walk.engine.scope();
     std::vector<NamedParameter<Reduce>> result;
     if (session.ranks() > 1)
       throw Error("Trainer::gradients", "one rank", std::to_string(session.ranks()),
@@ -118,7 +116,6 @@ struct Weights final {
   }
   /// Applies a program's writes to the values of parameters().
   static void take(Session& session) {
-    [[maybe_unused]] const auto scope = session.walk.engine.scope();
     if (!session.host.weights.empty()) {
       typename Session::Engine::Fence uploaded{};
       std::size_t at = 0;

@@ -25,22 +25,20 @@ struct WeightsAndState {
   using Master = typename Session::Master;
   using Reduce = typename Session::Reduce;
 
+  auto enter(const char* who) { return saves::Inside::session(static_cast<Self&>(*this)).enter(who); }
+
  public:
   /// Name, shape and present values of every parameter, in the order of the model. If you write to the values, call
   /// parameters_changed() before any other member. The values are the weights themselves; if ranks keep slices, or the
   /// engine's memory is not host memory, they are a copy on the host, valid until the next call of parameters() or
   /// load.
   std::vector<NamedParameter<Master>> parameters() & {
-    Session& session = static_cast<Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::parameters");
-    return Weights<Session>::parameters(session);
+    return Weights<Session>::parameters(enter("Trainer::parameters").session);
   }
   /// Name, shape and values of the gradients of all parameters that train, in the order of parameters(); a copy if the
   /// engine's memory is not host memory. The gradient of the loss is value / gradient_divisor().
   std::vector<NamedParameter<Reduce>> gradients() & {
-    Session& session = static_cast<Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::gradients");
-    return Weights<Session>::gradients(session);
+    return Weights<Session>::gradients(enter("Trainer::gradients").session);
   }
   template <class Of = Self>
   std::vector<NamedParameter<Master>> parameters() && {
@@ -55,50 +53,32 @@ struct WeightsAndState {
   /// The number of valid targets since the step began, or 1 for Summed, times all scales of the loss. Valid between
   /// backward and apply; also after a step, unless the step changed a dynamic loss scale.
   double gradient_divisor() {
-    Session& session = static_cast<Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::gradient_divisor");
-    [[maybe_unused]] const auto scope = session.walk.engine.scope();
-    const Scalars s = session.scalars();
-    return Step::divisor_of(s.count) * Step::scale_of(session.walk.capacity, session.ranks()) * s.loss_scale;
+    const auto in = enter("Trainer::gradient_divisor");
+    const Scalars s = in.session.scalars();
+    return Step::divisor_of(s.count) * Step::scale_of(in.session.walk.capacity, in.session.ranks()) * s.loss_scale;
   }
 
   /// Sets the weights to the values of parameters().
-  void parameters_changed() {
-    Session& session = static_cast<Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::parameters_changed");
-    Weights<Session>::take(session);
-  }
+  void parameters_changed() { Weights<Session>::take(enter("Trainer::parameters_changed").session); }
 
   /// Writes the whole state into one safetensors file: weights, optimizer state, and everything else for exact
   /// resumption. The write is atomic: a kill at any moment leaves the previous file whole. With several ranks each rank
   /// writes its slices to a part next to `path`; `path` becomes the index of the parts. Any number of ranks, under any
   /// Shard, may load it. Move index and parts together. Removes the parts of older saves to `path`. Only one run at a
   /// time may save to a path.
-  void save(const std::string& path) {
-    Session& session = static_cast<Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::save");
-    saves::StateAccess<Session>::save(session, path);
-  }
+  void save(const std::string& path) { saves::StateAccess<Session>::save(enter("Trainer::save").session, path); }
   /// Copies the state to host memory outside the plan, returns, and saves the copy on another thread. If the process is
   /// killed before the save ends, the older state stays. Ranks do not wait for each other; rank 0 puts the state in
   /// place when all parts exist, at most `limit` from now. First finishes an earlier background save, and throws its
   /// errors.
   void save_in_background(const std::string& path, std::chrono::seconds limit = std::chrono::seconds(300)) {
-    Session& session = static_cast<Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::save_in_background");
-    saves::StateAccess<Session>::save_in_background(session, path, limit);
+    saves::StateAccess<Session>::save_in_background(enter("Trainer::save_in_background").session, path, limit);
   }
   /// Waits until the state of save_in_background is in place, and throws its errors. All ranks call it.
-  void finish_saving() {
-    Session& session = static_cast<Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::finish_saving");
-    saves::StateAccess<Session>::finish_saving(session);
-  }
+  void finish_saving() { saves::StateAccess<Session>::finish_saving(enter("Trainer::finish_saving").session); }
   /// Saves in one file, for other programs, under any Shard. Rank 0 gathers the whole state in host memory.
   void save_whole(const std::string& path) {
-    Session& session = static_cast<Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::save_whole");
-    saves::StateAccess<Session>::save_whole(session, path);
+    saves::StateAccess<Session>::save_whole(enter("Trainer::save_whole").session, path);
   }
   /// Calls f() while the averages of an Averaged<...> rule replace the weights: for evaluate, predict, generate,
   /// parameters. Then restores the weights, bit for bit, also after an exception; values that f wrote to them are lost.
@@ -108,33 +88,23 @@ struct WeightsAndState {
   template <class F, class TheRule = typename Session::UpdateRule>
   void with_average(F&& f) {
     static_assert(sizeof(typename rule::averages_are_kept<TheRule>::must_hold));
-    Session& session = static_cast<Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::with_average");
-    Average<Session>::with(session, "Trainer::with_average", f);
+    Average<Session>::with(enter("Trainer::with_average").session, "Trainer::with_average", f);
   }
   /// Writes only the averages, as weights, into one file for Inference, load_weights and other programs. All ranks call
   /// it.
   template <class TheRule = typename Session::UpdateRule>
   void save_average(const std::string& path) {
     static_assert(sizeof(typename rule::averages_are_kept<TheRule>::must_hold));
-    Session& session = static_cast<Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::save_average");
-    Average<Session>::save(session, path);
+    Average<Session>::save(enter("Trainer::save_average").session, path);
   }
   /// Reads a file of save, from this or another run of the same model, or a file that has only weights. Training then
   /// continues exactly as without the interruption, except if policies differ: the file does not change a static
   /// loss scale. Drops a step that has begun by hand. Not in a callback of fit.
-  void load(const std::string& path) {
-    Session& session = static_cast<Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::load");
-    saves::StateLoading<Session>::load(session, path);
-  }
+  void load(const std::string& path) { saves::StateLoading<Session>::load(enter("Trainer::load").session, path); }
   /// Reads only the weights of a file that load can read, and starts at step 0 without optimizer state; seed and loss
   /// scale stay. The file may come from other policies; each value is rounded once to the master type.
   void load_weights(const std::string& path) {
-    Session& session = static_cast<Self&>(*this).session_;
-    const auto inside = session.enter("Trainer::load_weights");
-    saves::StateLoading<Session>::load_weights(session, path);
+    saves::StateLoading<Session>::load_weights(enter("Trainer::load_weights").session, path);
   }
 };
 
