@@ -36,11 +36,9 @@
 #include <regimen/saves/safetensors.ipp>
 #include <regimen/saves/sharded_file.ipp>
 #include <regimen/saves/trainer_state.ipp>
-#include <regimen/trainers/callbacks.ipp>
 #include <regimen/trainers/expect.ipp>
 #include <regimen/trainers/fit_loop.ipp>
 #include <regimen/trainers/generate.ipp>
-#include <regimen/trainers/input_meter.ipp>
 #include <regimen/trainers/launches.ipp>
 #include <regimen/trainers/progress.ipp>
 #include <regimen/trainers/shared_weights.ipp>

@@ -215,11 +215,8 @@ struct StateAccess {
     if (session.ranks() == 1 || !session.is_sliced()) {
       if (session.rank() == 0) safetensors::write(path, kept(session), metadata_of(session));
     } else {
-      using Collector = typename Session::Collector;
-      std::vector<std::vector<Master>> arrays{Collector::collect(session.walk, *session.control(), session.resident,
-                                                                 Collector::master_weights, session.tensors)};
-      for (std::size_t state = 0; state < UpdateRule::states; ++state)
-        arrays.push_back(Collector::collect(session.walk, *session.control(), session.resident, state));
+      std::vector<std::vector<Master>> arrays{session.collect_slices(Session::master_weights)};
+      for (std::size_t state = 0; state < UpdateRule::states; ++state) arrays.push_back(session.collect_slices(state));
       if (session.rank() == 0) {
         std::vector<safetensors::Tensor> tensors;
         std::vector<std::size_t> at(arrays.size());

@@ -7,7 +7,7 @@
 #include <regimen/data/loader.hpp>
 #include <regimen/saves/trainer_state.hpp>
 #include <regimen/trainers/average.hpp>
-#include <regimen/trainers/callbacks.hpp>
+#include <regimen/trainers/callback_rules.hpp>
 #include <regimen/trainers/evaluation.hpp>
 #include <regimen/trainers/expect.hpp>
 #include <regimen/trainers/fingerprint.hpp>
@@ -19,7 +19,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -53,6 +55,68 @@ void expect_readable(const Source& source) {
     options.first.samples = loader.size() - 1;
   }
 }
+/// No metrics.
+struct Unmeasured final {};
+/// The metrics among the callbacks: include regimen/watch/metrics.hpp.
+template <class Session, class... Metrics>
+class FitMeasurement;
+template <class Session>
+auto measurement_of(Session& session, auto&... callbacks) {
+  const auto metric_of = [](auto& callback) {
+    if constexpr (is_metric<decltype(callback)>) return std::tie(callback);
+    else return std::tuple<>();
+  };
+  if constexpr (!(is_metric<decltype(callbacks)> || ...)) return Unmeasured{};
+  else
+    return std::apply(
+        [&]<class... Metrics>(Metrics&... metrics) { return FitMeasurement<Session, Metrics...>(session, metrics...); },
+        std::tuple_cat(metric_of(callbacks)...));
+}
+
+/// An event in an error.   step   the last one that has ended
+template <class Event>
+[[gnu::cold]] std::string words_of_event([[maybe_unused]] const Event& event, [[maybe_unused]] std::uint64_t step) {
+  [[maybe_unused]] const std::string after = " after step " + std::to_string(step);
+  if constexpr (std::is_same_v<Event, StepResult>) return "step " + std::to_string(event.step);
+  else if constexpr (std::is_same_v<Event, StepResults>)
+    return "steps " + std::to_string(event.front().step) + " to " + std::to_string(event.back().step);
+  else if constexpr (std::is_same_v<Event, EpochEvent>)
+    return std::string(event.ended ? "the end" : "the beginning") + " of epoch " + std::to_string(event.epoch);
+  else if constexpr (std::is_same_v<Event, Evaluation>) return "the evaluation" + after;
+  else if constexpr (std::is_same_v<Event, Measured>)
+    return std::string("the metrics of ") + (event.evaluation ? "the evaluation" : "training") + after;
+  else return "the end of the run" + after;
+}
+
+/// Gives the event to the callbacks that take it, in their order. False: one of them ends the run.
+///
+/// failure   a callback's exception, as it is; the other ranks get a PeerError that names this rank, the callback and the
+///           event. A single rank may continue to use its Trainer
+template <class Trainer, class Event, class... Callbacks>
+bool tell(Trainer& trainer, const Event& event, Callbacks&... callbacks) {
+  bool goes_on = true;
+  [[maybe_unused]] std::size_t number = 0;
+  [[maybe_unused]] const auto tell_one = [&](auto& callback) {
+    ++number;
+    using Callback = decltype(callback);
+    if constexpr (std::is_invocable_r_v<bool, Callback, Trainer&, const Event&>)
+      goes_on = static_cast<bool>(callback(trainer, event)) && goes_on;
+    else if constexpr (std::is_invocable_v<Callback, Trainer&, const Event&>) callback(trainer, event);
+  };
+  if constexpr (Trainer::Step::Sharding::alone) (tell_one(callbacks), ...);
+  else try {
+      (tell_one(callbacks), ...);
+    } catch (...) {
+      auto& session = saves::Inside::session(trainer);
+      if (session.ranks() > 1)
+        session.give_up("callback " + std::to_string(number) + " of fit, told of " +
+                        words_of_event(event, session.position.steps_done) + ": " +
+                        regimen::detail::words_of(std::current_exception()));
+      throw;
+    }
+  return goes_on;
+}
+
 /// The evaluation of fit: of the weights, or of their averages.
 template <class Trainer, class Validation, class Measurement = Unmeasured>
 Evaluation evaluate_in_fit(Trainer& trainer, const Validation& validation, const FitOptions& run,

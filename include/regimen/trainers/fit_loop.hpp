@@ -5,7 +5,6 @@
 #include <regimen/data/dataset.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/saves/patience.hpp>
-#include <regimen/trainers/input_meter.hpp>
 #include <regimen/trainers/options.hpp>
 #include <regimen/trainers/progress.hpp>
 #include <regimen/trainers/result.hpp>

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace regimen::trainers {
 
@@ -86,12 +87,13 @@ REGIMEN_INLINE void Progress::draw(std::uint64_t step, double loss, bool last) {
                           ? (drawn_ - began_) / double(done_) * double(steps_ - step)
                           : 0;
   using regimen::detail::printed;
+  const std::string total = steps_ == (std::numeric_limits<std::uint64_t>::max)() ? "?" : std::to_string(steps_);
   std::string rest = printed("  %.3g targets/s  %.0f s left", rate, left);
   if (const double memory = double(resident_bytes()); memory > 0)
     rest += memory < 1e9 ? printed("  %.0f MB", memory * 1e-6) : printed("  %.1f GB", memory * 1e-9);
   if (input_share_ >= 0.005) rest += printed("  %.0f %% waiting", input_share_ * 100);
   const auto line = [&](const char* gap) {
-    return "step " + std::to_string(step) + "/" + total() + gap + "loss " + shown(loss) + rest;
+    return "step " + std::to_string(step) + "/" + total + gap + "loss " + shown(loss) + rest;
   };
   if (terminal_) {
     // The bar has the rest of the terminal's width: a wrapped line is not redrawn.
@@ -116,13 +118,33 @@ REGIMEN_INLINE std::string Progress::shown(double number) {
   return regimen::detail::printed(std::abs(number) < 1e9 || !is_finite(number) ? "%.4f" : "%.4e", number);
 }
 
-REGIMEN_INLINE std::string Progress::total() const {
-  return steps_ == (std::numeric_limits<std::uint64_t>::max)() ? "?" : std::to_string(steps_);
-}
-
 REGIMEN_INLINE void Progress::clear() {
   if (open_) write("\n");
   open_ = false;
+}
+
+REGIMEN_INLINE std::string InputMeter::words(double share, const std::string& name,
+                                             const std::vector<data::Timing>& now,
+                                             const std::vector<data::Timing>& before, bool automatic) {
+  std::string all = regimen::detail::printed("regimen: training waits %.0f %% of its time for data", share * 100);
+  std::size_t slowest = now.size();
+  double longest = 0;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const double seconds = now[i].seconds - (i < before.size() ? before[i].seconds : 0);
+    if (seconds > longest) {
+      longest = seconds;
+      slowest = i;
+    }
+  }
+  if (slowest < now.size()) {
+    const auto values = now[slowest].values - (slowest < before.size() ? before[slowest].values : 0);
+    all += " (" + name + "); the slowest stage is " + now[slowest].stage +
+           regimen::detail::printed(", %.3g us a value", longest / double(values > 0 ? values : 1) * 1e6);
+  } else {
+    all += ", from " + name;
+  }
+  return all + (automatic ? "; workers are added while processors are left: give it less work to do there\n"
+                          : "; give fit {.workers = data::automatic}, or less work to do there\n");
 }
 
 }  // namespace regimen::trainers

@@ -7,6 +7,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/now.hpp>
 #include <regimen/core/one_thread.hpp>
+#include <regimen/data/batching.hpp>
 #include <regimen/data/source.hpp>
 #include <regimen/engine/engine.hpp>
 #include <regimen/programs/check_ids.hpp>
@@ -14,13 +15,12 @@
 #include <regimen/programs/recipe.hpp>
 #include <regimen/rule/model_layers.hpp>
 #include <regimen/saves/background_save.hpp>
-#include <regimen/trainers/collect.hpp>
+#include <regimen/saves/patience.hpp>
 #include <regimen/trainers/expect.hpp>
 #include <regimen/trainers/feed.hpp>
 #include <regimen/trainers/fingerprint.hpp>
 #include <regimen/trainers/launches.hpp>
 #include <regimen/trainers/options.hpp>
-#include <regimen/trainers/position.hpp>
 #include <regimen/trainers/preparation.hpp>
 #include <regimen/trainers/progress.hpp>
 #include <regimen/trainers/replicas.hpp>
@@ -33,10 +33,21 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace regimen::trainers {
+
+/// The place of a Trainer in its run. A saved state has all members, except those of the batches of a loop by hand: a
+/// resumed program asks for these again.
+struct Position final {
+  std::uint64_t steps_done = 0;
+  DataPlace place{};          // in the data that fit reads
+  Batching batching{};        // of the last call of Trainer::batches; `by_hand` of its batches are applied
+  std::uint64_t by_hand = 0;  // micro-batches
+  saves::Patience patience{};
+};
 
 /// Host copies of weights and of gradients, for a program that cannot read them in place; each holds the last call's
 /// values.
@@ -77,7 +88,6 @@ struct Session final {
   using Reduce = typename Step::Reduce;
   using Device = engines::OfConfiguration<Configuration>;
   using Engine = engines::Profiled<typename Device::type, Configuration::debug::template uses<Profile>>;
-  using Collector = trainers::Collector<Step>;
 
   static constexpr std::size_t batch = Recipe::batch, micro_batches = Recipe::micro_batches;
   static constexpr std::size_t steps = Recipe::steps;  // of a launch
@@ -225,6 +235,9 @@ struct Session final {
     return {resident.gradients + tensor.unit.gradients + tensor.place.gradient * sizeof(Reduce)};
   }
 
+  /// See Weights::collect_slices.
+  static constexpr std::size_t master_weights = ~std::size_t{0};
+  std::vector<Master> collect_slices(std::size_t state) { return Weights<Session>::collect_slices(*this, state); }
   void reset_state() { Weights<Session>::reset_state(*this); }
   void update_copies() { Weights<Session>::update_copies(*this); }
 

@@ -14,7 +14,6 @@
 #include <regimen/rule/run_options.hpp>
 #include <regimen/rule/trainers.hpp>
 #include <regimen/saves/trainer_state.hpp>
-#include <regimen/trainers/answers.hpp>
 #include <regimen/trainers/evaluation.hpp>
 #include <regimen/trainers/fit.hpp>
 #include <regimen/trainers/loop_by_hand.hpp>
@@ -31,6 +30,7 @@
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace regimen {
 
@@ -297,6 +297,23 @@ class Trainer : public trainers::EvaluationAndPrediction<Trainer<Network, Polici
 /// For `Trainer t(model)`: gives the rule's error in place of a failed deduction.
 template <class First, class... Others>
 Trainer(const First&, const Others&...) -> Trainer<First>;
+
+namespace detail {
+/// The result types of a Trainer's members that do not depend on its policies.
+struct Answers {
+  using Step = StepResult;
+  using Fitted = regimen::Fitted;
+  using Evaluation = regimen::Evaluation;
+  using Used = regimen::Used;
+  using Plan = MemoryPlan;
+  using Parameters = std::vector<NamedParameter<float>>;
+  using Prediction = std::vector<float>;
+  using Tokens = std::vector<std::int32_t>;
+  using Sampling = regimen::Sampling;
+  using Shape = SampleShape;
+  using Profile = OperationTimes;
+};
+}  // namespace detail
 
 /// A recipe that does not compose: each broken rule gives one error; the rest of the program gives none.
 template <class Network, class... Policies>

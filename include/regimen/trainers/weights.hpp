@@ -7,6 +7,7 @@
 #include <regimen/core/philox.hpp>
 #include <regimen/programs/initial.hpp>
 #include <regimen/programs/parameters.hpp>
+#include <regimen/programs/step.hpp>
 #include <regimen/saves/trainer_state.hpp>  // shape_of
 
 #include <algorithm>
@@ -77,6 +78,52 @@ struct Weights final {
     if (session.is_sliced()) Step::template gather_values<false>(session.walk, session.resident);
   }
 
+  /// Master weights or optimizer state of all units, in the order of the model, without the gaps between tensors; every
+  /// rank gets all of them.
+  ///   state   0, 1, ...: an array of the optimizer state; `master_weights`: the weights, then the buffers, which every
+  ///           rank has whole. Units that do not train have no state
+  /// cost      a collective for each unit; a host copy of the whole
+  [[gnu::cold]] static std::vector<Master> collect_slices(Session& session, std::size_t state) {
+    using Sharding = typename Step::Sharding;
+    const bool of_weights = state == Session::master_weights;
+    auto& walk = session.walk;
+    const programs::Resident& r = session.resident;
+    comm::Control& ranks = *session.control();
+    std::vector<Master> all, own, unit_of_all_ranks;
+    Layout::for_each_unit(walk.ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, LayerPath) {
+      const std::size_t elements = of_weights ? Unit::layout.count : Unit::layout.trained;
+      if (elements == 0) return;
+      const std::size_t slice = Unit::slice(walk.ranks);
+      unit_of_all_ranks.resize(slice * Sharding::slices(walk.ranks));
+      for (std::size_t i = 0; i < count; ++i) {
+        const walk::UnitOffsets at = first + Unit::size(walk.ranks) * i;
+        const bool among_values = Unit::shares_master && !Sharding::slices_parameters;
+        const View<Master> kept = of_weights
+                                      ? View<Master>{r.parameters + at.parameters + Unit::master_offset(walk.ranks)} +
+                                            (among_values ? Sharding::slice_of(walk.rank) * slice : 0)
+                                      : View<Master>{r.states + at.states} + state * Unit::kept_state(walk.ranks);
+        own.resize(slice);
+        programs::download(walk, kept, std::span(own));
+        ranks.all_gather(reinterpret_cast<const std::byte*>(own.data()),
+                         reinterpret_cast<std::byte*>(unit_of_all_ranks.data()), slice * sizeof(Master),
+                         Sharding::shard_group);
+        for (const walk::TensorPlace& tensor : Unit::tensors) {
+          if (!of_weights && !tensor.trains) continue;
+          const auto begin =
+              unit_of_all_ranks.begin() + static_cast<std::ptrdiff_t>(of_weights ? tensor.master : tensor.gradient);
+          all.insert(all.end(), begin, begin + static_cast<std::ptrdiff_t>(tensor.count));
+        }
+      }
+    });
+    for (const programs::TensorRecord& tensor : session.tensors)
+      if (of_weights && tensor.is_buffer) {
+        own.resize(tensor.place.count);
+        programs::download(walk, View<Master>{r.parameters + tensor.unit.parameters}, std::span(own));
+        all.insert(all.end(), own.begin(), own.end());
+      }
+    return all;
+  }
+
   /// See Trainer::parameters.
   static std::vector<NamedParameter<Master>> parameters(Session& session) {
     std::vector<NamedParameter<Master>> result;
@@ -143,9 +190,7 @@ struct Weights final {
   /// The weights of all ranks, on the host.
   [[gnu::cold]] static std::vector<Master> collect(Session& session) {
     if constexpr (Step::Sharding::slices_state)
-      if (session.is_sliced())
-        return Session::Collector::collect(session.walk, *session.control(), session.resident,
-                                           Session::Collector::master_weights, session.tensors);
+      if (session.is_sliced()) return collect_slices(session, Session::master_weights);
     std::size_t count = 0, at = 0;
     for (const programs::TensorRecord& tensor : session.tensors) count += tensor.place.count;
     std::vector<Master> all(count);

@@ -7,8 +7,8 @@
 #include <regimen/programs/groups.hpp>
 #include <regimen/saves/trainer_state.hpp>
 #include <regimen/trainers/options.hpp>
-#include <regimen/trainers/position.hpp>
 #include <regimen/trainers/result.hpp>
+#include <regimen/trainers/session.hpp>
 
 #include <cmath>
 #include <cstddef>
