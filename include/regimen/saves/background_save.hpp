@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,10 +18,10 @@ struct StateFiles final {
   std::uint64_t time = 0;  // when the save began, on rank 0
   std::string own;         // path itself, or this rank's part
   std::vector<safetensors::Tensor> tensors;
-  std::map<std::string, std::string> metadata;
-  std::vector<std::string> parts;            // of all ranks; only on rank 0 of several ranks
-  std::map<std::string, std::string> index;  // likewise
-  bool first = true;                         // whether this is rank 0
+  safetensors::Metadata metadata;
+  std::vector<std::string> parts;  // of all ranks; only on rank 0 of several ranks
+  safetensors::Metadata index;     // likewise
+  bool first = true;               // whether this is rank 0
 
   /// The ranks, if there are several, wait for each other after writing all bytes to the disk, before the files get
   /// their names: if one runs out of disk space, no rank leaves a part.

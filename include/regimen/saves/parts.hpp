@@ -16,7 +16,7 @@
 namespace regimen::saves {
 
 /// The number in the metadata of that key; throws Error if there is none.
-[[gnu::cold]] std::uint64_t whole_number(const std::string& path, const std::map<std::string, std::string>& metadata,
+[[gnu::cold]] std::uint64_t whole_number(const std::string& path, const safetensors::Metadata& metadata,
                                          const std::string& key);
 
 /// The names in the metadata of an index, which has no tensors, and of its parts.
@@ -52,8 +52,8 @@ class SavedState final {
   SavedState(const SavedState&) = delete;
   SavedState& operator=(const SavedState&) = delete;
 
-  const std::map<std::string, std::string>& metadata() const& { return metadata_; }
-  std::map<std::string, std::string> metadata() const&& { return metadata(); }
+  const safetensors::Metadata& metadata() const& { return metadata_; }
+  safetensors::Metadata metadata() const&& { return metadata(); }
   bool in_parts() const { return files_.size() > 1; }
   [[gnu::cold]] std::vector<std::string> names() const;
   [[gnu::cold]] bool contains(const std::string& name) const;
@@ -86,7 +86,7 @@ class SavedState final {
   /// The name of the save at `path`: empty if it is one file, or if there is none; nullopt if it cannot be determined.
   [[gnu::cold]] static std::optional<std::string> save_at(const std::string& path);
   /// The metadata of a file. Reads neither its numbers, nor the parts of an index.
-  [[gnu::cold]] static std::map<std::string, std::string> metadata_of(const std::string& path);
+  [[gnu::cold]] static safetensors::Metadata metadata_of(const std::string& path);
 
   /// Removes the files beside `path` of saves that began before `time`, except the parts of the save `kept`: parts of a
   /// state that was replaced, and files of ranks that failed or were killed while saving. Files with other names, and
@@ -112,7 +112,7 @@ class SavedState final {
 
   std::string path_;
   std::vector<safetensors::File> files_;
-  std::map<std::string, std::string> metadata_;
+  safetensors::Metadata metadata_;
   std::map<std::string, std::vector<Run>> runs_;
 };
 

@@ -27,7 +27,7 @@
 
 namespace regimen::saves {
 
-REGIMEN_INLINE std::uint64_t whole_number(const std::string& path, const std::map<std::string, std::string>& metadata,
+REGIMEN_INLINE std::uint64_t whole_number(const std::string& path, const safetensors::Metadata& metadata,
                                           const std::string& key) {
   const auto found = metadata.find(key);
   if (found == metadata.end())
@@ -203,10 +203,10 @@ REGIMEN_INLINE std::optional<std::string> SavedState::save_at(const std::string&
     return regimen::detail::exists(path) ? metadata_of(path)["regimen.save"] : std::string();
   } catch (const Error&) { return std::nullopt; }
 }
-REGIMEN_INLINE std::map<std::string, std::string> SavedState::metadata_of(const std::string& path) {
+REGIMEN_INLINE safetensors::Metadata SavedState::metadata_of(const std::string& path) {
   const MappedFile file(path);
   std::vector<safetensors::Tensor> tensors;
-  std::map<std::string, std::string> metadata;
+  safetensors::Metadata metadata;
   safetensors::detail::parse_header(path, file.bytes(), tensors, metadata);
   return metadata;
 }

@@ -8,7 +8,6 @@
 #include <regimen/saves/detail/safetensors_header.hpp>
 
 #include <cstddef>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,8 +42,8 @@ class File final {
     return tensors();
   }
   /// The writer's metadata, without the checksums.
-  const std::map<std::string, std::string>& metadata() const& { return metadata_; }
-  std::map<std::string, std::string> metadata() const&& { return metadata(); }
+  const Metadata& metadata() const& { return metadata_; }
+  Metadata metadata() const&& { return metadata(); }
 
   /// The tensor of that name, or null.
   [[gnu::cold]] const Tensor* find(std::string_view name) const&;
@@ -94,7 +93,7 @@ class File final {
   std::string path_;
   MappedFile file_;
   std::vector<Tensor> tensors_;
-  std::map<std::string, std::string> metadata_;
+  Metadata metadata_;
   std::vector<const Tensor*> by_name_;  // into tensors_
 };
 
@@ -108,8 +107,7 @@ class File final {
 /// failure  Error with the system's reason; for two tensors of one name, a name that is no UTF-8, or a number of bytes
 ///          that does not match the shape
 /// cost     two passes over the data, for checksums and for writing, and the time of the disk
-[[gnu::cold]] void write(const std::string& path, std::span<const Tensor> tensors,
-                         std::map<std::string, std::string> metadata = {});
+[[gnu::cold]] void write(const std::string& path, std::span<const Tensor> tensors, Metadata metadata = {});
 
 }  // namespace regimen::safetensors
 

@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -111,7 +110,7 @@ REGIMEN_INLINE void File::check_sums(const data::Report& report) {
 namespace detail {
 /// write() into a file that the caller commits.
 [[gnu::cold]] inline void write_into(regimen::detail::AtomicFile& file, const std::string& path,
-                                     std::span<const Tensor> tensors, std::map<std::string, std::string> metadata) {
+                                     std::span<const Tensor> tensors, Metadata metadata) {
   const Pointers ordered = lay_out(path, tensors);
   metadata.emplace("format", "pt");
   const std::string header = write_header(path, ordered, std::move(metadata));
@@ -124,8 +123,7 @@ namespace detail {
 }
 }  // namespace detail
 
-REGIMEN_INLINE void write(const std::string& path, std::span<const Tensor> tensors,
-                          std::map<std::string, std::string> metadata) {
+REGIMEN_INLINE void write(const std::string& path, std::span<const Tensor> tensors, Metadata metadata) {
   regimen::detail::AtomicFile file(path);
   detail::write_into(file, path, tensors, std::move(metadata));
   file.commit();

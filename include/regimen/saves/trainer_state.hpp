@@ -13,7 +13,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,16 +38,15 @@ struct SavedNumbers final {
   Patience patience{};
 
   ///   path_text, decay_text   of StateAccess      evaluated   NaN: the state is not of an evaluation
-  [[gnu::cold]] std::map<std::string, std::string> metadata(const std::string& path_text, const std::string& decay_text,
-                                                            double evaluated) const;
+  [[gnu::cold]] safetensors::Metadata metadata(const std::string& path_text, const std::string& decay_text,
+                                               double evaluated) const;
   /// Of the file `path`.
-  [[gnu::cold]] void read(const std::string& path, const std::map<std::string, std::string>& metadata,
-                          std::uint64_t batch);
+  [[gnu::cold]] void read(const std::string& path, const safetensors::Metadata& metadata, std::uint64_t batch);
 };
 
 /// Prints a line if the run that wrote the file had another path_text (say_path), or another weight decay of a
 /// parameter (say_decay).
-[[gnu::cold]] void say_path(const std::string& path, const std::map<std::string, std::string>& metadata,
+[[gnu::cold]] void say_path(const std::string& path, const safetensors::Metadata& metadata,
                             const std::string& path_text);
 [[gnu::cold]] void say_decay(const std::string& path, const std::string& name, bool decays);
 
@@ -267,7 +265,7 @@ struct StateAccess {
     return tensors;
   }
 
-  [[gnu::cold]] static std::map<std::string, std::string> metadata_of(Session& session) {
+  [[gnu::cold]] static safetensors::Metadata metadata_of(Session& session) {
     const Scalars s = session.scalars();
     const SavedNumbers numbers{.step = session.position.steps_done,
                                .seed = session.seed,

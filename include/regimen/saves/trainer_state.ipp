@@ -11,7 +11,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -34,10 +33,9 @@ REGIMEN_INLINE void expect_finished(const char* who, bool is_in_average, bool is
 /// Doubles are saved as their 64 bits, so that they are restored exactly.
 [[gnu::cold]] inline std::string bits_of(double value) { return std::to_string(std::bit_cast<std::uint64_t>(value)); }
 
-REGIMEN_INLINE std::map<std::string, std::string> SavedNumbers::metadata(const std::string& path_text,
-                                                                         const std::string& decay_text,
-                                                                         double evaluated) const {
-  std::map<std::string, std::string> metadata{
+REGIMEN_INLINE safetensors::Metadata SavedNumbers::metadata(const std::string& path_text, const std::string& decay_text,
+                                                            double evaluated) const {
+  safetensors::Metadata metadata{
       {"format", "pt"},
       {"regimen.version", "1"},
       {"regimen.step", std::to_string(step)},
@@ -63,7 +61,7 @@ REGIMEN_INLINE std::map<std::string, std::string> SavedNumbers::metadata(const s
   return metadata;
 }
 
-REGIMEN_INLINE void SavedNumbers::read(const std::string& path, const std::map<std::string, std::string>& metadata,
+REGIMEN_INLINE void SavedNumbers::read(const std::string& path, const safetensors::Metadata& metadata,
                                        std::uint64_t batch) {
   const auto number = [&](const char* key) { return whole_number(path, metadata, key); };
   step = number("regimen.step");
@@ -94,7 +92,7 @@ REGIMEN_INLINE void SavedNumbers::read(const std::string& path, const std::map<s
   }
 }
 
-REGIMEN_INLINE void say_path(const std::string& path, const std::map<std::string, std::string>& metadata,
+REGIMEN_INLINE void say_path(const std::string& path, const safetensors::Metadata& metadata,
                              const std::string& path_text) {
   const auto written = metadata.find("regimen.path");
   if (written != metadata.end() && written->second != path_text)

@@ -47,16 +47,14 @@ struct MetricRule;
 
 namespace regimen::rule {
 
-template <class Train, class Callback>
-inline constexpr bool counts_launches_as_steps = [] {
-  if constexpr (Train::Session::steps == 1 || trainers::hears_training<Train, Callback>) return false;
-  else return std::is_invocable_v<Callback&, Train&, const StepResult&>;
-}();
 /// A callback of one result would be called once for K steps, and count them as one.
 /// docs/errors/fit.md#callback_hears_launches
 template <class Callback, class Train>
 struct callback_hears_launches {
-  static constexpr bool holds = !counts_launches_as_steps<Train, Callback>;
+  static constexpr bool holds = [] {
+    if constexpr (Train::Session::steps == 1 || trainers::hears_training<Train, Callback>) return true;
+    else return !std::is_invocable_v<Callback&, Train&, const StepResult&>;
+  }();
   struct must_hold {
     static_assert(
         holds,
@@ -119,15 +117,13 @@ struct metric_keeps_result {
   };
 };
 
-template <class Train, class Callback, bool measures>
-inline constexpr bool misses_metrics = [] {
-  if constexpr (measures || trainers::is_called<Train, Callback, measures>) return false;
-  else return std::is_invocable_v<Callback&, Train&, const Measured&>;
-}();
 /// Callback hears only Measured; measures: fit was given a metric.   docs/errors/metrics.md#measured_needs_metric
 template <class Callback, class Train, bool measures>
 struct measured_needs_metric {
-  static constexpr bool holds = !misses_metrics<Train, Callback, measures>;
+  static constexpr bool holds = [] {
+    if constexpr (measures || trainers::is_called<Train, Callback, measures>) return true;
+    else return !std::is_invocable_v<Callback&, Train&, const Measured&>;
+  }();
   struct must_hold {
     static_assert(holds,
                   "regimen: this callback hears Measured, and fit was given no metric; add one, such as Accuracy{}");

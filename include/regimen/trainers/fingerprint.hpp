@@ -49,57 +49,66 @@ template <class UpdateRule>
   if constexpr (requires { UpdateRule::list(options, add); }) UpdateRule::list(options, add);
   return print;
 }
+inline constexpr std::size_t hashed_weights = 4;  // two rows of two
 /// A hash of these options, and of three updates of fixed numbers with them: an option that changes these updates
-/// changes the hash.
+/// changes the hash.   update(t, scalars, gradient, weight)
 template <class UpdateRule>
-[[gnu::cold]] std::uint64_t fingerprint_of_rule(const typename UpdateRule::Options& options) {
-  constexpr std::size_t count = 4;  // two rows of two
-  double weight[count] = {0.5, -0.25, 0.125, 1.5}, state[UpdateRule::states == 0 ? 1 : UpdateRule::states][count] = {};
+[[gnu::cold]] std::uint64_t fingerprint_of_updates(const typename UpdateRule::Options& options, const auto& update) {
+  double weight[hashed_weights] = {0.5, -0.25, 0.125, 1.5};
   Scalars scalars{};
   scalars.learning_rate = options.learning_rate;
   for (std::uint64_t t = 1; t <= 3; ++t) {
     scalars.correction_first = UpdateRule::correction_first(options, t);
     scalars.correction_second = UpdateRule::correction_second(options, t);
-    const typename UpdateRule::template Coefficients<double> coefficients(options, scalars);
-    double gradient[count] = {0.75 / double(t), -1e-3, 2.0, -0.5};
-    if constexpr (regimen::detail::sees_whole_tensors<UpdateRule>) {
-      std::vector<double> scratch(op::UpdateTensor<UpdateRule, double, double, double>::scratch_of(2, 2));
-      WholeTensor<double, UpdateRule::states> tensor{weight, gradient, {}, scratch, 2, 2, t > 1};
-      for (std::size_t s = 0; s < UpdateRule::states; ++s) tensor.state[s] = state[s];
-      UpdateRule::update_tensor(tensor, coefficients);
-    } else {
-      for (std::size_t i = 0; i < count; ++i) {
-        double own[UpdateRule::states == 0 ? 1 : UpdateRule::states];
-        for (std::size_t s = 0; s < UpdateRule::states; ++s) own[s] = state[s][i];
-        UpdateRule::update(weight[i], gradient[i], own, coefficients, i % 2 == 0);
-        for (std::size_t s = 0; s < UpdateRule::states; ++s) state[s][i] = own[s];
-      }
-    }
+    double gradient[hashed_weights] = {0.75 / double(t), -1e-3, 2.0, -0.5};
+    update(t, scalars, gradient, weight);
   }
   std::uint64_t print = fingerprint_of_listed<UpdateRule>(options);
   for (const double number : weight) print = Philox::mix(print, bits_of_number(number));
   return print;
 }
+template <class UpdateRule>
+[[gnu::cold]] std::uint64_t fingerprint_of_rule(const typename UpdateRule::Options& options) {
+  constexpr std::size_t states = UpdateRule::states, kept = states == 0 ? 1 : states;
+  double state[kept][hashed_weights] = {};
+  return fingerprint_of_updates<UpdateRule>(
+      options, [&](std::uint64_t t, const Scalars& scalars, auto& gradient, auto& weight) {
+        const typename UpdateRule::template Coefficients<double> coefficients(options, scalars);
+        if constexpr (regimen::detail::sees_whole_tensors<UpdateRule>) {
+          std::vector<double> scratch(op::UpdateTensor<UpdateRule, double, double, double>::scratch_of(2, 2));
+          WholeTensor<double, states> tensor{weight, gradient, {}, scratch, 2, 2, t > 1};
+          for (std::size_t s = 0; s < states; ++s) tensor.state[s] = state[s];
+          UpdateRule::update_tensor(tensor, coefficients);
+        } else {
+          for (std::size_t i = 0; i < hashed_weights; ++i) {
+            double own[kept];
+            for (std::size_t s = 0; s < states; ++s) own[s] = state[s][i];
+            UpdateRule::update(weight[i], gradient[i], own, coefficients, i % 2 == 0);
+            for (std::size_t s = 0; s < states; ++s) state[s][i] = own[s];
+          }
+        }
+      });
+}
 
-/// A hash of the updates of a rule that is written with operations, computed by an engine of its own.
+/// For a rule that is written with operations: an engine of its own computes the updates.
 template <class UpdateRule, class Engine>
 [[gnu::cold]] std::uint64_t fingerprint_of_operations(const typename UpdateRule::Options& options) {
-  constexpr std::size_t count = 4;  // two rows of two
+  constexpr std::size_t bytes = hashed_weights * sizeof(fp64);
   const auto update = [&](auto& walk, bool decays) {
     using Update = op::UpdateTensor<UpdateRule, fp64, fp64, fp64>;
     programs::update_whole_tensor(walk,
                                   Update{.master = {sizeof(Scalars)},
-                                         .state = {sizeof(Scalars) + 2 * count * sizeof(fp64)},
-                                         .gradient = {sizeof(Scalars) + count * sizeof(fp64)},
+                                         .state = {sizeof(Scalars) + 2 * bytes},
+                                         .gradient = {sizeof(Scalars) + bytes},
                                          .scalars = {0},
                                          .rows = 2,
                                          .columns = 2,
-                                         .state_stride = count,
+                                         .state_stride = hashed_weights,
                                          .decays = decays,
                                          .options = options},
                                   LayerPath{});
   };
-  constexpr std::size_t kept = TensorArena::align(sizeof(Scalars) + (2 + UpdateRule::states) * count * sizeof(fp64));
+  constexpr std::size_t kept = TensorArena::align(sizeof(Scalars) + (2 + UpdateRule::states) * bytes);
   walk::Walk<planning::Engine<typename Engine::Traits>> planned(1, 1, 0);
   planned.arena.push(kept, MemoryKind::optimizer, LayerPath{});
   update(planned, true);
@@ -110,23 +119,15 @@ template <class UpdateRule, class Engine>
   const auto upload = [&](std::size_t at, const auto& from) {
     walk.engine.upload(at, {reinterpret_cast<const std::byte*>(&from), sizeof from}).wait();
   };
-  double weight[count] = {0.5, -0.25, 0.125, 1.5};
-  upload(sizeof(Scalars), weight);
-  Scalars scalars{};
-  scalars.learning_rate = options.learning_rate;
-  scalars.factor = scalars.apply = 1;
-  for (std::uint64_t t = 1; t <= 3; ++t) {
-    scalars.correction_first = UpdateRule::correction_first(options, t);
-    scalars.correction_second = UpdateRule::correction_second(options, t);
-    upload(0, scalars);
-    const double gradient[count] = {0.75 / double(t), -1e-3, 2.0, -0.5};
-    upload(sizeof(Scalars) + sizeof weight, gradient);
-    update(walk, t > 1);
-  }
-  walk.engine.download(sizeof(Scalars), {reinterpret_cast<std::byte*>(weight), sizeof weight}).wait();
-  std::uint64_t print = fingerprint_of_listed<UpdateRule>(options);
-  for (const double number : weight) print = Philox::mix(print, bits_of_number(number));
-  return print;
+  return fingerprint_of_updates<UpdateRule>(
+      options, [&](std::uint64_t t, Scalars& scalars, const auto& gradient, auto& weight) {
+        scalars.factor = scalars.apply = 1;
+        upload(0, scalars);
+        upload(sizeof(Scalars), weight);
+        upload(sizeof(Scalars) + bytes, gradient);
+        update(walk, t > 1);
+        walk.engine.download(sizeof(Scalars), {reinterpret_cast<std::byte*>(weight), bytes}).wait();
+      });
 }
 
 /// A hash of the model, the policies, the update rule, the learning rate and its schedules.

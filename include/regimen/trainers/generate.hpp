@@ -47,18 +47,11 @@ std::int32_t draw_token(std::span<const double> logits, const Sampling& sampling
 
 namespace detail {
 
-/// Reads a text position by position, as Inference does.
-template <class Model>
-concept Decodes = PredictsTokens<Model> && requires(Model& model, std::span<const std::int32_t> text) {
-  { model.start(text)[0] } -> std::convertible_to<double>;
-  { model.next(std::int32_t{}) } -> std::same_as<decltype(model.start(text))>;
-};
-
-/// Reads a source, and a target position by position.
-template <class Model>
-concept DecodesTarget = PredictsTarget<Model> && requires(Model& model, std::span<const std::int32_t> text) {
-  { model.start(text, text)[0] } -> std::convertible_to<double>;
-  { model.next(std::int32_t{}) } -> std::same_as<decltype(model.start(text, text))>;
+/// Reads a text position by position, as Inference does, after a source if Texts are two.
+template <class Model, class... Texts>
+concept Decodes = requires(Model& model, Texts... texts) {
+  { model.start(texts...)[0] } -> std::convertible_to<double>;
+  { model.next(std::int32_t{}) } -> std::same_as<decltype(model.start(texts...))>;
 };
 
 std::size_t tokens_in_memory();
@@ -92,7 +85,7 @@ std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t
 
   std::vector<std::int32_t> text(prompt.begin(), prompt.end()), window(length);
   const auto draw = [&](std::size_t i) {
-    if constexpr (Decodes<Model>) {
+    if constexpr (Decodes<Model, std::span<const std::int32_t>>) {
       if (text.size() <= length) {
         const auto logits = i == 0 ? model.start(std::span<const std::int32_t>(text)) : model.next(text.back());
         return draw_token(std::span(logits), sampling, i);
@@ -127,7 +120,7 @@ std::vector<std::int32_t> draw_tokens(Model& model, std::span<const std::int32_t
   std::fill(std::copy(source.begin(), source.end(), read.begin()), read.end(), rule::texts_of<Model>::padding);
   std::vector<std::int32_t> text(prompt.begin(), prompt.end());
   const auto draw = [&](std::size_t i) {
-    if constexpr (DecodesTarget<Model>) {
+    if constexpr (Decodes<Model, std::span<const std::int32_t>, std::span<const std::int32_t>>) {
       const auto logits = i == 0 ? model.start(source, std::span<const std::int32_t>(text)) : model.next(text.back());
       return draw_token(std::span(logits), sampling, i);
     } else {

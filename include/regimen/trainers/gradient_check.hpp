@@ -282,12 +282,6 @@ class GradientProbe final {
 };
 
 template <class Network, class Policies>
-struct GradientRecipe;
-template <class Network, class... Policies>
-struct GradientRecipe<Network, boost::mp11::mp_list<Policies...>> {
-  using type = programs::Recipe<Network, ConfigurationOf<Policies...>>;
-};
-template <class Network, class Policies>
 struct GradientRules;
 template <class Network, class... Policies>
 struct GradientRules<Network, boost::mp11::mp_list<Policies...>> {
@@ -319,7 +313,8 @@ GradientCheck gradient_check(const GradientCheckOptions& options = {}) {
   using All = MergedPolicies<boost::mp11::mp_list<Precision<fp64>, Batch<3>>, Policies...>;
   using Broken = typename detail::GradientRules<Network, All>::Broken;
   if constexpr (boost::mp11::mp_empty<Broken>::value) {
-    return detail::GradientProbe<typename detail::GradientRecipe<Network, All>::type>(options.seed).check(options);
+    using Recipe = programs::Recipe<Network, boost::mp11::mp_apply<ConfigurationOf, All>>;
+    return detail::GradientProbe<Recipe>(options.seed).check(options);
   } else {  // each broken rule gives its error, as of a Trainer, and nothing follows
     static_assert(sizeof(detail::speech<Broken, 0>) && sizeof(detail::speech<Broken, 1>) &&
                   sizeof(detail::speech<Broken, 2>));

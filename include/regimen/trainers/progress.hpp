@@ -54,7 +54,6 @@ class Progress {
 
  private:
   [[gnu::cold]] void draw(std::uint64_t step, double loss, bool last);
-  [[gnu::cold]] static int columns();
   /// A loss that diverges has up to 309 digits before its point: then digits are counted from the first.
   [[gnu::cold]] static std::string shown(double number);
   [[gnu::cold]] void clear();

@@ -97,7 +97,9 @@ REGIMEN_INLINE void Progress::draw(std::uint64_t step, double loss, bool last) {
   };
   if (terminal_) {
     // The bar has the rest of the terminal's width: a wrapped line is not redrawn.
-    const int width = std::clamp(columns() - 2 - static_cast<int>(line(" ").size()), 0, 24);
+    winsize size{};
+    const int columns = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+    const int width = std::clamp(columns - 2 - static_cast<int>(line(" ").size()), 0, 24);
     const int filled = steps_ > 0 ? static_cast<int>(double(width) * double(step) / double(steps_)) : 0;
     std::string bar;
     for (int i = 0; i < width; ++i) bar += i < filled ? "█" : "░";
@@ -107,11 +109,6 @@ REGIMEN_INLINE void Progress::draw(std::uint64_t step, double loss, bool last) {
   } else {
     write(line("  ") + "\n");
   }
-}
-
-REGIMEN_INLINE int Progress::columns() {
-  winsize size{};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 REGIMEN_INLINE std::string Progress::shown(double number) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <map>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -78,6 +79,9 @@ struct Tensor {
 
   std::size_t byte_count() const { return read != nullptr ? size : bytes.size(); }
 };
+
+/// The metadata of a file, and of one to be written.
+using Metadata = std::map<std::string, std::string>;
 
 /// "[2, 3]"
 [[gnu::cold]] std::string shape_text(std::span<const std::size_t> shape);

@@ -105,7 +105,7 @@ void for_each_piece(const Tensor& tensor, auto&& f) {
 
 /// The checksum of the header's contents without itself, independent of the JSON text: tensors by name; the length of
 /// each value precedes it.
-[[gnu::cold]] inline std::string header_checksum(Pointers tensors, const std::map<std::string, std::string>& metadata) {
+[[gnu::cold]] inline std::string header_checksum(Pointers tensors, const Metadata& metadata) {
   std::string all;
   const auto add = [&all](std::string_view text) {
     all += std::to_string(text.size());
@@ -196,8 +196,7 @@ using regimen::detail::JsonReader;
                 found, damaged);
   return tensor;
 }
-[[gnu::cold]] inline void read_metadata(JsonReader& json, const std::string& where,
-                                        std::map<std::string, std::string>& metadata) {
+[[gnu::cold]] inline void read_metadata(JsonReader& json, const std::string& where, Metadata& metadata) {
   for (std::string key; json.key(key);) {
     JsonReader::Value value = json.value();
     expect_kind(value, JsonReader::Kind::text, where + ", __metadata__, \"" + key + "\"", "text");
@@ -208,7 +207,7 @@ using regimen::detail::JsonReader;
 
 /// Fills `tensors`, in the order of their data, and `metadata` (with its checksums).
 [[gnu::cold]] inline void parse_header(const std::string& path, std::span<const std::byte> file,
-                                       std::vector<Tensor>& tensors, std::map<std::string, std::string>& metadata) {
+                                       std::vector<Tensor>& tensors, Metadata& metadata) {
   const std::string where = path + ", header";
   if (file.size() < 8) throw Error(where, "at least 8 bytes", std::to_string(file.size()), damaged);
   const auto length = regimen::detail::little<std::uint64_t>(file.data());
@@ -296,8 +295,7 @@ using regimen::detail::JsonReader;
 
 /// The header's text for tensors in the order of the file, padded with spaces so that data
 /// begin at a multiple of 64 bytes.
-[[gnu::cold]] inline std::string write_header(const std::string& path, const Pointers& tensors,
-                                              std::map<std::string, std::string> metadata) {
+[[gnu::cold]] inline std::string write_header(const std::string& path, const Pointers& tensors, Metadata metadata) {
   for (const auto& [key, value] : metadata) {
     if (is_checksum(key))
       throw Error(path + ", metadata to write", "keys other than crc32 and crc32.*, which hold checksums",
