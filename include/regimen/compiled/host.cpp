@@ -36,7 +36,6 @@
 #include <regimen/saves/safetensors.ipp>
 #include <regimen/saves/sharded_file.ipp>
 #include <regimen/saves/trainer_state.ipp>
-#include <regimen/trainers/expect.ipp>
 #include <regimen/trainers/fit_loop.ipp>
 #include <regimen/trainers/generate.ipp>
 #include <regimen/trainers/launches.ipp>

@@ -11,12 +11,8 @@ namespace regimen {
 ///   ReduceOnce   after the last micro-batch: the least traffic; every rank keeps whole gradients until then
 ///   ReduceEach   after each micro-batch: a rank keeps only its slice of the gradients between micro-batches, and the
 ///                sums have the same bits under every Shard
-struct ReduceOnce final {
-  using option_of = regimen::axis::accumulate;
-};
-struct ReduceEach final {
-  using option_of = regimen::axis::accumulate;
-};
+struct ReduceOnce final : detail::OptionOf<axis::accumulate> {};
+struct ReduceEach final : detail::OptionOf<axis::accumulate> {};
 
 /// Decides how many micro-batches an optimizer step has. A step divides the sum of the losses by the number of valid
 /// targets once, so every valid target has the same weight, even if micro-batches have unequal numbers of them.

@@ -5,26 +5,20 @@
 #include <regimen/policy/policy.hpp>
 
 #include <cstddef>
-#include <type_traits>
 
 namespace regimen {
 
 /// The device's own form: Tiled on the CPU; on GPUs see the default of Attention.
-struct OfDevice final {
-  using option_of = regimen::axis::attention;
-};
+struct OfDevice final : detail::OptionOf<axis::attention> {};
 
 /// One kernel, which works on tiles with a running maximum: no scores are stored.
-struct Tiled final {
-  using option_of = regimen::axis::attention;
-};
+struct Tiled final : detail::OptionOf<axis::attention> {};
 
 /// Two products of the library, with a kernel for the softmax between them. The kernel hides keys outside a window or
 /// after the end of a text, and adds biases of distances; the products compute hidden scores, too. The work is cut into
 /// pieces: a piece has as many heads as `score_bytes` of scores and weights allow, at least one. A form of your own
 /// with another `score_bytes` is composed, too.
-struct Composed final {
-  using option_of = regimen::axis::attention;
+struct Composed final : detail::OptionOf<axis::attention> {
   static constexpr std::size_t score_bytes = 256_MiB;
 };
 
@@ -37,8 +31,7 @@ struct Composed final {
 ///         ulp is up to |s| · 2^-24; the score itself was rounded as coarsely. Their difference makes a probability of
 ///         backward wrong by a factor of up to e^(|s| · 2^-23): a rounding of fp16 (2^-11) at |s| = 4096, of bf16
 ///         (2^-8) at 32768, 13 % at 1e6, no correct digit from 6e6 on. Forward and the other forms have no such error
-struct Cudnn final {
-  using option_of = regimen::axis::attention;
+struct Cudnn final : detail::OptionOf<axis::attention> {
   static constexpr std::size_t channels_multiple = 8, most_channels = 256;
 };
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <type_traits>
 
 namespace regimen {
 
@@ -15,8 +14,7 @@ enum class ScheduleKind { blocks, layers, whole, other };
 
 /// What schedules have in common.   segment, whole   see Checkpoint
 template <ScheduleKind kind_, std::size_t segment_ = 0, std::size_t whole_ = 0>
-struct ScheduleOf {
-  using option_of = regimen::axis::checkpoint;
+struct ScheduleOf : OptionOf<axis::checkpoint> {
   static constexpr ScheduleKind kind = kind_;
   static constexpr std::size_t segment = segment_, whole = whole_;
   template <class Layer>

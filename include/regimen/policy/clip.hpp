@@ -8,8 +8,7 @@ namespace regimen {
 
 /// Bounds the Euclidean norm of all gradients of the step: the gradients of the loss, without the loss scale.
 template <class Bound>
-struct Norm final {
-  using option_of = regimen::axis::clip;
+struct Norm final : detail::OptionOf<axis::clip> {
   using bound = Bound;
 };
 

@@ -18,8 +18,7 @@ class Mpi;
 namespace detail {
 /// Ranks with a communicator of type Object; void: the policy names none.   in_chunks   collectives stage chunks
 template <class Object, bool in_chunks = false>
-struct BuiltRanks {
-  using option_of = regimen::axis::communicator;
+struct BuiltRanks : OptionOf<axis::communicator> {
   using type = Object;
   static constexpr bool is_built = true, is_alone = false;
   static constexpr std::size_t staging_bytes(std::size_t ranks, std::size_t slice_bytes) {
@@ -43,8 +42,7 @@ struct Mpi final : detail::BuiltRanks<comm::Mpi, true> {};
 /// comm::Tcp or comm::Mpi; for emulated devices comm::Threads.
 struct Nccl final : detail::BuiltRanks<void> {};
 /// Refused: Tcp takes the place of Gloo; comm/tcp.hpp has reasons.
-struct Gloo final {
-  using option_of = regimen::axis::communicator;
+struct Gloo final : detail::OptionOf<axis::communicator> {
   static constexpr bool is_built = false;
 };
 

@@ -7,9 +7,7 @@
 namespace regimen {
 
 /// Kernels of plain loops: a thread computes one number.
-struct Direct final {
-  using option_of = regimen::axis::convolution;
-};
+struct Direct final : detail::OptionOf<axis::convolution> {};
 
 namespace detail {
 template <>

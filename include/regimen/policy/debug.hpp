@@ -7,22 +7,16 @@ namespace regimen {
 
 /// Checks the result of each layer, forward and backward: throws Error with the path of the first layer that produced a
 /// NaN or an infinity.
-struct Anomaly final {
-  using option_of = regimen::axis::debug;
-};
+struct Anomaly final : detail::OptionOf<axis::debug> {};
 
 /// Measures every operation, and the copies between host and device: the Trainer's `profile()` gives a table of both,
 /// and a Chrome trace of the operations.
-struct Profile final {
-  using option_of = regimen::axis::debug;
-};
+struct Profile final : detail::OptionOf<axis::debug> {};
 
 /// The host waits for each operation and each copy of a device that runs them asynchronously. An error of the device
 /// then names the operation and the layer, or the copy; without Synchronous the error appears at a later wait, and
 /// names neither.
-struct Synchronous final {
-  using option_of = regimen::axis::debug;
-};
+struct Synchronous final : detail::OptionOf<axis::debug> {};
 
 /// Decides which checks run inside the step.
 ///

@@ -6,22 +6,16 @@
 namespace regimen {
 
 /// The processor that runs the program.
-struct Cpu final {
-  using option_of = regimen::axis::device;
-};
+struct Cpu final : detail::OptionOf<axis::device> {};
 
 /// A GPU of NVIDIA. Compiled by nvcc; has the same engine as Emulated.
-struct Cuda final {
-  using option_of = regimen::axis::device;
-};
+struct Cuda final : detail::OptionOf<axis::device> {};
 
 /// A GPU that the host emulates: the engine of Cuda without a GPU, for tests. Slow.
-struct Emulated final {
-  using option_of = regimen::axis::device;
-};
+struct Emulated final : detail::OptionOf<axis::device> {};
 
-/// Decides which engine executes the step. A device of your own is a type with `option_of`, as Cpu has it, and a
-/// specialisation of engines::Of (engine/engine.hpp).
+/// Decides which engine executes the step. A device of your own is a type with
+/// `using option_of = regimen::axis::device;`, and a specialisation of engines::Of (engine/engine.hpp).
 ///
 ///   choices   Device<Cpu>, Device<Emulated>, Device<Cuda>
 ///   default   Device<Cpu>

@@ -7,16 +7,9 @@
 
 namespace regimen {
 
-struct Fused final {
-  using option_of = regimen::axis::fusion;
-};
-struct Unfused final {
-  using option_of = regimen::axis::fusion;
-};
-
-struct Separate final {
-  using option_of = regimen::axis::fusion;
-};
+struct Fused final : detail::OptionOf<axis::fusion> {};
+struct Unfused final : detail::OptionOf<axis::fusion> {};
+struct Separate final : detail::OptionOf<axis::fusion> {};
 
 /// Decides whether adjacent layers become one operation, if they have a fused form. An epilogue is work that a product
 /// does with its result before it writes it. On a device whose products have epilogues the policy also decides whether

@@ -7,12 +7,8 @@
 
 namespace regimen {
 
-struct On final {
-  using option_of = regimen::axis::graph;
-};
-struct Off final {
-  using option_of = regimen::axis::graph;
-};
+struct On final : detail::OptionOf<axis::graph> {};
+struct Off final : detail::OptionOf<axis::graph> {};
 
 /// Decides whether a device that has graphs captures a step once, and then launches this graph. Both choices give the
 /// same bits.

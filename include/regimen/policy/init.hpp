@@ -12,9 +12,7 @@ namespace regimen {
 ///   biases of products and convolutions   0                        uniform in ±1/√fan-in
 ///   tables of embeddings and positions    normal(0, 0.02)          normal(0, 1)
 ///   q, k and v of attention               uniform in ±1/√fan-in    uniform in ±√(6 / (fan-in + fan-out)), biases 0
-struct Default final {
-  using option_of = regimen::axis::init;
-};
+struct Default final : detail::OptionOf<axis::init> {};
 
 /// Decides the initial weights.
 ///

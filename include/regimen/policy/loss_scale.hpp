@@ -10,8 +10,7 @@ namespace regimen {
 /// A constant scale: backward computes the gradients of Scale · loss; the step divides them by Scale in fp32 before it
 /// uses them.
 template <std::size_t Scale>
-struct Static final {
-  using option_of = regimen::axis::loss_scale;
+struct Static final : detail::OptionOf<axis::loss_scale> {
   static constexpr bool scales = true, dynamic = false;
   static constexpr float initial = static_cast<float>(Scale);
   static constexpr std::size_t interval = 0;
@@ -25,8 +24,7 @@ struct Static final {
 ///
 /// source   Keras, LossScaleOptimizer: Initial 2^15, Interval 2000, factor 2
 template <std::size_t Initial = 32768, std::size_t Interval = 2000>
-struct DynamicScale {
-  using option_of = regimen::axis::loss_scale;
+struct DynamicScale : detail::OptionOf<axis::loss_scale> {
   static constexpr bool scales = true, dynamic = true;
   static constexpr float initial = static_cast<float>(Initial);
   static constexpr std::size_t interval = Interval;

@@ -46,6 +46,12 @@ namespace detail {
 template <class T, class... Ts>
 inline constexpr bool is_any_of = (std::is_same_v<T, Ts> || ...);
 
+/// An option of the policy that decides Axis; see belongs_to.
+template <class Axis>
+struct OptionOf {
+  using option_of = Axis;
+};
+
 /// Whether T is an axis; T may be an undefined type.
 template <class T>
 inline constexpr bool is_axis = std::is_convertible_v<T*, axis::Axis*> && !std::is_same_v<T, axis::Axis>;

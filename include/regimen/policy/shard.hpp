@@ -10,8 +10,7 @@ namespace regimen {
 namespace detail {
 /// The ZeRO stage, and the number of ranks among which a tensor is sharded; 0: all ranks.
 template <int level_, std::size_t group_ = 0>
-struct ShardStage {
-  using option_of = regimen::axis::shard;
+struct ShardStage : OptionOf<axis::shard> {
   static constexpr int level = level_;
   static constexpr std::size_t group = group_;
 };
@@ -42,18 +41,14 @@ struct Hybrid final : detail::ShardStage<3, N> {};
 /// The number of units that are gathered ahead of the computing one: 1 overlaps the gather with compute, 0 keeps one
 /// gathered unit less in memory.
 template <std::size_t N>
-struct Prefetch final {
-  using option_of = regimen::axis::shard;
-};
+struct Prefetch final : detail::OptionOf<axis::shard> {};
 
 /// With Checkpoint<Every<N>>: the N units of a segment are gathered for its recomputation, and stay gathered until its
 /// backward ends. Without KeepSegments each unit is gathered for the recomputation and, except the last one, again for
 /// its backward.
 ///
 /// cost  N gathered units in place of two; sends as much as Every<1>, at most 3 Ψ (N − 1) / N, in place of up to 4
-struct KeepSegments final {
-  using option_of = regimen::axis::shard;
-};
+struct KeepSegments final : detail::OptionOf<axis::shard> {};
 
 /// Reduces the gradients of neighbouring units together, as soon as they have at least Bytes: `Bucket<25_MiB>`. The
 /// collectives are fewer and larger, for networks with high latency; the sums have the same bits. Without a Bucket each
@@ -62,8 +57,7 @@ struct KeepSegments final {
 /// cost    the first gradients of a bucket wait for its last ones; memory for the transport of one bucket
 /// source  Li et al. 2020, "PyTorch Distributed: experiences on accelerating data parallel training", section 3.2.3
 template <std::size_t Bytes>
-struct Bucket final {
-  using option_of = regimen::axis::shard;
+struct Bucket final : detail::OptionOf<axis::shard> {
   static constexpr std::size_t bytes = Bytes;
 };
 
@@ -80,8 +74,7 @@ struct Bucket final {
 ///         (Sequential, As, SelfAttention) it sees the layers inside
 /// refuses a predicate that is true for no layer with weights
 template <template <class> class Predicate>
-struct WrapIf final {
-  using option_of = regimen::axis::shard;
+struct WrapIf final : detail::OptionOf<axis::shard> {
   template <class Layer>
   static constexpr bool wraps = Predicate<Layer>::value;
 };

@@ -18,7 +18,6 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>

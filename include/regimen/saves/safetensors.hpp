@@ -3,17 +3,78 @@
 #pragma once
 
 #include <regimen/core/mapped_file.hpp>
+#include <regimen/core/number.hpp>
 #include <regimen/core/rules.hpp>
 #include <regimen/data/report.hpp>
-#include <regimen/saves/detail/safetensors_header.hpp>
 
+#include <array>
+#include <bit>
 #include <cstddef>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace regimen::safetensors {
+
+/// Element types of the format, in the order of their names and bytes.
+enum class Dtype { F64, F32, F16, BF16, I64, I32, I16, I8, U8, U16, U32, U64, BOOL };
+
+namespace detail {
+
+inline constexpr std::array<const char*, 13> dtype_names{"F64", "F32", "F16", "BF16", "I64", "I32", "I16",
+                                                         "I8",  "U8",  "U16", "U32",  "U64", "BOOL"};
+inline constexpr std::array<std::size_t, 13> dtype_bytes{8, 4, 2, 2, 8, 4, 2, 1, 1, 2, 4, 8, 1};
+
+template <class T>
+consteval Dtype find_dtype() {
+  if constexpr (std::is_same_v<T, fp64>) return Dtype::F64;
+  else if constexpr (std::is_same_v<T, fp32>) return Dtype::F32;
+  else if constexpr (std::is_same_v<T, fp16>) return Dtype::F16;
+  else if constexpr (std::is_same_v<T, bf16>) return Dtype::BF16;
+  else if constexpr (std::is_same_v<T, bool>) return Dtype::BOOL;
+  else {
+    static_assert(std::is_integral_v<T>,
+                  "regimen: safetensors holds numbers; use fp64, fp32, fp16, bf16, bool or an integer type");
+    using enum Dtype;
+    constexpr Dtype with_sign[]{I8, I16, I32, I64}, without[]{U8, U16, U32, U64};
+    return (std::is_signed_v<T> ? with_sign : without)[std::bit_width(sizeof(T)) - 1];
+  }
+}
+
+}  // namespace detail
+
+template <class T>
+inline constexpr Dtype dtype_of = detail::find_dtype<T>();
+
+constexpr const char* name_of_dtype(Dtype dtype) { return detail::dtype_names[static_cast<std::size_t>(dtype)]; }
+constexpr std::size_t bytes_of_dtype(Dtype dtype) { return detail::dtype_bytes[static_cast<std::size_t>(dtype)]; }
+
+/// A tensor in a file, or to be written to one. `bytes` are its elements, row-major, little-endian; not necessarily
+/// aligned in files of other writers. They belong to the File, or to the caller of write().
+///   read(tensor, offset, to)   replaces `bytes` for a tensor to be written that the host cannot read: copies
+///                              the bytes from `offset` on, of `size`; called piece by piece, in order,
+///                              twice. `owner` and `at` locate it
+///   at, size                   of a tensor that was read: where its bytes begin in the file's data, and how many
+struct Tensor {
+  std::string name;
+  Dtype dtype = Dtype::F32;
+  std::vector<std::size_t> shape;  // empty: one element
+  std::span<const std::byte> bytes;
+  void (*read)(const Tensor& tensor, std::size_t offset, std::span<std::byte> to) = nullptr;
+  void* owner = nullptr;
+  std::size_t at = 0, size = 0;
+
+  std::size_t byte_count() const { return read != nullptr ? size : bytes.size(); }
+};
+
+/// The metadata of a file, and of one to be written.
+using Metadata = std::map<std::string, std::string>;
+
+/// "[2, 3]"
+[[gnu::cold]] std::string shape_text(std::span<const std::size_t> shape);
 
 /// A file in the safetensors format: 8 bytes of header length, little-endian; a header in JSON; data.
 ///

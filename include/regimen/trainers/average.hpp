@@ -6,7 +6,7 @@
 #include <regimen/rule/trainers.hpp>
 #include <regimen/saves/safetensors.hpp>
 #include <regimen/saves/trainer_state.hpp>
-#include <regimen/trainers/expect.hpp>
+#include <regimen/trainers/launches.hpp>
 #include <regimen/trainers/weights.hpp>
 
 #include <cstddef>

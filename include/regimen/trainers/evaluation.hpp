@@ -6,8 +6,8 @@
 #include <regimen/programs/forward.hpp>
 #include <regimen/rule/generate.hpp>
 #include <regimen/trainers/callback_rules.hpp>
-#include <regimen/trainers/expect.hpp>
 #include <regimen/trainers/generate.hpp>
+#include <regimen/trainers/launches.hpp>
 #include <regimen/trainers/loaders.hpp>
 #include <regimen/trainers/refused_data.hpp>
 #include <regimen/trainers/result.hpp>

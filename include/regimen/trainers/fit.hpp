@@ -9,9 +9,9 @@
 #include <regimen/trainers/average.hpp>
 #include <regimen/trainers/callback_rules.hpp>
 #include <regimen/trainers/evaluation.hpp>
-#include <regimen/trainers/expect.hpp>
 #include <regimen/trainers/fingerprint.hpp>
 #include <regimen/trainers/fit_loop.hpp>
+#include <regimen/trainers/launches.hpp>
 #include <regimen/trainers/loaders.hpp>
 #include <regimen/trainers/options.hpp>
 #include <regimen/trainers/result.hpp>
@@ -140,22 +140,6 @@ Evaluation evaluate_in_fit(Trainer& trainer, const Validation& validation, const
   }
   return evaluate();
 }
-
-/// A call of fit, for the lifetime of this object.
-template <class Session>
-struct Fitting final {
-  Fitting(Session& of, const FitOptions& run) : session(of) {
-    session.run = run;
-    session.fits = true;
-    session.launches.waited = 0;
-    session.position.by_hand = 0;
-    session.position.batching = {};  // the loader knows the place
-  }
-  ~Fitting() { session.fits = false; }
-  Fitting(const Fitting&) = delete;
-  Fitting& operator=(const Fitting&) = delete;
-  Session& session;
-};
 
 /// Tells a Trainer's callbacks of an event. (std::apply on a tuple of them costs six functions for each event.)
 template <class Trainer, class... Callbacks>
@@ -302,7 +286,15 @@ Fitted fit(Trainer& trainer, const Source& source, const Validation* validation,
   check_run(run, validation != nullptr, programs::keeps_averages<typename Trainer::UpdateRule>);
   const auto inside = enter_trainer(session.one, "Trainer::fit");
   session.expect_no_fit("Trainer::fit");
-  const Fitting fitting(session, run);
+  session.run = run;
+  session.fits = true;
+  session.launches.waited = 0;
+  session.position.by_hand = 0;
+  session.position.batching = {};  // the loader knows the place
+  const struct AtTheEnd {
+    bool& fits;
+    ~AtTheEnd() { fits = false; }
+  } at_the_end{session.fits};
   session.guarded([&] {  // finds unreadable data now, not after hours
     (void)source.size(Trainer::sample_shape());
     if (validation != nullptr) expect_readable<Trainer>(*validation);

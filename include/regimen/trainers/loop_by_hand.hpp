@@ -6,7 +6,7 @@
 #include <regimen/core/now.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/rule/trainers.hpp>
-#include <regimen/trainers/expect.hpp>
+#include <regimen/trainers/launches.hpp>
 #include <regimen/trainers/loaders.hpp>
 #include <regimen/trainers/options.hpp>
 #include <regimen/trainers/refused_data.hpp>

@@ -17,16 +17,15 @@ namespace regimen::trainers {
 /// other engines it does nothing.
 ///
 ///   rows   samples of a micro-batch on this rank
+template <class Session>
 class Preparation final {
  public:
-  template <class Session>
   void step(Session& session, std::size_t rows) {
     prepare(session, steps_, rows, "Remainder::Drop and Remainder::Wrap read no such batch", [&] {
       Session::Step::step(session.walk, session.resident, Session::Recipe::loss_scaling, Session::Recipe::clip,
                           session.options.optimizer, [](std::size_t) { return true; });
     });
   }
-  template <class Session>
   void evaluation(Session& session, std::size_t rows) {
     prepare(session, evaluations_, rows, "give a number of samples that fills the batches", [&] {
       session.walk.training = false;
@@ -35,12 +34,10 @@ class Preparation final {
   }
 
   /// The first `count` micro-batches of a run.
-  template <class Session>
   void run(Session& session, const Batching& batching, std::uint64_t count) {
     batching.for_each_short(count, [&](std::uint64_t samples) { step(session, own_part(session, samples)); });
   }
   /// All batches of an evaluation of `samples` samples.
-  template <class Session>
   void evaluation_of(Session& session, std::size_t samples) {
     const Batching batching(samples, Session::batch * session.ranks(), Order::Sequential, Remainder::Short, 1, {});
     batching.for_each_short(batching.batches(),
@@ -49,7 +46,6 @@ class Preparation final {
 
  private:
   /// Leaves the walk set to full batches, otherwise unchanged.
-  template <class Session>
   struct Restoring {
     Session& session;
     const bool training = session.walk.training;
@@ -58,16 +54,14 @@ class Preparation final {
       session.walk.training = training;
     }
   };
-  template <class Session>
   static std::size_t own_part(const Session& session, std::uint64_t samples) {
     return static_cast<std::size_t>(samples_of_rank(samples, Session::batch, session.rank()));
   }
-  template <class Session, class Body>
   static void prepare(Session& session, std::vector<std::size_t>& known, std::size_t rows, const char* cure,
-                      const Body& body) {
+                      const auto& body) {
     if (std::find(known.begin(), known.end(), rows) != known.end()) return;
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
-    const Restoring<Session> restoring{session};
+    const Restoring restoring{session};
     session.walk.batch = rows;
     try {
       session.walk.prepare(body);

@@ -17,19 +17,11 @@
 
 namespace regimen::trainers {
 
+/// A class whose instantiation is the error for a T where the constructor takes options.
 template <class T, class Communicator>
-struct constructor_mistake {
-  using type = typename rule::options_have_names<T>::must_hold;
-};
-template <class T, class Communicator>
-  requires detail::is_model<T>
-struct constructor_mistake<T, Communicator> {
-  using type = typename rule::model_is_a_type<T>::must_hold;
-};
-template <comm::Collectives T, class Communicator>
-struct constructor_mistake<T, Communicator> {
-  using type = typename rule::communicator_matches<T, Communicator>::must_hold;
-};
+using constructor_mistake = typename std::conditional_t<
+    comm::Collectives<T>, rule::communicator_matches<T, Communicator>,
+    std::conditional_t<detail::is_model<T>, rule::model_is_a_type<T>, rule::options_have_names<T>>>::must_hold;
 
 /// Overloads of a Trainer, which is Self. None of them ever compiles.
 template <class Self>

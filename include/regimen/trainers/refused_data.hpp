@@ -3,7 +3,6 @@
 
 #include <regimen/rule/fit.hpp>
 
-#include <cstddef>
 #include <span>
 #include <type_traits>
 
@@ -16,16 +15,12 @@ concept ReadAs = std::is_convertible_v<const Data&, std::span<const T>>;
 /// The element type of Data; Data itself if it is no range.
 template <class Data>
 struct element_of_data {
-  using type = Data;
+  using type = std::remove_cv_t<std::remove_extent_t<Data>>;
 };
 template <class Data>
   requires requires { typename Data::value_type; }
 struct element_of_data<Data> {
   using type = typename Data::value_type;
-};
-template <class T, std::size_t N>
-struct element_of_data<T[N]> {
-  using type = std::remove_cv_t<T>;
 };
 /// A class whose instantiation is the error for Data where T is read.
 template <class Data, class T, class From = typename element_of_data<Data>::type>

@@ -16,7 +16,6 @@
 #include <regimen/rule/model_layers.hpp>
 #include <regimen/saves/background_save.hpp>
 #include <regimen/saves/patience.hpp>
-#include <regimen/trainers/expect.hpp>
 #include <regimen/trainers/feed.hpp>
 #include <regimen/trainers/fingerprint.hpp>
 #include <regimen/trainers/launches.hpp>
@@ -47,14 +46,6 @@ struct Position final {
   Batching batching{};        // of the last call of Trainer::batches; `by_hand` of its batches are applied
   std::uint64_t by_hand = 0;  // micro-batches
   saves::Patience patience{};
-};
-
-/// Host copies of weights and of gradients, for a program that cannot read them in place; each holds the last call's
-/// values.
-template <class Master, class Reduce>
-struct HostCopies {
-  std::vector<Master> weights;
-  std::vector<Reduce> gradients;
 };
 
 /// Held while a member of a Trainer runs.   failure   Error, if another thread is in one
@@ -116,11 +107,14 @@ struct Session final {
   walk::Walk<Engine> walk;
   programs::Resident resident{};
   std::vector<programs::TensorRecord> tensors;
-  HostCopies<Master, Reduce> host;
+  struct {
+    std::vector<Master> weights;
+    std::vector<Reduce> gradients;
+  } host;                   // copies for a program that cannot read the memory; each holds the last call's values
   std::size_t library = 0;  // bytes of libraries beside the arena, measured at the first step
 
   Position position;
-  Preparation preparation;
+  Preparation<Session> preparation;
   Feed<Engine> feed;
   Launches<Engine, steps> launches;
   Waiting waiting = Waiting::forward;

@@ -158,7 +158,7 @@ class Trainer : public trainers::EvaluationAndPrediction<Trainer<Network, Polici
   template <class First, class... Others>
     requires(!std::is_convertible_v<First, Options> && !std::is_base_of_v<Trainer, First>)
   explicit Trainer(const First&, const Others&...) : Trainer(std::unique_ptr<comm::Ranks>(), Options{}) {
-    static_assert(sizeof(typename trainers::constructor_mistake<First, typename Configuration::communicator>::type));
+    static_assert(sizeof(trainers::constructor_mistake<First, typename Configuration::communicator>));
   }
 
   /// This Trainer's rank, and the number of ranks.

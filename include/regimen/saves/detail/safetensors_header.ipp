@@ -5,7 +5,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/json.hpp>
 #include <regimen/core/little.hpp>
-#include <regimen/saves/detail/safetensors_header.hpp>
+#include <regimen/saves/safetensors.hpp>
 
 #include <zlib.h>
 
@@ -148,8 +148,8 @@ using regimen::detail::JsonReader;
 [[gnu::cold]] inline Dtype read_dtype(JsonReader& json, const std::string& here) {
   const JsonReader::Value value = json.value();
   expect_kind(value, JsonReader::Kind::text, here + ", dtype", "text");
-  for (std::size_t i = 0; i < dtypes.size(); ++i)
-    if (value.text == dtypes[i].name) return static_cast<Dtype>(i);
+  for (std::size_t i = 0; i < dtype_names.size(); ++i)
+    if (value.text == dtype_names[i]) return static_cast<Dtype>(i);
   throw Error(here, "an element type of F64, F32, F16, BF16, I64 to I8, U64 to U8, BOOL", value.words(),
               "convert the file");
 }
