@@ -44,9 +44,11 @@ struct StateLoading {
       }
     file.expect_only(names_in(session), &states);
     SavedNumbers numbers{.seed = session.seed,
-                         .loss_scale = Session::Recipe::loss_scaling.initial,
+                         .scalars = session.scalars(),
                          .moves_loss_scale = Saved::moves_loss_scale,
                          .patience = Patience{.is_resumed = resumes, .is_kept = session.position.patience.is_kept}};
+    numbers.scalars.updates = numbers.scalars.skipped = numbers.scalars.finite_streak = 0;
+    numbers.scalars.loss_scale = Session::Recipe::loss_scaling.initial;
     if (resumes) {
       numbers.read(path, metadata, Session::batch);
       if (session.rank() == 0) say_path(path, metadata, Saved::path_text());
@@ -66,17 +68,12 @@ struct StateLoading {
       }
     }
     if (!resumes) session.reset_state();
-    Scalars s = session.scalars();
     session.position = {};
     session.position.steps_done = numbers.step;
     session.position.place = numbers.place;
     session.position.patience = numbers.patience;
     session.seed = numbers.seed;
-    s.updates = numbers.updates;
-    s.skipped = numbers.skipped;
-    s.finite_streak = numbers.finite_streak;
-    s.loss_scale = numbers.loss_scale;
-    session.write_scalars(s);
+    session.write_scalars(numbers.scalars);
     session.host.weights.clear();
     session.update_copies();
   }

@@ -5,7 +5,6 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/mapped_file.hpp>
-#include <regimen/core/printed.hpp>
 #include <regimen/saves/detail/safetensors_header.ipp>
 #include <regimen/saves/sharded_file.hpp>
 

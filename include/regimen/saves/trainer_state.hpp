@@ -3,6 +3,7 @@
 
 #include <regimen/comm/agreement.hpp>
 #include <regimen/core/atomic_file.hpp>  // behind_links
+#include <regimen/core/operation.hpp>
 #include <regimen/data/batching.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/saves/background_save.hpp>
@@ -31,8 +32,8 @@ namespace regimen::saves {
 
 /// The metadata of a state, without the names of its parts.
 struct SavedNumbers final {
-  std::uint64_t step = 0, seed = 0, updates = 0, skipped = 0, finite_streak = 0;
-  double loss_scale = 1;
+  std::uint64_t step = 0, seed = 0;
+  Scalars scalars{};              // updates, skipped, finite_streak and loss_scale
   bool moves_loss_scale = false;  // the policy moves it; else it keeps its own
   DataPlace place{};
   Patience patience{};
@@ -266,13 +267,9 @@ struct StateAccess {
   }
 
   [[gnu::cold]] static safetensors::Metadata metadata_of(Session& session) {
-    const Scalars s = session.scalars();
     const SavedNumbers numbers{.step = session.position.steps_done,
                                .seed = session.seed,
-                               .updates = s.updates,
-                               .skipped = s.skipped,
-                               .finite_streak = s.finite_streak,
-                               .loss_scale = s.loss_scale,
+                               .scalars = session.scalars(),
                                .moves_loss_scale = moves_loss_scale,
                                .place = session.position.place,
                                .patience = session.position.patience};

@@ -44,10 +44,10 @@ REGIMEN_INLINE safetensors::Metadata SavedNumbers::metadata(const std::string& p
       {"regimen.samples", std::to_string(place.samples)},
       {"regimen.run", std::to_string(place.run)},
       {"regimen.seed", std::to_string(seed)},
-      {"regimen.updates", std::to_string(updates)},
-      {"regimen.skipped", std::to_string(skipped)},
-      {"regimen.finite_streak", std::to_string(finite_streak)},
-      {"regimen.loss_scale", bits_of(loss_scale)},
+      {"regimen.updates", std::to_string(scalars.updates)},
+      {"regimen.skipped", std::to_string(scalars.skipped)},
+      {"regimen.finite_streak", std::to_string(scalars.finite_streak)},
+      {"regimen.loss_scale", bits_of(scalars.loss_scale)},
       {"regimen.loss_scale_moves", moves_loss_scale ? "1" : "0"},
       {"regimen.path", path_text},
       {"regimen.decays", decay_text}};
@@ -73,16 +73,16 @@ REGIMEN_INLINE void SavedNumbers::read(const std::string& path, const safetensor
   if (place.batches != 0 && place.run == 0)
     throw Error(path + ", metadata", "batches of at least one sample", "0", "the file is damaged");
   seed = number("regimen.seed");
-  updates = number("regimen.updates");
-  skipped = number("regimen.skipped");
+  scalars.updates = number("regimen.updates");
+  scalars.skipped = number("regimen.skipped");
   const std::uint64_t saved_streak = number("regimen.finite_streak");
   const double saved_scale = std::bit_cast<double>(number("regimen.loss_scale"));
   if (!(saved_scale >= 1 && saved_scale <= 3.5e38))
     throw Error(path + ", metadata, regimen.loss_scale", "a loss scale of 1 to 3.4e38",
                 regimen::detail::digits_of(saved_scale), "the file is damaged");
   if (moves_loss_scale && number("regimen.loss_scale_moves") == 1) {
-    loss_scale = saved_scale;
-    finite_streak = saved_streak;
+    scalars.loss_scale = saved_scale;
+    scalars.finite_streak = saved_streak;
   }
   if (metadata.contains("regimen.best")) {
     patience.is_kept = true;  // also a Trainer that only loads and saves passes them on

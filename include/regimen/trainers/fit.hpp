@@ -6,7 +6,6 @@
 #include <regimen/core/philox.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/saves/trainer_state.hpp>
-#include <regimen/trainers/average.hpp>
 #include <regimen/trainers/callback_rules.hpp>
 #include <regimen/trainers/evaluation.hpp>
 #include <regimen/trainers/fingerprint.hpp>
@@ -16,6 +15,7 @@
 #include <regimen/trainers/options.hpp>
 #include <regimen/trainers/result.hpp>
 #include <regimen/trainers/session.hpp>
+#include <regimen/trainers/weights_and_state.hpp>
 
 #include <cstddef>
 #include <cstdint>

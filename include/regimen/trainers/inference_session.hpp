@@ -6,7 +6,6 @@
 #include <regimen/engine/engine.hpp>
 #include <regimen/programs/parameters.hpp>
 #include <regimen/programs/recipe.hpp>
-#include <regimen/saves/convert.hpp>
 #include <regimen/saves/trainer_state.hpp>
 #include <regimen/trainers/shared_weights.hpp>
 

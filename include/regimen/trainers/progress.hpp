@@ -23,10 +23,6 @@ namespace regimen::trainers {
 
 /// Resident bytes of this process; 0 if unknown.
 [[gnu::cold]] std::size_t resident_bytes();
-[[gnu::cold]] std::size_t grown_beside(std::size_t arena, std::size_t before);
-
-[[gnu::cold]] void announce_debug();
-
 [[gnu::cold]] void announce_engine(std::size_t rank, std::size_t ranks, const std::string& engine);
 
 /// Writes to standard error. On a terminal redraws one line, at most ten times a second; elsewhere writes a line at the

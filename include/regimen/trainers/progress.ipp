@@ -26,15 +26,6 @@ REGIMEN_INLINE std::size_t resident_bytes() {
   return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-REGIMEN_INLINE std::size_t grown_beside(std::size_t arena, std::size_t before) {
-  const std::size_t grown = resident_bytes();
-  return grown > before + arena ? grown - before - arena : 0;
-}
-
-REGIMEN_INLINE void announce_debug() {
-  regimen::detail::say("regimen: Debug<...> is on: this run is checked, and slower; do not time it\n");
-}
-
 REGIMEN_INLINE void announce_engine(std::size_t rank, std::size_t ranks, const std::string& engine) {
   const std::string who = ranks > 1 ? "rank " + std::to_string(rank) + ": " : "";
   regimen::detail::say("regimen: " + who + engine + "\n");

@@ -7,6 +7,7 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/now.hpp>
 #include <regimen/core/one_thread.hpp>
+#include <regimen/core/say.hpp>
 #include <regimen/data/batching.hpp>
 #include <regimen/data/source.hpp>
 #include <regimen/engine/engine.hpp>
@@ -155,7 +156,8 @@ struct Session final {
     preparation.step(*this, batch);
     preparation.evaluation(*this, batch);
     tensors = programs::list_tensors<typename Recipe::Bound>(rank(), ranks());
-    if (Configuration::debug::checks && rank() == 0) announce_debug();
+    if (Configuration::debug::checks && rank() == 0)
+      regimen::detail::say("regimen: Debug<...> is on: this run is checked, and slower; do not time it\n");
     if (options.verbose && (rank() == 0 || connects_gpus<typename Configuration::communicator::ranks>))
       announce_engine(rank(), ranks(), walk.engine.template description<typename Recipe::Roles::computed>());
     Scalars scalars{};
@@ -361,7 +363,10 @@ struct Session final {
     }
     write_results(of, of.scalars, ranks(), launches.finished, end, launches.results);
     if constexpr (!requires { walk.engine.library_bytes(); })
-      if (library == 0) library = grown_beside(walk.arena.peak, resident_at_start);
+      if (library == 0) {
+        const std::size_t now = resident_bytes(), planned = resident_at_start + walk.arena.peak;
+        library = now > planned ? now - planned : 0;
+      }
     launches.finished = end;
     return StepResults(launches.results).first(of.count);
   }

@@ -8,8 +8,8 @@
 #include <regimen/core/rules.hpp>
 #include <regimen/core/say.hpp>
 #include <regimen/saves/parts.hpp>
-#include <regimen/trainers/average.hpp>
 #include <regimen/trainers/trainer.hpp>
+#include <regimen/trainers/weights_and_state.hpp>
 #include <regimen/tune/trials.hpp>
 #include <regimen/watch/run_text.hpp>  // for_options, type_name
 
