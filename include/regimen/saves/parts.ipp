@@ -235,18 +235,15 @@ REGIMEN_INLINE void SavedState::move(const std::string& path, const std::string&
   sync(path);
 }
 
-/// Parts are in the folder of their index, even if a malicious index says otherwise.
-[[gnu::cold]] inline std::string beside(const std::string& path, const std::string& name) {
-  return regimen::detail::directory_of(path) + regimen::detail::name_of_file(name);
-}
-
 REGIMEN_INLINE void SavedState::read_parts() {
   const std::uint64_t count = whole_number(path_, metadata_, PartNames::count);
   if (count < 1 || count > 65536)
     throw Error(path_ + ", metadata, " + PartNames::count, "1 to 65536 parts", std::to_string(count));
   files_.reserve(static_cast<std::size_t>(count) + 1);  // runs point into them
+  // Parts are in the folder of their index, even if a malicious index says otherwise.
+  const std::string folder = regimen::detail::directory_of(regimen::detail::behind_links(path_));
   for (std::size_t rank = 0; rank < count; ++rank) {
-    const std::string part = beside(regimen::detail::behind_links(path_), files_.front().value(PartNames::part(rank)));
+    const std::string part = folder + regimen::detail::name_of_file(files_.front().value(PartNames::part(rank)));
     files_.emplace_back(part);
     const safetensors::File& file = files_.back();
     const auto same = file.metadata().find("regimen.save");

@@ -29,15 +29,12 @@ inline constexpr bool has_sums = requires(Metric& metric) {
 template <class Callback>
 inline constexpr bool is_metric = has_sums<std::remove_const_t<std::remove_reference_t<Callback>>>;
 template <class Train, class Callback, bool measures>
-inline constexpr bool hears_metrics = [] {
-  if constexpr (measures) return std::is_invocable_v<Callback&, Train&, const Measured&>;
-  else return false;
-}();
-template <class Train, class Callback, bool measures>
 inline constexpr bool is_called =
     hears_training<Train, Callback> || std::is_invocable_v<Callback&, Train&, const Evaluation&> ||
-    hears_epochs<Train, Callback> || std::is_invocable_v<Callback&, Train&, const Fitted&> ||
-    hears_metrics<Train, Callback, measures>;
+    hears_epochs<Train, Callback> || std::is_invocable_v<Callback&, Train&, const Fitted&> || [] {
+      if constexpr (measures) return std::is_invocable_v<Callback&, Train&, const Measured&>;
+      else return false;
+    }();
 
 /// Whether a metric can add the batches of a Session, as a rule: include regimen/watch/metrics.hpp.
 template <class Session, class M>

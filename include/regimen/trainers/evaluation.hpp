@@ -93,20 +93,16 @@ struct EvaluationAndPrediction {
   /// Evaluates with metrics, of regimen/watch/metrics.hpp or your own: `Accuracy accuracy; trainer.evaluate(test,
   /// accuracy);`. Each metric sees outputs and targets of all samples of all ranks, and then has its result. All ranks
   /// call this, with metrics of the same types. Needs host memory for a batch of outputs.
-  template <class Source, class First, class... Metrics>
-    requires(!std::is_convertible_v<First&, std::size_t>)
-  Evaluation evaluate(const Source& source, First&& first, Metrics&&... others) {
+  template <class Source, class... Metrics>
+    requires(!(std::is_convertible_v<Metrics&, std::size_t> && ...))
+  Evaluation evaluate(const Source& source, Metrics&&... metrics) {
     static_assert(sizeof(typename rule::source_writes_samples<Source, Input, Label>::must_hold));
-    static_assert(sizeof(typename RuleOfMetric<Self, First>::must_hold) > 0);
     static_assert(((sizeof(typename RuleOfMetric<Self, Metrics>::must_hold) > 0) && ...));
-    if constexpr (!Self::template serves<Source> ||
-                  !(RuleOfMetric<Self, First>::holds && ... && RuleOfMetric<Self, Metrics>::holds))
-      return {};
+    if constexpr (!Self::template serves<Source> || !(RuleOfMetric<Self, Metrics>::holds && ...)) return {};
     else {
       const auto in = enter("Trainer::evaluate");
       Session& session = in.session;
-      Measurement<Session, std::remove_reference_t<First>, std::remove_reference_t<Metrics>...> measurement(
-          session, first, others...);
+      Measurement<Session, std::remove_reference_t<Metrics>...> measurement(session, metrics...);
       const Evaluation found =
           trainers::evaluate(session, source, 1, [&](const auto& now) { measurement.add(session, now); });
       measurement.combine(session);

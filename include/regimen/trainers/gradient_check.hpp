@@ -121,13 +121,16 @@ class GradientProbe final {
           result.element = element;
         }
       };
-      const Row padded = padded_row(tensors_[t].parameter);
+      const Parameter& table = tensors_[t].parameter;  // a row of which may have lookups without a gradient
+      const std::size_t columns = table.zero_row < 0 ? 0 : table.extents[1];
+      const std::size_t from = columns == 0 ? 0 : static_cast<std::size_t>(table.zero_row) * columns,
+                        to = from + columns;
       for_spread(options.samples, 0, count, [&](std::size_t element) {
-        if (element < padded.from || element >= padded.to) check_element(element, analytic[t][element]);
+        if (element < from || element >= to) check_element(element, analytic[t][element]);
       });
-      if (padded.from < padded.to)
+      if (from < to)
         look_away(tensors_[t], [&](const std::vector<Reduce>& gradients) {
-          for_spread(options.samples, padded.from, padded.to,
+          for_spread(options.samples, from, to,
                      [&](std::size_t element) { check_element(element, gradients[element]); });
         });
     }
@@ -141,15 +144,6 @@ class GradientProbe final {
   static void for_spread(std::size_t most, std::size_t from, std::size_t to, const auto& f) {
     const std::size_t looks = (std::min)(most, to - from);
     for (std::size_t look = 0; look < looks; ++look) f(looks == 1 ? from : from + look * (to - from - 1) / (looks - 1));
-  }
-  /// The elements of the row whose lookups give no gradient.
-  struct Row {
-    std::size_t from = 0, to = 0;
-  };
-  static Row padded_row(const Parameter& table) {
-    if (table.zero_row < 0) return {};
-    const std::size_t columns = table.extents[1], from = static_cast<std::size_t>(table.zero_row) * columns;
-    return {from, from + columns};
   }
   /// Calls f(gradients of the table), for differences that do not see a lookup of padding, but see other readers of the
   /// padding's row, such as a TiedLinear: for gradients each text begins with padding, for differences with another

@@ -97,11 +97,6 @@ void for_each_piece(const Tensor& tensor, auto&& f) {
   for (std::size_t i = 0; i < 8; ++i) text[i] = "0123456789abcdef"[sum >> (28 - 4 * i) & 15];
   return text;
 }
-[[gnu::cold]] inline std::string checksum(std::span<const std::byte> bytes) {
-  Tensor tensor;
-  tensor.bytes = bytes;
-  return checksum(tensor);
-}
 
 /// The checksum of the header's contents without itself, independent of the JSON text: tensors by name; the length of
 /// each value precedes it.
@@ -121,7 +116,9 @@ void for_each_piece(const Tensor& tensor, auto&& f) {
   for (const auto& [key, value] : metadata) {
     if (key != checksum_key) add(key), add(value);
   }
-  return checksum(std::as_bytes(std::span(all)));
+  Tensor whole;
+  whole.bytes = std::as_bytes(std::span(all));
+  return checksum(whole);
 }
 
 /// Bytes of a shape; nullopt if the product does not fit 64 bits.
