@@ -39,7 +39,6 @@
 #include <regimen/trainers/fit_loop.ipp>
 #include <regimen/trainers/generate.ipp>
 #include <regimen/trainers/launches.ipp>
-#include <regimen/trainers/progress.ipp>
 #include <regimen/trainers/shared_weights.ipp>
 #include <regimen/watch/checkpoints.ipp>
 #include <regimen/watch/events.ipp>

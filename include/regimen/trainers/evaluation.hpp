@@ -6,9 +6,9 @@
 #include <regimen/programs/forward.hpp>
 #include <regimen/rule/generate.hpp>
 #include <regimen/trainers/callback_rules.hpp>
+#include <regimen/trainers/feed.hpp>
 #include <regimen/trainers/generate.hpp>
 #include <regimen/trainers/launches.hpp>
-#include <regimen/trainers/loaders.hpp>
 #include <regimen/trainers/refused_data.hpp>
 #include <regimen/trainers/result.hpp>
 #include <regimen/trainers/session.hpp>

@@ -1,9 +1,12 @@
-// regimen/trainers/feed.hpp — the way of samples to the engine, with the numbers that the host writes before a micro-batch.
+// regimen/trainers/feed.hpp — the way of samples to the engine: the source and the options of a loader, the memory of its
+// batches, and each micro-batch with the numbers that the host writes before it.
 #pragma once
 
 #include <regimen/core/defect.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/core/philox.hpp>
 #include <regimen/data/batch_memory.hpp>
+#include <regimen/data/loader.hpp>
 #include <regimen/engine/engine.hpp>
 #include <regimen/programs/check_ids.hpp>
 #include <regimen/programs/forward.hpp>  // upload
@@ -22,6 +25,36 @@
 #include <vector>
 
 namespace regimen::trainers {
+
+/// A reference to the program's source: a Loader holds its source by value, and copies may be large.
+template <class Source>
+struct SourceReference final {
+  const Source* source;
+
+  std::size_t size(const SampleShape& shape) const { return source->size(shape); }
+  /// Reads by index, by key, or by keys: whichever of these the source has.
+  template <class Which, class In, class Label>
+    requires requires(const Source& s, const Which& which, Sample<In, Label> sample) { s.read(which, sample); }
+  void read(const Which& which, Sample<In, Label> sample) const {
+    source->read(which, sample);
+  }
+  std::string name() const { return regimen::detail::name_of_source(*source); }
+};
+
+/// The options of a loader that gives the micro-batches from the session's place on.
+template <class Session>
+LoaderOptions loader_options(const Session& session, const FitOptions& run) {
+  return {.batch = Session::batch,
+          .order = run.order,
+          .remainder = run.remainder,
+          .seed = Philox::mix(session.seed, 0xDA7A),
+          .first = session.position.place,
+          .epochs = run.epochs,
+          .workers = run.workers,
+          .ahead = run.ahead,
+          .rank = session.rank(),
+          .ranks = session.ranks()};
+}
 
 /// A micro-batch of a rank. `number`: its place in the step, on this rank; `ahead`: the number of steps between the
 /// next step and its step.

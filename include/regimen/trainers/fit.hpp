@@ -8,10 +8,10 @@
 #include <regimen/saves/trainer_state.hpp>
 #include <regimen/trainers/callback_rules.hpp>
 #include <regimen/trainers/evaluation.hpp>
+#include <regimen/trainers/feed.hpp>
 #include <regimen/trainers/fingerprint.hpp>
 #include <regimen/trainers/fit_loop.hpp>
 #include <regimen/trainers/launches.hpp>
-#include <regimen/trainers/loaders.hpp>
 #include <regimen/trainers/options.hpp>
 #include <regimen/trainers/result.hpp>
 #include <regimen/trainers/session.hpp>

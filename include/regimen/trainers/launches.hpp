@@ -67,6 +67,9 @@ struct Launches final {
   Launch<Engine, most>& next() { return of[count++ % 2]; }
 };
 
+/// Resident bytes of this process; 0 if unknown.
+[[gnu::cold]] std::size_t resident_bytes();
+
 /// The results of steps that have run; Error if Debug<Anomaly> found something in them.
 ///   before, end   the times when the steps before them ended, and when these steps ended
 void write_results(const StartedSteps& steps, std::span<const Scalars> scalars, std::size_t ranks, double before,

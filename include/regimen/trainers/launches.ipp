@@ -2,9 +2,13 @@
 #pragma once
 
 #include <regimen/core/compiled.hpp>
+#include <regimen/core/file.hpp>
 #include <regimen/trainers/launches.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <string>
 
@@ -39,6 +43,14 @@ REGIMEN_INLINE void expect_finite(const Scalars& s) {
                   s.anomaly.path.text(),
               "finite numbers", (s.anomaly.is_nan ? "a NaN at element " : "an infinity at element ") + element,
               "this is the first layer where one appears; look at its input, its weights and the learning rate");
+}
+
+REGIMEN_INLINE std::size_t resident_bytes() {
+  const std::string pages = regimen::detail::system_text("/proc/self/statm");  // all, resident, ...
+  const std::string second = pages.substr(pages.find(' ') + 1);
+  std::size_t resident = 0;
+  std::from_chars(second.data(), second.data() + second.size(), resident);
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
 REGIMEN_INLINE void write_results(const StartedSteps& steps, std::span<const Scalars> scalars, std::size_t ranks,

@@ -6,8 +6,8 @@
 #include <regimen/core/now.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/rule/trainers.hpp>
+#include <regimen/trainers/feed.hpp>
 #include <regimen/trainers/launches.hpp>
-#include <regimen/trainers/loaders.hpp>
 #include <regimen/trainers/options.hpp>
 #include <regimen/trainers/refused_data.hpp>
 #include <regimen/trainers/result.hpp>

@@ -22,7 +22,6 @@
 #include <regimen/trainers/launches.hpp>
 #include <regimen/trainers/options.hpp>
 #include <regimen/trainers/preparation.hpp>
-#include <regimen/trainers/progress.hpp>
 #include <regimen/trainers/replicas.hpp>
 #include <regimen/trainers/result.hpp>
 #include <regimen/trainers/weights.hpp>
@@ -159,7 +158,8 @@ struct Session final {
     if (Configuration::debug::checks && rank() == 0)
       regimen::detail::say("regimen: Debug<...> is on: this run is checked, and slower; do not time it\n");
     if (options.verbose && (rank() == 0 || connects_gpus<typename Configuration::communicator::ranks>))
-      announce_engine(rank(), ranks(), walk.engine.template description<typename Recipe::Roles::computed>());
+      regimen::detail::say("regimen: " + (ranks() > 1 ? "rank " + std::to_string(rank()) + ": " : std::string()) +
+                           walk.engine.template description<typename Recipe::Roles::computed>() + "\n");
     Scalars scalars{};
     scalars.loss_scale = Recipe::loss_scaling.initial;
     write_scalars(scalars);

@@ -8,8 +8,8 @@
 #include <regimen/core/shape.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/data/rules.hpp>
+#include <regimen/trainers/feed.hpp>
 #include <regimen/trainers/inference.hpp>
-#include <regimen/trainers/loaders.hpp>
 #include <regimen/trainers/result.hpp>
 
 #include <algorithm>
