@@ -38,7 +38,7 @@ Evaluation evaluate(Session& session, const Source& source, std::size_t workers,
   Loader<typename Session::Input, typename Session::Label, SourceReference<Source>> loader(
       {&source}, Session::sample_shape(), options);
   const typename Session::Mode mode(session);
-  session.guarded([&] { session.preparation.evaluation_of(session, loader.size()); });
+  session.guarded([&] { Preparation<Session>::evaluation_of(session, loader.size()); });
   const Scalars kept = session.scalars();
   Scalars found{};
   session.walk.run(op::Begin{session.resident.scalars});

@@ -170,9 +170,9 @@ class FitOf final : public FitProgram {
       if (session_.ranks() > 1) agree();
     if (!session_.is_between_steps()) out_of_order(session_.waiting, "step");
     session_.guarded([&] {
-      session_.preparation.run(session_, loader_.batching(), micro_batches());
+      Preparation<Session>::run(session_, loader_.batching(), micro_batches());
       if (validation != nullptr)
-        session_.preparation.evaluation_of(session_, validation->size(Trainer::sample_shape()));
+        Preparation<Session>::evaluation_of(session_, validation->size(Trainer::sample_shape()));
     });
     if (session_.rank() == 0)
       say_if_short(session_.ranks(), Trainer::batch, Trainer::micro_batches, loader_.size(), session_.run);

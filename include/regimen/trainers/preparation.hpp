@@ -12,33 +12,37 @@
 
 namespace regimen::trainers {
 
+/// The numbers of samples whose steps and evaluations are prepared.
+struct PreparedRows final {
+  std::vector<std::size_t> steps, evaluations;
+};
+
 /// Walks the programs of batches that will come. So an engine with prepare() makes everything that their operations
 /// need, and throws if the device lacks an operation. It walks each number of samples once, between two steps; for
 /// other engines it does nothing.
 ///
 ///   rows   samples of a micro-batch on this rank
 template <class Session>
-class Preparation final {
- public:
-  void step(Session& session, std::size_t rows) {
-    prepare(session, steps_, rows, "Remainder::Drop and Remainder::Wrap read no such batch", [&] {
+struct Preparation final {
+  static void step(Session& session, std::size_t rows) {
+    prepare(session, session.prepared.steps, rows, "Remainder::Drop and Remainder::Wrap read no such batch", [&] {
       Session::Step::step(session.walk, session.resident, Session::Recipe::loss_scaling, Session::Recipe::clip,
                           session.options.optimizer, [](std::size_t) { return true; });
     });
   }
-  void evaluation(Session& session, std::size_t rows) {
-    prepare(session, evaluations_, rows, "give a number of samples that fills the batches", [&] {
+  static void evaluation(Session& session, std::size_t rows) {
+    prepare(session, session.prepared.evaluations, rows, "give a number of samples that fills the batches", [&] {
       session.walk.training = false;
       Session::Step::evaluate(session.walk, session.resident);
     });
   }
 
   /// The first `count` micro-batches of a run.
-  void run(Session& session, const Batching& batching, std::uint64_t count) {
+  static void run(Session& session, const Batching& batching, std::uint64_t count) {
     batching.for_each_short(count, [&](std::uint64_t samples) { step(session, own_part(session, samples)); });
   }
   /// All batches of an evaluation of `samples` samples.
-  void evaluation_of(Session& session, std::size_t samples) {
+  static void evaluation_of(Session& session, std::size_t samples) {
     const Batching batching(samples, Session::batch * session.ranks(), Order::Sequential, Remainder::Short, 1, {});
     batching.for_each_short(batching.batches(),
                             [&](std::uint64_t last) { evaluation(session, own_part(session, last)); });
@@ -72,8 +76,6 @@ class Preparation final {
     }
     known.push_back(rows);
   }
-
-  std::vector<std::size_t> steps_, evaluations_;  // numbers of samples
 };
 
 }  // namespace regimen::trainers

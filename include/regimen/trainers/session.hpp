@@ -48,6 +48,14 @@ struct Position final {
   saves::Patience patience{};
 };
 
+/// Host copies of weights and of gradients, for a program that cannot read them in place; each holds the last call's
+/// values.
+template <class Master, class Reduce>
+struct HostCopies {
+  std::vector<Master> weights;
+  std::vector<Reduce> gradients;
+};
+
 /// Held while a member of a Trainer runs.   failure   Error, if another thread is in one
 [[nodiscard]] inline OneThread::Scope enter_trainer(OneThread& one, const char* who) {
   return {one, [who](OneThread::Admission) {
@@ -107,14 +115,11 @@ struct Session final {
   walk::Walk<Engine> walk;
   programs::Resident resident{};
   std::vector<programs::TensorRecord> tensors;
-  struct {
-    std::vector<Master> weights;
-    std::vector<Reduce> gradients;
-  } host;                   // copies for a program that cannot read the memory; each holds the last call's values
+  HostCopies<Master, Reduce> host;
   std::size_t library = 0;  // bytes of libraries beside the arena, measured at the first step
 
   Position position;
-  Preparation<Session> preparation;
+  PreparedRows prepared;
   Feed<Engine> feed;
   Launches<Engine, steps> launches;
   Waiting waiting = Waiting::forward;
@@ -152,8 +157,8 @@ struct Session final {
     walk.checks_finite = Recipe::checks_finite;
     resident = Step::setup(walk);
     feed.pin(walk.engine, resident.ring);
-    preparation.step(*this, batch);
-    preparation.evaluation(*this, batch);
+    Preparation<Session>::step(*this, batch);
+    Preparation<Session>::evaluation(*this, batch);
     tensors = programs::list_tensors<typename Recipe::Bound>(rank(), ranks());
     if (Configuration::debug::checks && rank() == 0)
       regimen::detail::say("regimen: Debug<...> is on: this run is checked, and slower; do not time it\n");
