@@ -10,10 +10,35 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace regimen::kernel {
 
+/// Whose keys there are: a head's own, those of several heads, those within a window, those of another text, or those
+/// whose distance adds to the score, within a window if there is one; several heads may share the latter three.
+enum class KeysOf { head, heads, window, other_text, distance };
+
 namespace detail {
+
+/// Whether each text ends at a length of its own.
+template <class Operation>
+inline constexpr bool has_lengths = false;
+template <class Operation>
+inline constexpr bool has_lengths<op::WithinLengths<Operation>> = true;
+/// The operation on whole texts.
+template <class Operation>
+REGIMEN_HD constexpr const auto& whole_of(const Operation& o) {
+  if constexpr (has_lengths<Operation>) return o.whole;
+  else return o;
+}
+/// The attention, or the gradient of one, that an operation is or has.
+template <class Operation>
+REGIMEN_HD constexpr const auto& attention_of(const Operation& o) {
+  if constexpr (has_lengths<Operation>) return attention_of(o.whole);
+  else if constexpr (requires { o.attention; }) return o.attention;
+  else if constexpr (requires { o.backward; }) return o.backward;
+  else return o;
+}
 
 /// Rows of one head: row(t) begins `stride` elements behind row(t − 1).
 template <class T>
@@ -46,6 +71,18 @@ struct HeadRows final {
     return {y + (b * s.length * s.heads + h) * s.width, s.heads * s.width};
   }
 };
+
+/// What a head reads of q, k, v: part 0, 1, 2 of an operation of attention.
+template <KeysOf keys_of, class T, class Operation>
+REGIMEN_HD HeadRows<const T> part_of(const Operation& o, const Memory& at, std::size_t head, std::size_t part) {
+  using Rows = HeadRows<const T>;
+  if constexpr (keys_of == KeysOf::other_text)
+    return part == 0 ? Rows::of_y(at(o.q), o.shape, head) : Rows::of_kv(at(o.kv), o.shape, head, part);
+  else return Rows::template of_qkv < keys_of != KeysOf::head > (at(o.qkv), o.shape, head, part);
+}
+
+template <KeysOf keys_of, class S>
+using DropFactorOf = std::conditional_t<keys_of == KeysOf::other_text, CrossDropFactor<S>, DropFactor<S>>;
 
 /// e^x where x > −80, else exactly 0, as the CPU engine; NaN where x is.
 template <class S>
@@ -134,6 +171,13 @@ struct NoBias final {
   REGIMEN_HD Unbiased operator()(std::size_t) const { return {}; }
 };
 
+/// Of the keys that a query sees.
+template <class S>
+struct BiasOfKeys final {
+  const S* of_keys;
+  REGIMEN_HD Biased<S> operator()(std::size_t j) const { return {of_keys[j]}; }
+};
+
 /// What a query reads and writes. softmax may be null.
 template <class T>
 struct QueryTensors final {
@@ -145,9 +189,9 @@ struct QueryTensors final {
 
 /// A query against `seen` keys, with a running maximum.   bias(j)   of the score of key j
 REGIMEN_HD_UNCHECKED
-template <class S, class Block, class T, class Bias = NoBias>
+template <class S, class Block, class T, class Bias>
 REGIMEN_HD void attend(const Block& block, const op::AttentionShape& shape, const QueryTensors<T>& at,
-                       std::size_t position, std::size_t seen, const DropFactor<S>& drop, const Bias& bias = {}) {
+                       std::size_t position, std::size_t seen, const DropFactor<S>& drop, const Bias& bias) {
   using Tile = AttentionTile<S>;
   const std::size_t width = shape.width;
   const auto sums = block.template shared<S>(0, Tile::largest_width);
@@ -193,145 +237,121 @@ REGIMEN_HD void attend(const Block& block, const op::AttentionShape& shape, cons
 
 }  // namespace detail
 
-/// A block for each query of each head. All arithmetic in S = statistic_t<T>; y is rounded once.
+/// A block for each query of each head. All arithmetic in S = statistic_t<T>; y is rounded once. Keys before a window,
+/// and behind a text's length, are not read.
+///   keys_of   what keys of another kind need is no part of the kernel: it would cost registers
 ///
 /// error   that of exp and of sums over keys in tiles of 128; probabilities below e^-80 of the row's largest count as 0
-/// cost    each query reads the keys and values that it sees, 2 · T · D elements (half of them if causal), from the
-///         second-level cache: this is the plain form, for any head, and the reference of faster ones. With dropout one
-///         counter for eight keys
-template <class T>
-struct Kernel<op::Attention<T>> final {
+/// cost    each query reads the keys and values that it sees, 2 · T · D elements (half of them if causal; 2 · S · D of
+///         another text), from the second-level cache: this is the plain form, for any head, and the reference of faster
+///         ones. With dropout one counter for eight keys, with a bias one more addition for each score
+template <class Operation, class T, KeysOf keys_of>
+struct AttentionLaunch {
+  static constexpr bool has_ends = detail::has_lengths<Operation>, is_biased = keys_of == KeysOf::distance,
+                        slides = keys_of == KeysOf::window || (is_biased && !has_ends);
   using S = statistic_t<T>;
   using Tile = detail::AttentionTile<S>;
-  static constexpr unsigned threads = Tile::threads;
+  static constexpr unsigned threads = Tile::threads, resident = slides || has_ends ? 2 : 0;
   static constexpr std::size_t shared_bytes = Tile::shared_bytes_with_masks(1, 2);
-  op::Attention<T> o;
+  Operation o;
   Memory at;
 
-  constexpr unsigned blocks() const { return blocks_for(o.shape.batch * o.shape.heads * o.shape.length, 1); }
-
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    using Rows = detail::HeadRows<const T>;
-    const T* const qkv = at(o.qkv);
-    const op::AttentionShape& s = o.shape;
-    for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
-      const std::size_t head = row / s.length, t = row % s.length;
-      detail::attend<S>(block, s,
-                        detail::QueryTensors<T>{.query = Rows::of_qkv(qkv, s, head, 0)(t),
-                                                .keys = Rows::of_qkv(qkv, s, head, 1),
-                                                .values = Rows::of_qkv(qkv, s, head, 2),
-                                                .y = detail::HeadRows<T>::of_y(at(o.y), s, head)(t),
-                                                .softmax = at(o.softmax) + row},
-                        t, s.causal ? t + 1 : s.length, detail::DropFactor<S>(o.drop, at, s, head));
-    }
+  constexpr unsigned blocks() const {
+    const op::AttentionShape& s = detail::attention_of(o).shape;
+    return blocks_for(s.batch * s.heads * s.length, 1);
   }
-};
-
-/// The same within a window: keys before it are not read.
-template <class T>
-struct Kernel<op::WindowAttention<T>> final {
-  using S = statistic_t<T>;
-  using Alone = Kernel<op::Attention<T>>;
-  static constexpr unsigned threads = Alone::threads, resident = 2;
-  static constexpr std::size_t shared_bytes = Alone::shared_bytes;
-  op::WindowAttention<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return Alone{o.attention, at}.blocks(); }
 
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    using Rows = detail::HeadRows<const T>;
-    const T* const qkv = at(o.attention.qkv);
-    const op::AttentionShape& s = o.attention.shape;
+    const auto& a = detail::attention_of(o);
+    const op::AttentionShape& s = a.shape;
     for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
-      const std::size_t head = row / s.length, t = row % s.length, begin = s.begin(t);
-      detail::DropFactor<S> drop(o.attention.drop, at, s, head);
+      const std::size_t head = row / s.length, t = row % s.length, begin = slides ? s.begin(t) : 0;
+      detail::DropFactorOf<keys_of, S> drop(a.drop, at, s, head);
       drop.first += begin;
       detail::attend<S>(block, s,
-                        detail::QueryTensors<T>{.query = Rows::of_qkv(qkv, s, head, 0)(t),
-                                                .keys = Rows::of_qkv(qkv, s, head, 1).from(begin),
-                                                .values = Rows::of_qkv(qkv, s, head, 2).from(begin),
-                                                .y = detail::HeadRows<T>::of_y(at(o.attention.y), s, head)(t),
-                                                .softmax = at(o.attention.softmax) + row},
-                        t, t + 1 - begin, drop);
+                        detail::QueryTensors<T>{.query = detail::part_of<keys_of, T>(a, at, head, 0)(t),
+                                                .keys = detail::part_of<keys_of, T>(a, at, head, 1).from(begin),
+                                                .values = detail::part_of<keys_of, T>(a, at, head, 2).from(begin),
+                                                .y = detail::HeadRows<T>::of_y(at(a.y), s, head)(t),
+                                                .softmax = at(a.softmax) + row},
+                        t, seen(head, t) - begin, drop, bias_of_keys(head, t, begin));
+    }
+  }
+
+ private:
+  REGIMEN_HD constexpr std::size_t seen(std::size_t head, std::size_t t) const {
+    const op::AttentionShape& s = detail::attention_of(o).shape;
+    if constexpr (has_ends) return op::seen_keys(at(o.lengths)[head / s.heads], s.keys());
+    else if constexpr (keys_of == KeysOf::other_text) return s.key_length;
+    else return keys_of == KeysOf::window || s.causal ? t + 1 : s.length;
+  }
+  REGIMEN_HD auto bias_of_keys(std::size_t head, std::size_t t, std::size_t begin) const {
+    if constexpr (is_biased) {
+      const op::AttentionShape& s = detail::attention_of(o).shape;
+      const S* const bias = at(detail::whole_of(o).bias) + head % s.heads * s.distances();
+      return detail::BiasOfKeys<S>{bias + s.length - 1 + begin - t};
+    } else {
+      return detail::NoBias{};
     }
   }
 };
 
-/// The same against the keys of another text.
-///
-/// cost    as op::Attention: each query reads all keys and values, 2 · S · D elements
 template <class T>
-struct Kernel<op::CrossAttention<T>> final {
-  using S = statistic_t<T>;
-  using Tile = detail::AttentionTile<S>;
-  static constexpr unsigned threads = Tile::threads;
-  static constexpr std::size_t shared_bytes = Tile::shared_bytes_with_masks(1, 2);
-  op::CrossAttention<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.shape.batch * o.shape.heads * o.shape.length, 1); }
-
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    using Rows = detail::HeadRows<const T>;
-    const op::AttentionShape& s = o.shape;
-    for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
-      const std::size_t head = row / s.length, t = row % s.length;
-      detail::attend<S>(block, s,
-                        detail::QueryTensors<T>{.query = Rows::of_y(at(o.q), s, head)(t),
-                                                .keys = Rows::of_kv(at(o.kv), s, head, 1),
-                                                .values = Rows::of_kv(at(o.kv), s, head, 2),
-                                                .y = detail::HeadRows<T>::of_y(at(o.y), s, head)(t),
-                                                .softmax = at(o.softmax) + row},
-                        t, s.key_length, detail::CrossDropFactor<S>(o.drop, at, s, head));
-    }
-  }
-};
+struct Kernel<op::Attention<T>> final : AttentionLaunch<op::Attention<T>, T, KeysOf::heads> {};
+template <class T>
+struct Kernel<op::WindowAttention<T>> final : AttentionLaunch<op::WindowAttention<T>, T, KeysOf::window> {};
+template <class T>
+struct Kernel<op::CrossAttention<T>> final : AttentionLaunch<op::CrossAttention<T>, T, KeysOf::other_text> {};
 
 /// A block for each head: one query, so few blocks. All arithmetic in S; y is rounded once.
 ///
 /// error   that of op::Attention
 /// cost    reads the cached keys and values once, on as many blocks as there are heads
-template <class T>
-struct Kernel<op::AttendKept<T>> final {
+template <class Operation, class T>
+struct AttendKeptLaunch {
   using S = statistic_t<T>;
   using Tile = detail::AttentionTile<S>;
   static constexpr unsigned threads = Tile::threads;
   static constexpr std::size_t shared_bytes = Tile::shared_bytes_with_masks(1, 2);
-  op::AttendKept<T> o;
+  Operation o;
   Memory at;
 
-  constexpr unsigned blocks() const { return blocks_for(o.shape.batch * o.shape.heads, 1); }
+  constexpr unsigned blocks() const { return blocks_for(kept().shape.batch * kept().shape.heads, 1); }
 
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    with_bias(block, [](std::size_t) { return detail::NoBias{}; });
-  }
-  /// bias_of(head) is the bias of its keys.
-  REGIMEN_HD_UNCHECKED
-  template <class Block, class BiasOf>
-  REGIMEN_HD void with_bias(const Block& block, const BiasOf& bias_of) const {
     using Rows = detail::HeadRows<const T>;
-    const op::AttentionShape& s = o.shape;
+    const op::AttendKept<T>& k = kept();
+    const op::AttentionShape& s = k.shape;
     for (std::size_t head = block.index(); head < s.batch * s.heads; head += block.blocks()) {
-      const std::size_t kept = head / s.group() * o.window * s.width;
+      const std::size_t first = head / s.group() * k.window * s.width;
       detail::attend<S>(block, s,
-                        detail::QueryTensors<T>{.query = Rows::of_qkv(at(o.qkv), s, head, 0)(0),
-                                                .keys = {at(o.keys) + kept, s.width},
-                                                .values = {at(o.values) + kept, s.width},
-                                                .y = detail::HeadRows<T>::of_y(at(o.y), s, head)(0),
+                        detail::QueryTensors<T>{.query = Rows::of_qkv(at(k.qkv), s, head, 0)(0),
+                                                .keys = {at(k.keys) + first, s.width},
+                                                .values = {at(k.values) + first, s.width},
+                                                .y = detail::HeadRows<T>::of_y(at(k.y), s, head)(0),
                                                 .softmax = nullptr},
-                        0, o.seen, detail::DropFactor<S>({}, at, s, head), bias_of(head));
+                        0, k.seen, detail::DropFactor<S>({}, at, s, head), bias_of_keys(head));
     }
   }
+
+ private:
+  static constexpr bool is_biased = std::is_same_v<Operation, op::BiasedAttendKept<T>>;
+  REGIMEN_HD constexpr const op::AttendKept<T>& kept() const {
+    if constexpr (is_biased) return o.kept;
+    else return o;
+  }
+  REGIMEN_HD auto bias_of_keys([[maybe_unused]] std::size_t head) const {
+    if constexpr (is_biased)
+      return detail::BiasOfKeys<S>{at(o.bias) + (head % o.kept.shape.heads + 1) * o.kept.window - o.kept.seen};
+    else return detail::NoBias{};
+  }
 };
+template <class T>
+struct Kernel<op::AttendKept<T>> final : AttendKeptLaunch<op::AttendKept<T>, T> {};
 
 /// The new rows of keys and values, copied.
 template <class T>

@@ -14,39 +14,6 @@
 
 namespace regimen::kernel {
 
-/// With p as op::SoftmaxRow has it, f the dropout factors and δ = row_dot:
-///   d_v = (p ∘ f)ᵀ d_y,   d_s = p ∘ (f ∘ d_y vᵀ − δ) / √D,   d_q = d_s k,   d_k = d_sᵀ q.
-/// Three launches: δ, a thread a row; d_q, a block for each query; d_k and d_v, a block for each key, which adds over the
-/// heads that share it. All arithmetic in S, d_qkv is rounded once.
-///
-/// error   as forward; δ is taken from the stored, rounded y, where a query sees more than 128 keys and none of its
-///         probabilities is above 1 − 2⁻¹⁰
-/// cost    scores and d_y vᵀ are computed twice: 7 products instead of 5, from the second-level cache as forward; of a row
-///         of more keys in which one probability is above that, three times. With
-///         dropout one counter for eight keys, and one for each query, whose weights of one key are rows apart
-template <class T>
-struct Kernel<op::AttentionBackward<T>, 0> final {
-  using S = statistic_t<T>;
-  static constexpr unsigned passes = 3, threads = 128;
-  op::AttentionBackward<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.shape.batch * o.shape.heads * o.shape.length, threads); }
-
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    using Rows = detail::HeadRows<const T>;
-    const op::AttentionShape& s = o.shape;
-    const T *const y = at(o.y), *const d_y = at(o.d_y);
-    S* const row_dot = at(o.row_dot);
-    for_pieces(block, s.batch * s.heads * s.length, [&](std::size_t row) {
-      const std::size_t head = row / s.length, t = row % s.length;
-      row_dot[row] = detail::dot<S>(Rows::of_y(y, s, head)(t), Rows::of_y(d_y, s, head)(t), s.width);
-    });
-  }
-};
-
 /// What a query and a key give to the gradients of each other.
 template <class T>
 struct AttentionPair final {
@@ -68,75 +35,86 @@ struct AttentionPair final {
   REGIMEN_HD static S d_score(S p, S d_p, S row_dot, S scale) { return p * (d_p - row_dot) * scale; }
 };
 
-/// Whose keys there are: a head's own, those of several heads, those within a window, those of another text, or those
-/// whose distance adds to the score, within a window if there is one; several heads may share the latter three.
-enum class KeysOf { head, heads, window, other_text, distance };
-
-/// Pass 1 has a block for each query, pass 2 for each key.
+/// With p as op::SoftmaxRow has it, f the dropout factors and δ = row_dot:
+///   d_v = (p ∘ f)ᵀ d_y,   d_s = p ∘ (f ∘ d_y vᵀ − δ) / √D,   d_q = d_s k,   d_k = d_sᵀ q.
+/// Three launches: δ, a thread a row; d_q, a block for each query; d_k and d_v, a block for each key, which adds over the
+/// heads that share it. All arithmetic in S, d_qkv is rounded once.
+///
+/// error   as forward; δ is taken from the stored, rounded y, where a query sees more than 128 keys and none of its
+///         probabilities is above 1 − 2⁻¹⁰
+/// cost    scores and d_y vᵀ are computed twice: 7 products instead of 5, from the second-level cache as forward; of a row
+///         of more keys in which one probability is above that, three times. With
+///         dropout one counter for eight keys, and one for each query, whose weights of one key are rows apart
 ///   keys_of     what keys of another kind need is no part of the kernel: it would cost registers
-///   has_ends    whether the keys of a sample end at a length of its own
-template <class T, unsigned pass, KeysOf keys_of, bool has_ends = false>
+template <class Operation, class T, unsigned pass, KeysOf keys_of>
 struct AttentionBackwardLaunch {
   static constexpr bool shares = keys_of != KeysOf::head, crosses = keys_of == KeysOf::other_text,
-                        is_biased = keys_of == KeysOf::distance, slides = keys_of == KeysOf::window || is_biased;
+                        is_biased = keys_of == KeysOf::distance, slides = keys_of == KeysOf::window || is_biased,
+                        has_ends = detail::has_lengths<Operation>;
   using S = statistic_t<T>;
   using Tile = detail::AttentionTile<S>;
   using Rows = detail::HeadRows<const T>;
-  using Dropped = std::conditional_t<crosses, detail::CrossDropFactor<S>, detail::DropFactor<S>>;
-  static constexpr unsigned threads = Tile::threads;
+  static constexpr unsigned passes = 3, threads = Tile::threads;
   // Left to itself, the compiler spills for more blocks.
-  static constexpr unsigned resident = shares ? 2 : 0;
-  static constexpr std::size_t shared_bytes =
-      pass == 1 ? Tile::shared_bytes_with_masks(1, 2) : Tile::shared_bytes(2, 2);
-  std::conditional_t<crosses, op::CrossAttentionBackward<T>, op::AttentionBackward<T>> o;
+  static constexpr unsigned resident = shares && pass > 0 ? 2 : 0;
+  static constexpr std::size_t shared_bytes = pass == 0   ? 0
+                                              : pass == 1 ? Tile::shared_bytes_with_masks(1, 2)
+                                                          : Tile::shared_bytes(2, 2);
+  Operation o;
   Memory at;
-  struct Nothing {};
-  std::conditional_t<is_biased, View<S>, Nothing> bias{};
-  std::conditional_t<has_ends, View<std::int32_t>, Nothing> lengths{};
 
-  constexpr unsigned blocks() const { return blocks_for(rows(), 1); }
+  constexpr unsigned blocks() const { return blocks_for(rows(), pass == 0 ? threads : 1); }
 
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    const op::AttentionShape& s = o.shape;
-    const S scale = s.template scale<S>();
-    for (std::size_t row = block.index(); row < rows(); row += block.blocks()) {
-      const std::size_t of_head = pass == 1 ? s.length : key_count(), head = row / of_head, t = row % of_head;
-      const Dropped drop(o.drop, at, s, head * (pass == 1 ? 1 : group()));
-      if constexpr (pass == 1) of_query(block, head, t, scale, drop);
-      else of_key(block, head * group(), t, scale, drop);
+    const auto& b = detail::attention_of(o);
+    const op::AttentionShape& s = b.shape;
+    if constexpr (pass == 0) {
+      for_pieces(block, rows(), [&](std::size_t row) {
+        const std::size_t head = row / s.length, t = row % s.length;
+        at(b.row_dot)[row] =
+            detail::dot<S>(Rows::of_y(at(b.y), s, head)(t), Rows::of_y(at(b.d_y), s, head)(t), s.width);
+      });
+    } else {
+      const S scale = s.template scale<S>();
+      for (std::size_t row = block.index(); row < rows(); row += block.blocks()) {
+        const std::size_t of_head = pass == 1 ? s.length : key_count(), head = row / of_head, t = row % of_head;
+        const detail::DropFactorOf<keys_of, S> drop(b.drop, at, s, head * (pass == 1 ? 1 : group()));
+        if constexpr (pass == 1) of_query(block, head, t, scale, drop);
+        else of_key(block, head * group(), t, scale, drop);
+      }
     }
   }
 
  private:
-  REGIMEN_HD constexpr std::size_t group() const { return shares ? o.shape.group() : 1; }
+  REGIMEN_HD constexpr const auto& backward() const { return detail::attention_of(o); }
+  REGIMEN_HD constexpr const op::AttentionShape& shape() const { return backward().shape; }
+  REGIMEN_HD constexpr std::size_t group() const { return shares ? shape().group() : 1; }
   REGIMEN_HD constexpr std::size_t rows() const {
-    return o.shape.batch * (pass == 1 || !shares ? o.shape.heads : o.shape.of_keys()) *
-           (pass == 1 ? o.shape.length : key_count());
+    return shape().batch * (pass < 2 || !shares ? shape().heads : shape().of_keys()) *
+           (pass < 2 ? shape().length : key_count());
   }
-  REGIMEN_HD constexpr std::size_t key_count() const { return crosses ? o.shape.key_length : o.shape.length; }
+  REGIMEN_HD constexpr std::size_t key_count() const { return crosses ? shape().key_length : shape().length; }
   REGIMEN_HD constexpr std::size_t end_of_keys(std::size_t head) const {
-    if constexpr (has_ends) return static_cast<std::size_t>(at(lengths)[head / o.shape.heads]);
+    if constexpr (has_ends) return static_cast<std::size_t>(at(o.lengths)[head / shape().heads]);
     else return key_count();
   }
   REGIMEN_HD Rows part(std::size_t head, std::size_t of_three) const {
-    if constexpr (crosses)
-      return of_three == 0 ? Rows::of_y(at(o.q), o.shape, head) : Rows::of_kv(at(o.kv), o.shape, head, of_three);
-    else return Rows::template of_qkv<shares>(at(o.qkv), o.shape, head, of_three);
+    return detail::part_of<keys_of, T>(backward(), at, head, of_three);
   }
   REGIMEN_HD detail::HeadRows<T> gradient_of(std::size_t head, std::size_t of_three) const {
     using Gradients = detail::HeadRows<T>;
     if constexpr (crosses)
-      return of_three == 0 ? Gradients::of_y(at(o.d_q), o.shape, head)
-                           : Gradients::of_kv(at(o.d_kv), o.shape, head, of_three);
-    else return Gradients::template of_qkv<shares>(at(o.d_qkv), o.shape, head, of_three);
+      return of_three == 0 ? Gradients::of_y(at(backward().d_q), shape(), head)
+                           : Gradients::of_kv(at(backward().d_kv), shape(), head, of_three);
+    else return Gradients::template of_qkv<shares>(at(backward().d_qkv), shape(), head, of_three);
   }
   /// Of the score of a pair.
   REGIMEN_HD auto bias_of(std::size_t head, std::size_t t, std::size_t u) const {
     if constexpr (is_biased) {
-      const op::AttentionShape& s = o.shape;
-      return detail::Biased<S>{at(bias)[head % s.heads * s.distances() + s.length - 1 + u - t]};
+      const op::AttentionShape& s = shape();
+      return detail::Biased<S>{at(detail::whole_of(o).bias)[head % s.heads * s.distances() + s.length - 1 + u - t]};
     } else {
       return detail::Unbiased{};
     }
@@ -150,7 +128,7 @@ struct AttentionBackwardLaunch {
   REGIMEN_HD void write(const Block& block, std::size_t head, std::size_t of_three, std::size_t t,
                         const Sums& sums) const {
     T* const gradient = gradient_of(head, of_three)(t);
-    for (std::size_t d = block.thread(); d < o.shape.width; d += block.threads())
+    for (std::size_t d = block.thread(); d < shape().width; d += block.threads())
       gradient[d] = static_cast<T>(static_cast<S>(sums[d]));
   }
 
@@ -160,19 +138,19 @@ struct AttentionBackwardLaunch {
   template <class Block>
   REGIMEN_HD void of_query(const Block& block, std::size_t head, std::size_t t, S scale,
                            const detail::DropFactor<S>& drop) const {
-    const op::AttentionShape& s = o.shape;
+    const op::AttentionShape& s = shape();
     const auto d_q = block.template shared<S>(0, Tile::largest_width),
                d_scores = block.template shared<S>(Tile::largest_width * sizeof(S), Tile::size),
                p = block.template shared<S>((Tile::largest_width + Tile::size) * sizeof(S), Tile::size);
     const auto masks = block.template shared<unsigned>(Tile::shared_bytes(1, 2), Tile::masks);
     const Rows keys = part(head, 1), values = part(head, 2);
-    const T *const query = part(head, 0)(t), *const d_y = Rows::of_y(at(o.d_y), s, head)(t);
+    const T *const query = part(head, 0)(t), *const d_y = Rows::of_y(at(backward().d_y), s, head)(t);
     const std::size_t row = head * s.length + t, seen = s.causal ? t + 1 : end_of_keys(head);
-    const op::SoftmaxRow<S> softmax = at(o.softmax)[row];
+    const op::SoftmaxRow<S> softmax = at(backward().softmax)[row];
     const std::uint64_t row_element = drop.element(t, 0);
     const std::size_t begin = slides ? s.begin(t) : 0;
     const bool is_one_tile = seen - begin <= Tile::size, is_sharp = !is_one_tile && op::is_sharp(softmax);
-    S row_dot = is_one_tile || is_sharp ? S(0) : at(o.row_dot)[row];
+    S row_dot = is_one_tile || is_sharp ? S(0) : at(backward().row_dot)[row];
     const auto write_pairs = [&](std::size_t first, std::size_t count) {
       if (drop.threshold > 0) {
         drop.write_masks(block, row_element + first, count, masks);
@@ -208,7 +186,7 @@ struct AttentionBackwardLaunch {
       detail::add_tile<S>(block, d_q, d_scores, detail::TileRows<const T>{keys, first, count}, s.width, first == begin);
       block.sync();
     }
-    if ((is_one_tile || is_sharp) && block.thread() == 0) at(o.row_dot)[row] = row_dot;
+    if ((is_one_tile || is_sharp) && block.thread() == 0) at(backward().row_dot)[row] = row_dot;
     write(block, head, 0, t, d_q);
   }
 
@@ -226,8 +204,8 @@ struct AttentionBackwardLaunch {
       }
     add_head(block, head, u, scale, drop, true);
     if constexpr (shares)
-      for (std::size_t other = head + 1; other < head + o.shape.group(); ++other)
-        add_head(block, other, u, scale, Dropped(o.drop, at, o.shape, other), false);
+      for (std::size_t other = head + 1; other < head + shape().group(); ++other)
+        add_head(block, other, u, scale, detail::DropFactorOf<keys_of, S>(backward().drop, at, shape(), other), false);
     write(block, head, 1, u, d_k);
     write(block, head, 2, u, d_v);
   }
@@ -236,15 +214,15 @@ struct AttentionBackwardLaunch {
   template <class Block>
   REGIMEN_HD void add_head(const Block& block, std::size_t head, std::size_t u, S scale,
                            const detail::DropFactor<S>& drop, bool begins) const {
-    const op::AttentionShape& s = o.shape;
+    const op::AttentionShape& s = shape();
     constexpr std::size_t width = Tile::largest_width, numbers = 2 * width * sizeof(S);
     const auto d_k = block.template shared<S>(0, width), d_v = block.template shared<S>(width * sizeof(S), width);
     const auto d_scores = block.template shared<S>(numbers, Tile::size),
                kept = block.template shared<S>(numbers + Tile::size * sizeof(S), Tile::size);
-    const Rows queries = part(head, 0), gradients = Rows::of_y(at(o.d_y), s, head);
+    const Rows queries = part(head, 0), gradients = Rows::of_y(at(backward().d_y), s, head);
     const T *const key = part(head, 1)(u), *const value = part(head, 2)(u);
-    const op::SoftmaxRow<S>* const softmax = at(o.softmax) + head * s.length;
-    const S* const row_dot = at(o.row_dot) + head * s.length;
+    const op::SoftmaxRow<S>* const softmax = at(backward().softmax) + head * s.length;
+    const S* const row_dot = at(backward().row_dot) + head * s.length;
     const std::size_t begin = s.causal ? u : 0;           // the first query that sees key u
     const bool ends = is_biased ? s.window > 0 : slides;  // before the last query
     const std::size_t end = ends && u + s.window < s.length ? u + s.window : s.length;
@@ -268,60 +246,16 @@ struct AttentionBackwardLaunch {
 };
 
 template <class T, unsigned pass>
-  requires(pass == 1 || pass == 2)
-struct Kernel<op::AttentionBackward<T>, pass> final : AttentionBackwardLaunch<T, pass, KeysOf::head> {};
-
-/// The same launches.
-template <class Operation, class T, unsigned pass, KeysOf keys_of>
-struct WrappedBackwardLaunch {
-  using Alone = typename std::conditional_t<pass == 0, std::type_identity<Kernel<op::AttentionBackward<T>, 0>>,
-                                            std::type_identity<AttentionBackwardLaunch<T, pass, keys_of>>>::type;
-  static constexpr unsigned passes = 3, threads = Alone::threads, resident = kernel::resident<Alone>;
-  static constexpr std::size_t shared_bytes = kernel::shared_bytes<Alone>;
-  Operation o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return Alone{o.backward, at}.blocks(); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    Alone alone{o.backward, at};
-    if constexpr (pass > 0 && keys_of == KeysOf::distance) alone.bias = o.bias;
-    alone(block);
-  }
-};
+struct Kernel<op::AttentionBackward<T>, pass> final
+    : AttentionBackwardLaunch<op::AttentionBackward<T>, T, pass, KeysOf::head> {};
 template <class T, unsigned pass>
 struct Kernel<op::SharedAttentionBackward<T>, pass> final
-    : WrappedBackwardLaunch<op::SharedAttentionBackward<T>, T, pass, KeysOf::heads> {};
+    : AttentionBackwardLaunch<op::SharedAttentionBackward<T>, T, pass, KeysOf::heads> {};
 template <class T, unsigned pass>
 struct Kernel<op::WindowAttentionBackward<T>, pass> final
-    : WrappedBackwardLaunch<op::WindowAttentionBackward<T>, T, pass, KeysOf::window> {};
-
+    : AttentionBackwardLaunch<op::WindowAttentionBackward<T>, T, pass, KeysOf::window> {};
 template <class T, unsigned pass>
-  requires(pass == 1 || pass == 2)
-struct Kernel<op::CrossAttentionBackward<T>, pass> final : AttentionBackwardLaunch<T, pass, KeysOf::other_text> {};
-
-/// δ alone is the same.
-template <class T>
-struct Kernel<op::CrossAttentionBackward<T>, 0> final {
-  using Alone = Kernel<op::AttentionBackward<T>, 0>;
-  static constexpr unsigned passes = 3, threads = Alone::threads;
-  op::CrossAttentionBackward<T> o;
-  Memory at;
-
-  REGIMEN_HD constexpr Alone alone() const {
-    Alone delta{{}, at};
-    delta.o.y = o.y, delta.o.d_y = o.d_y, delta.o.row_dot = o.row_dot, delta.o.shape = o.shape;
-    return delta;
-  }
-  constexpr unsigned blocks() const { return alone().blocks(); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const Alone delta = alone();
-    delta(block);
-  }
-};
+struct Kernel<op::CrossAttentionBackward<T>, pass> final
+    : AttentionBackwardLaunch<op::CrossAttentionBackward<T>, T, pass, KeysOf::other_text> {};
 
 }  // namespace regimen::kernel
-// SPDX-License-Identifier: Apache-2.0

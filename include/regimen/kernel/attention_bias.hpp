@@ -71,119 +71,46 @@ struct Kernel<op::BucketBiasBackward<S, G>> final {
   }
 };
 
-namespace detail {
-
-/// Of the keys that a query sees.
-template <class S>
-struct BiasOfKeys final {
-  const S* of_keys;
-  REGIMEN_HD Biased<S> operator()(std::size_t j) const { return {of_keys[j]}; }
-};
-
-}  // namespace detail
-
-/// As op::Attention and op::WindowAttention, with one more addition for each score.
 template <class T>
-struct Kernel<op::BiasedAttention<T>> final {
-  using S = statistic_t<T>;
-  using Alone = Kernel<op::Attention<T>>;
-  static constexpr unsigned threads = Alone::threads, resident = 2;
-  static constexpr std::size_t shared_bytes = Alone::shared_bytes;
-  op::BiasedAttention<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return Alone{o.attention, at}.blocks(); }
-
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    using Rows = detail::HeadRows<const T>;
-    const T* const qkv = at(o.attention.qkv);
-    const op::AttentionShape& s = o.attention.shape;
-    for (std::size_t row = block.index(); row < s.batch * s.heads * s.length; row += block.blocks()) {
-      const std::size_t head = row / s.length, t = row % s.length, begin = s.begin(t);
-      detail::DropFactor<S> drop(o.attention.drop, at, s, head);
-      drop.first += begin;
-      const detail::BiasOfKeys<S> bias{at(o.bias) + head % s.heads * s.distances() + s.length - 1 + begin - t};
-      detail::attend<S>(block, s,
-                        detail::QueryTensors<T>{.query = Rows::of_qkv(qkv, s, head, 0)(t),
-                                                .keys = Rows::of_qkv(qkv, s, head, 1).from(begin),
-                                                .values = Rows::of_qkv(qkv, s, head, 2).from(begin),
-                                                .y = detail::HeadRows<T>::of_y(at(o.attention.y), s, head)(t),
-                                                .softmax = at(o.attention.softmax) + row},
-                        t, (s.causal ? t + 1 : s.length) - begin, drop, bias);
-    }
-  }
-};
-
+struct Kernel<op::BiasedAttention<T>> final : AttentionLaunch<op::BiasedAttention<T>, T, KeysOf::distance> {};
 template <class T>
-struct Kernel<op::BiasedAttendKept<T>> final {
-  using S = statistic_t<T>;
-  using Alone = Kernel<op::AttendKept<T>>;
-  static constexpr unsigned threads = Alone::threads;
-  static constexpr std::size_t shared_bytes = Alone::shared_bytes;
-  op::BiasedAttendKept<T> o;
-  Memory at;
+struct Kernel<op::BiasedAttendKept<T>> final : AttendKeptLaunch<op::BiasedAttendKept<T>, T> {};
 
-  constexpr unsigned blocks() const { return Alone{o.kept, at}.blocks(); }
-
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const Alone alone{o.kept, at};
-    alone.with_bias(block, [&](std::size_t head) {
-      return detail::BiasOfKeys<S>{at(o.bias) + (head % o.kept.shape.heads + 1) * o.kept.window - o.kept.seen};
-    });
-  }
-};
-
-/// Launches 0 to 2 as of op::AttentionBackward; 3, a thread for each distance of each head, if d_bias is wanted.
+/// The fourth launch of a gradient, if d_bias is wanted: a thread for each distance of each head.
 ///
-/// cost    launch 3 computes scores and d_y vᵀ once more: 9 products instead of 7
-template <class T, unsigned pass>
-  requires(pass < 3)
-struct Kernel<op::BiasedAttentionBackward<T>, pass> final
-    : WrappedBackwardLaunch<op::BiasedAttentionBackward<T>, T, pass, KeysOf::distance> {
-  static constexpr unsigned passes = 4;
-};
-template <class T>
-struct Kernel<op::BiasedAttentionBackward<T>, 3> final {
+/// cost    computes scores and d_y vᵀ once more: 9 products instead of 7
+template <class Operation, class T>
+struct BiasGradientLaunch {
   using S = statistic_t<T>;
   static constexpr unsigned passes = 4, threads = 128, resident = 2;
-  op::BiasedAttentionBackward<T> o;
+  Operation o;
   Memory at;
 
   constexpr unsigned blocks() const {
-    const op::AttentionShape& s = o.backward.shape;
-    return o.d_bias.is_absent() ? 0 : blocks_for(s.batch * s.heads * s.distances(), threads);
+    const op::AttentionShape& s = detail::attention_of(o).shape;
+    return detail::whole_of(o).d_bias.is_absent() ? 0 : blocks_for(s.batch * s.heads * s.distances(), threads);
   }
 
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    const std::size_t length = o.backward.shape.length;
-    over(block, [length](std::size_t) { return length; });
-  }
-  /// keys_of(sample) is how many keys it has.
-  REGIMEN_HD_UNCHECKED
-  template <class Block, class KeysOfSample>
-  REGIMEN_HD void over(const Block& block, const KeysOfSample& keys_of) const {
     using Rows = detail::HeadRows<const T>;
-    const op::AttentionBackward<T>& b = o.backward;
+    const auto& whole = detail::whole_of(o);
+    const op::AttentionBackward<T>& b = whole.backward;
     const op::AttentionShape& s = b.shape;
     const std::size_t distances = s.distances();
     const S scale = s.template scale<S>();
-    S* const d_bias = at(o.d_bias);
+    S* const d_bias = at(whole.d_bias);
     for_pieces(block, s.batch * s.heads * distances, [&](std::size_t place) {
       const std::size_t head = place / distances, i = place % distances;
       const Rows queries = Rows::of_qkv(at(b.qkv), s, head, 0), keys = Rows::of_qkv(at(b.qkv), s, head, 1),
                  values = Rows::of_qkv(at(b.qkv), s, head, 2), gradients = Rows::of_y(at(b.d_y), s, head);
       const op::SoftmaxRow<S>* const softmax = at(b.softmax) + head * s.length;
       const S* const row_dot = at(b.row_dot) + head * s.length;
-      const detail::Biased<S> bias{at(o.bias)[head % s.heads * distances + i]};
+      const detail::Biased<S> bias{at(whole.bias)[head % s.heads * distances + i]};
       const detail::DropFactor<S> drop(b.drop, at, s, head);
       // Of positions u = t + i − (T − 1) from 0 to the last key.
-      const std::size_t begin = i < s.length ? s.length - 1 - i : 0, all = keys_of(head / s.heads) + s.length - 1,
+      const std::size_t begin = i < s.length ? s.length - 1 - i : 0, all = key_count(head / s.heads) + s.length - 1,
                         behind = all > i ? all - i : 0, end = behind < s.length ? behind : s.length;
       S sum = S(0);
       if (s.window == 0 || s.length - 1 < i + s.window)
@@ -196,7 +123,22 @@ struct Kernel<op::BiasedAttentionBackward<T>, 3> final {
       d_bias[place] = sum / scale;
     });
   }
+
+ private:
+  REGIMEN_HD constexpr std::size_t key_count([[maybe_unused]] std::size_t sample) const {
+    const op::AttentionShape& s = detail::attention_of(o).shape;
+    if constexpr (detail::has_lengths<Operation>) return op::seen_keys(at(o.lengths)[sample], s.keys());
+    else return s.length;
+  }
 };
+
+template <class T, unsigned pass>
+struct Kernel<op::BiasedAttentionBackward<T>, pass> final
+    : AttentionBackwardLaunch<op::BiasedAttentionBackward<T>, T, pass, KeysOf::distance> {
+  static constexpr unsigned passes = 4;
+};
+template <class T>
+struct Kernel<op::BiasedAttentionBackward<T>, 3> final : BiasGradientLaunch<op::BiasedAttentionBackward<T>, T> {};
 
 }  // namespace regimen::kernel
 // SPDX-License-Identifier: Apache-2.0
