@@ -14,62 +14,37 @@ namespace regimen::kernel {
 
 /// A thread for each number.
 template <class S>
-struct Kernel<op::AlibiBias<S>> final {
-  static constexpr unsigned threads = detail::flat_threads;
-  op::AlibiBias<S> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.heads * o.distances, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    S* const bias = at(o.bias);
-    for_pieces(block, o.heads * o.distances,
-               [&](std::size_t place) { bias[place] = o(place / o.distances, place % o.distances); });
-  }
-};
+REGIMEN_HD constexpr std::size_t pieces(const op::AlibiBias<S>& o, Launch<0>) {
+  return o.heads * o.distances;
+}
+template <class S>
+REGIMEN_HD void compute(const op::AlibiBias<S>& o, const Memory& at, std::size_t place, Launch<0>) {
+  at(o.bias)[place] = o(place / o.distances, place % o.distances);
+}
 template <class T>
-struct Kernel<op::BucketBias<T>> final {
-  using S = statistic_t<T>;
-  static constexpr unsigned threads = detail::flat_threads;
-  op::BucketBias<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.heads * o.distances, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const T* const table = at(o.table);
-    S* const bias = at(o.bias);
-    for_pieces(block, o.heads * o.distances, [&](std::size_t place) {
-      const std::size_t bucket = o.buckets(place % o.distances, o.length);
-      bias[place] = static_cast<S>(table[bucket * o.heads + place / o.distances]);
-    });
-  }
-};
+REGIMEN_HD constexpr std::size_t pieces(const op::BucketBias<T>& o, Launch<0>) {
+  return o.heads * o.distances;
+}
+template <class T>
+REGIMEN_HD void compute(const op::BucketBias<T>& o, const Memory& at, std::size_t place, Launch<0>) {
+  const std::size_t bucket = o.buckets(place % o.distances, o.length);
+  at(o.bias)[place] = static_cast<statistic_t<T>>(at(o.table)[bucket * o.heads + place / o.distances]);
+}
 
 /// A thread for each number of the table, which adds all of its distances of all samples.
 template <class S, class G>
-struct Kernel<op::BucketBiasBackward<S, G>> final {
-  static constexpr unsigned threads = detail::flat_threads;
-  op::BucketBiasBackward<S, G> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.heads * o.buckets.count, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const S* const d_bias = at(o.d_bias);
-    G* const d_table = at(o.d_table);
-    for_pieces(block, o.heads * o.buckets.count, [&](std::size_t place) {
-      const auto range = o.buckets.range(place / o.heads, o.length);
-      S sum = S(0);
-      for (std::size_t row = place % o.heads; row < o.batch * o.heads; row += o.heads)
-        for (std::size_t i = range.begin; i < range.end; ++i) sum += d_bias[row * o.distances + i];
-      d_table[place] = static_cast<G>(o.add ? static_cast<S>(d_table[place]) + sum : sum);
-    });
-  }
-};
+REGIMEN_HD constexpr std::size_t pieces(const op::BucketBiasBackward<S, G>& o, Launch<0>) {
+  return o.heads * o.buckets.count;
+}
+template <class S, class G>
+REGIMEN_HD void compute(const op::BucketBiasBackward<S, G>& o, const Memory& at, std::size_t place, Launch<0>) {
+  const auto range = o.buckets.range(place / o.heads, o.length);
+  S sum = S(0);
+  for (std::size_t row = place % o.heads; row < o.batch * o.heads; row += o.heads)
+    for (std::size_t i = range.begin; i < range.end; ++i) sum += at(o.d_bias)[row * o.distances + i];
+  G& d = at(o.d_table)[place];
+  d = static_cast<G>(o.add ? static_cast<S>(d) + sum : sum);
+}
 
 template <class T>
 struct Kernel<op::BiasedAttention<T>> final : AttentionLaunch<op::BiasedAttention<T>, T, KeysOf::distance> {};

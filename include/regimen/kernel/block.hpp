@@ -215,5 +215,49 @@ REGIMEN_HD void for_pieces(const Block& block, std::size_t pieces, const Body& b
   for (std::size_t i = std::size_t{block.index()} * block.threads() + block.thread(); i < pieces; i += stride) body(i);
 }
 
+// ---- kernels of operations that need no block
+
+/// A launch of an operation: its argument finds these functions in this namespace.
+template <unsigned pass>
+struct Launch final {};
+
+/// An operation whose pieces do not depend on each other has two functions in place of a Kernel:
+///
+///   pieces(operation, Launch<pass>)                how many there are; no launch if there are none
+///   compute(operation, memory, i, Launch<pass>)    piece i
+template <class Operation, unsigned pass>
+  requires requires(const Operation& o) { pieces(o, Launch<pass>{}); }
+struct Kernel<Operation, pass> final {
+  static constexpr unsigned threads = pass == 1 ? 128 : 256;  // a second launch takes columns, of which there are few
+  Operation o;
+  Memory at;
+
+  constexpr unsigned blocks() const {
+    const std::size_t count = pieces(o, Launch<pass>{});
+    return count == 0 ? 0 : blocks_for(count, threads);
+  }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    for_pieces(block, pieces(o, Launch<pass>{}), [&](std::size_t i) { compute(o, at, i, Launch<pass>{}); });
+  }
+};
+
+/// One of a single thread has decide(operation, memory).
+template <class Operation>
+  requires requires(const Operation& o, const Memory& at) { decide(o, at); }
+struct Kernel<Operation> final {
+  static constexpr unsigned threads = warp_lanes;
+  Operation o;
+  Memory at;
+
+  static constexpr unsigned blocks() { return 1; }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    if (block.thread() == 0) decide(o, at);
+  }
+};
+
 }  // namespace regimen::kernel
 // SPDX-License-Identifier: Apache-2.0

@@ -55,6 +55,41 @@ struct JoinSums final {
   }
 };
 
+/// What the first launch of an operation leaves in its scratch: `chunks` rows of `columns` sums of S, 0 columns if it leaves
+/// none. Their totals belong to the first `split` elements of `to`, and, if it is there, to `rest`.
+template <class S, class G>
+struct LeftSums final {
+  using Number = S;
+  std::size_t chunks, columns, split;
+  View<G> to, rest{};
+  bool add;
+};
+
+/// The second launch of an operation that has sums_left(operation, Launch<1>).
+template <class Operation>
+  requires requires(const Operation& o) { sums_left(o, Launch<1>{}); }
+struct Kernel<Operation, 1> final {
+  using S = typename decltype(sums_left(std::declval<const Operation&>(), Launch<1>{}))::Number;
+  static constexpr unsigned threads = JoinSums::threads;
+  static constexpr std::size_t shared_bytes = JoinSums::shared_bytes<S>;
+  Operation o;
+  Memory at;
+
+  constexpr unsigned blocks() const {
+    const auto left = sums_left(o, Launch<1>{});
+    return left.columns == 0 ? 0 : JoinSums::blocks(left.columns);
+  }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const auto left = sums_left(o, Launch<1>{});
+    JoinSums::join(block, at.template scratch_of<const S>(), left.chunks, left.columns, [&](std::size_t i, S sum) {
+      if (i < left.split) JoinSums::put(sum, at(left.to)[i], left.add);
+      else if (!left.rest.is_absent()) JoinSums::put(sum, at(left.rest)[i - left.split], left.add);
+    });
+  }
+};
+
 /// Σ over the rows of (rows, columns), in two launches. The first cuts the rows into chunks, a thread for each chunk
 /// and 16 bytes of columns, which adds 64 rows at a time; the second adds the chunks. All cuts depend on the shape
 /// alone, so the bits are the same for any number of threads. At most 64 rows are one chunk, added in order.
@@ -77,7 +112,12 @@ struct ColumnSum final {
   constexpr unsigned blocks(unsigned width, unsigned threads) const {
     return blocks_for(chunks() * ((columns + width - 1) / width), threads);
   }
-  constexpr unsigned blocks_of_chunks() const { return chunks() == 1 ? 0 : JoinSums::blocks(columns); }
+  /// For the second.
+  template <class S, class G>
+  REGIMEN_HD constexpr LeftSums<S, G> left(View<G> to, bool add) const {
+    const bool is_done = chunks() == 1 || to.is_absent();
+    return {.chunks = chunks(), .columns = is_done ? 0 : columns, .split = columns, .to = to, .add = add};
+  }
 
   /// The first launch. Terms give load<n>(i, column), and value<n>(loaded, i) of what it gave, which may write:
   /// `together` rows are loaded before any of them is written. No sums where `sums` is null.
@@ -92,14 +132,6 @@ struct ColumnSum final {
   template <class S>
   REGIMEN_HD S* partial(const Memory& at) const {
     return chunks() == 1 ? nullptr : at.template scratch_of<S>();
-  }
-
-  /// The second launch.
-  REGIMEN_HD_UNCHECKED
-  template <class S, class G, class Block>
-  REGIMEN_HD void add_chunks(const Block& block, const S* partial, G* sums, bool add) const {
-    JoinSums::join(block, partial, chunks(), columns,
-                   [&](std::size_t column, S sum) { JoinSums::put(sum, sums[column], add); });
   }
 
  private:
@@ -253,21 +285,9 @@ struct Kernel<op::ScaleBackward<T, G>, 0> final {
 };
 
 template <class T, class G>
-struct Kernel<op::ScaleBackward<T, G>, 1> final {
-  using S = statistic_t<T>;
-  static constexpr unsigned threads = JoinSums::threads;
-  static constexpr std::size_t shared_bytes = JoinSums::shared_bytes<S>;
-  op::ScaleBackward<T, G> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return ColumnSum{o.rows, o.columns}.blocks_of_chunks(); }
-
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    ColumnSum{o.rows, o.columns}.add_chunks(block, at.template scratch_of<const S>(), at(o.d_gain), o.add);
-  }
-};
+REGIMEN_HD constexpr auto sums_left(const op::ScaleBackward<T, G>& o, Launch<1>) {
+  return ColumnSum{o.rows, o.columns}.left<statistic_t<T>>(o.d_gain, o.add);
+}
 
 template <class Activation, class T, class G>
 struct Kernel<op::BiasBackward<Activation, T, G>, 0> final {
@@ -306,23 +326,9 @@ struct Kernel<op::BiasBackward<Activation, T, G>, 0> final {
 };
 
 template <class Activation, class T, class G>
-struct Kernel<op::BiasBackward<Activation, T, G>, 1> final {
-  using S = statistic_t<T>;
-  static constexpr unsigned threads = JoinSums::threads;
-  static constexpr std::size_t shared_bytes = JoinSums::shared_bytes<S>;
-  op::BiasBackward<Activation, T, G> o;
-  Memory at;
-
-  constexpr unsigned blocks() const {
-    return o.d_bias.is_absent() ? 0 : ColumnSum{o.rows, o.columns}.blocks_of_chunks();
-  }
-
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    ColumnSum{o.rows, o.columns}.add_chunks(block, at.template scratch_of<const S>(), at(o.d_bias), o.add);
-  }
-};
+REGIMEN_HD constexpr auto sums_left(const op::BiasBackward<Activation, T, G>& o, Launch<1>) {
+  return ColumnSum{o.rows, o.columns}.left<statistic_t<T>>(o.d_bias, o.add);
+}
 
 template <class T, class G>
 struct Kernel<op::AddTableBackward<T, G>, 0> final {
@@ -347,21 +353,9 @@ struct Kernel<op::AddTableBackward<T, G>, 0> final {
 };
 
 template <class T, class G>
-struct Kernel<op::AddTableBackward<T, G>, 1> final {
-  using S = statistic_t<T>;
-  static constexpr unsigned threads = JoinSums::threads;
-  static constexpr std::size_t shared_bytes = JoinSums::shared_bytes<S>;
-  op::AddTableBackward<T, G> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return ColumnSum{o.samples, o.elements}.blocks_of_chunks(); }
-
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    ColumnSum{o.samples, o.elements}.add_chunks(block, at.template scratch_of<const S>(), at(o.d_table), o.add);
-  }
-};
+REGIMEN_HD constexpr auto sums_left(const op::AddTableBackward<T, G>& o, Launch<1>) {
+  return ColumnSum{o.samples, o.elements}.left<statistic_t<T>>(o.d_table, o.add);
+}
 
 }  // namespace regimen::kernel
 // SPDX-License-Identifier: Apache-2.0

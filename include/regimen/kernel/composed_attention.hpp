@@ -287,31 +287,21 @@ struct Kernel<AttentionWeightsBackward<T, more>> final {
 
 /// A thread for each distance of each head.
 template <class T>
-struct Kernel<AttentionBiasBackward<T>> final {
+REGIMEN_HD constexpr std::size_t pieces(const AttentionBiasBackward<T>& o, Launch<0>) {
+  return o.run.count * o.shape.distances();
+}
+template <class T>
+REGIMEN_HD void compute(const AttentionBiasBackward<T>& o, const Memory& at, std::size_t place, Launch<0>) {
   using S = statistic_t<T>;
-  static constexpr unsigned threads = detail::flat_threads;
-  AttentionBiasBackward<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.run.count * o.shape.distances(), threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const op::AttentionShape& s = o.shape;
-    const std::size_t distances = s.distances();
-    const S scale = s.template scale<S>();
-    for_pieces(block, o.run.count * distances, [&](std::size_t place) {
-      const std::size_t i = place % distances, head = o.run.first + place / distances * o.run.step;
-      const T* const scores = at(o.d_scores) + place / distances * s.length * s.length;
-      // Of positions u = t + i − (T − 1) from 0 to T − 1; zero where t does not see u.
-      const std::size_t begin = i < s.length ? s.length - 1 - i : 0,
-                        end = i < s.length ? s.length : 2 * s.length - 1 - i;
-      S sum = S(0);
-      for (std::size_t t = begin; t < end; ++t) sum += static_cast<S>(scores[t * s.length + t + i - (s.length - 1)]);
-      at(o.d_bias)[head * distances + i] = sum / scale;
-    });
-  }
-};
+  const op::AttentionShape& s = o.shape;
+  const std::size_t i = place % s.distances(), of_run = place / s.distances(), head = o.run.first + of_run * o.run.step;
+  const T* const scores = at(o.d_scores) + of_run * s.length * s.length;
+  // Of positions u = t + i − (T − 1) from 0 to T − 1; zero where t does not see u.
+  const std::size_t begin = i < s.length ? s.length - 1 - i : 0, end = i < s.length ? s.length : 2 * s.length - 1 - i;
+  S sum = S(0);
+  for (std::size_t t = begin; t < end; ++t) sum += static_cast<S>(scores[t * s.length + t + i - (s.length - 1)]);
+  at(o.d_bias)[head * s.distances() + i] = sum / s.template scale<S>();
+}
 
 }  // namespace regimen::kernel
 // SPDX-License-Identifier: Apache-2.0

@@ -12,75 +12,60 @@
 namespace regimen::kernel {
 
 template <class T>
-struct Kernel<op::Conv<T>> final {
-  static constexpr unsigned threads = 256;
+REGIMEN_HD constexpr std::size_t pieces(const op::Conv<T>& o, Launch<0>) {
+  return o.shape.positions() * o.shape.out_channels;
+}
+template <class T>
+REGIMEN_HD void compute(const op::Conv<T>& o, const Memory& at, std::size_t i, Launch<0>) {
   using S = statistic_t<T>;
-  op::Conv<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.shape.positions() * o.shape.out_channels, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const op::Convolution& shape = o.shape;
-    const std::size_t height = shape.out_height(), width = shape.out_width(), channels = shape.group_channels(),
-                      outputs = shape.group_outputs();
-    const T* const bias = at.optional(o.bias);
-    for_pieces(block, shape.positions() * shape.out_channels, [&](std::size_t i) {
-      const std::size_t output = i % shape.out_channels, pixel = i / shape.out_channels, column = pixel % width,
-                        line = pixel / width % height, sample = pixel / width / height;
-      const T* const image =
-          at(o.x) + sample * shape.height * shape.width * shape.channels + output / outputs * channels;
-      const T* weight = at(o.weight) + output * shape.depth();
-      S sum = 0;
-      for (std::size_t r = 0; r < shape.window_height; ++r)
-        for (std::size_t s = 0; s < shape.window_width; ++s, weight += channels) {
-          const std::size_t h = shape.from(line, r, shape.height), w = shape.from(column, s, shape.width);
-          if (h < shape.height && w < shape.width) {
-            const T* const x = image + (h * shape.width + w) * shape.channels;
-            for (std::size_t c = 0; c < channels; ++c) sum += static_cast<S>(x[c]) * static_cast<S>(weight[c]);
-          }
-        }
-      if (bias != nullptr) sum += static_cast<S>(bias[output]);
-      at(o.y)[i] = static_cast<T>(sum);
-    });
-  }
-};
+  const op::Convolution& shape = o.shape;
+  const std::size_t height = shape.out_height(), width = shape.out_width(), channels = shape.group_channels(),
+                    outputs = shape.group_outputs();
+  const T* const bias = at.optional(o.bias);
+  const std::size_t output = i % shape.out_channels, pixel = i / shape.out_channels, column = pixel % width,
+                    line = pixel / width % height, sample = pixel / width / height;
+  const T* const image = at(o.x) + sample * shape.height * shape.width * shape.channels + output / outputs * channels;
+  const T* weight = at(o.weight) + output * shape.depth();
+  S sum = 0;
+  for (std::size_t r = 0; r < shape.window_height; ++r)
+    for (std::size_t s = 0; s < shape.window_width; ++s, weight += channels) {
+      const std::size_t h = shape.from(line, r, shape.height), w = shape.from(column, s, shape.width);
+      if (h < shape.height && w < shape.width) {
+        const T* const x = image + (h * shape.width + w) * shape.channels;
+        for (std::size_t c = 0; c < channels; ++c) sum += static_cast<S>(x[c]) * static_cast<S>(weight[c]);
+      }
+    }
+  if (bias != nullptr) sum += static_cast<S>(bias[output]);
+  at(o.y)[i] = static_cast<T>(sum);
+}
 
 template <class T>
-struct Kernel<op::ConvInput<T>> final {
-  static constexpr unsigned threads = 256;
+REGIMEN_HD constexpr std::size_t pieces(const op::ConvInput<T>& o, Launch<0>) {
+  return o.shape.pixels() * o.shape.channels;
+}
+template <class T>
+REGIMEN_HD void compute(const op::ConvInput<T>& o, const Memory& at, std::size_t i, Launch<0>) {
   using S = statistic_t<T>;
-  op::ConvInput<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.shape.pixels() * o.shape.channels, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const op::Convolution& shape = o.shape;
-    const std::size_t height = shape.out_height(), width = shape.out_width(), channels = shape.group_channels(),
-                      outputs = shape.group_outputs(), depth = shape.depth();
-    for_pieces(block, shape.pixels() * shape.channels, [&](std::size_t i) {
-      const std::size_t channel = i % shape.channels, pixel = i / shape.channels, column = pixel % shape.width,
-                        line = pixel / shape.width % shape.height, sample = pixel / shape.width / shape.height;
-      const std::size_t first = channel / channels * outputs;
-      const T* const image = at(o.d_y) + sample * height * width * shape.out_channels + first;
-      const T* weight = at(o.weight) + first * depth + channel % channels;
-      S sum = 0;
-      for (std::size_t r = 0; r < shape.window_height; ++r)
-        for (std::size_t s = 0; s < shape.window_width; ++s, weight += channels) {
-          const std::size_t h = shape.to(line, r, height), w = shape.to(column, s, width);
-          if (h < height && w < width) {
-            const T* const d_y = image + (h * width + w) * shape.out_channels;
-            for (std::size_t output = 0; output < outputs; ++output)
-              sum += static_cast<S>(d_y[output]) * static_cast<S>(weight[output * depth]);
-          }
-        }
-      at(o.d_x)[i] = static_cast<T>(sum);
-    });
-  }
-};
+  const op::Convolution& shape = o.shape;
+  const std::size_t height = shape.out_height(), width = shape.out_width(), channels = shape.group_channels(),
+                    outputs = shape.group_outputs(), depth = shape.depth();
+  const std::size_t channel = i % shape.channels, pixel = i / shape.channels, column = pixel % shape.width,
+                    line = pixel / shape.width % shape.height, sample = pixel / shape.width / shape.height;
+  const std::size_t first = channel / channels * outputs;
+  const T* const image = at(o.d_y) + sample * height * width * shape.out_channels + first;
+  const T* weight = at(o.weight) + first * depth + channel % channels;
+  S sum = 0;
+  for (std::size_t r = 0; r < shape.window_height; ++r)
+    for (std::size_t s = 0; s < shape.window_width; ++s, weight += channels) {
+      const std::size_t h = shape.to(line, r, height), w = shape.to(column, s, width);
+      if (h < height && w < width) {
+        const T* const d_y = image + (h * width + w) * shape.out_channels;
+        for (std::size_t output = 0; output < outputs; ++output)
+          sum += static_cast<S>(d_y[output]) * static_cast<S>(weight[output * depth]);
+      }
+    }
+  at(o.d_x)[i] = static_cast<T>(sum);
+}
 
 namespace detail {
 
@@ -138,21 +123,9 @@ struct Kernel<op::ConvWeight<T, G>> final {
   }
 };
 template <class T, class G>
-struct Kernel<op::ConvWeight<T, G>, 1> final {
-  using S = statistic_t<T>;
-  static constexpr unsigned threads = JoinSums::threads;
-  static constexpr std::size_t shared_bytes = JoinSums::shared_bytes<S>;
-  op::ConvWeight<T, G> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return detail::sum_of_positions(o.shape).blocks_of_chunks(); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const ColumnSum rows = detail::sum_of_positions(o.shape);
-    rows.add_chunks(block, rows.template partial<S>(at), at(o.d_weight), o.add);
-  }
-};
+REGIMEN_HD constexpr auto sums_left(const op::ConvWeight<T, G>& o, Launch<1>) {
+  return detail::sum_of_positions(o.shape).left<statistic_t<T>>(o.d_weight, o.add);
+}
 
 }  // namespace regimen::kernel
 // SPDX-License-Identifier: Apache-2.0

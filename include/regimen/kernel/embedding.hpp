@@ -252,29 +252,21 @@ struct Kernel<op::EmbedBackward<T, G>, pass> final {
 };
 
 template <class T, class G>
-struct Kernel<op::EmbedBackward<T, G>, TokenOrder::launches> final {
-  static constexpr unsigned threads = detail::flat_threads;
-  op::EmbedBackward<T, G> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.count, threads); }
-
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const std::int32_t* const token = at(o.token);
-    const TokenOrder all{o.count, o.vocabulary, at.template scratch_of<std::uint32_t>()};
-    const std::uint32_t* const order = all.order(all.digits() - 1);
-    for_pieces(block, o.count, [&](std::size_t place) {
-      const std::int32_t own = token[order[place]];
-      const std::size_t row = static_cast<std::uint32_t>(own);
-      if (row >= o.vocabulary || own == o.padding) return;
-      if (place == 0 || token[order[place - 1]] != own) all.begin()[row] = static_cast<std::uint32_t>(place);
-      if (place + 1 == o.count || token[order[place + 1]] != own)
-        all.end()[row] = static_cast<std::uint32_t>(place + 1);
-    });
-  }
-};
+REGIMEN_HD constexpr std::size_t pieces(const op::EmbedBackward<T, G>& o, Launch<TokenOrder::launches>) {
+  return o.count;
+}
+template <class T, class G>
+REGIMEN_HD void compute(const op::EmbedBackward<T, G>& o, const Memory& at, std::size_t place,
+                        Launch<TokenOrder::launches>) {
+  const std::int32_t* const token = at(o.token);
+  const TokenOrder all{o.count, o.vocabulary, at.template scratch_of<std::uint32_t>()};
+  const std::uint32_t* const order = all.order(all.digits() - 1);
+  const std::int32_t own = token[order[place]];
+  const std::size_t row = static_cast<std::uint32_t>(own);
+  if (row >= o.vocabulary || own == o.padding) return;
+  if (place == 0 || token[order[place - 1]] != own) all.begin()[row] = static_cast<std::uint32_t>(place);
+  if (place + 1 == o.count || token[order[place + 1]] != own) all.end()[row] = static_cast<std::uint32_t>(place + 1);
+}
 
 template <class T, class G>
 struct Kernel<op::EmbedBackward<T, G>, TokenOrder::launches + 1> final {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <regimen/core/number.hpp>
+#include <regimen/kernel/batch_norm.hpp>
 #include <regimen/kernel/block.hpp>
 #include <regimen/kernel/column_sum.hpp>
 #include <regimen/kernel/rows.hpp>
@@ -16,17 +17,10 @@ namespace regimen::kernel {
 
 namespace detail {
 
-/// body(sample, piece, column, first element, elements behind the last) for this thread's columns of chunks, of which
-/// `piece` numbers those of all samples.
-REGIMEN_HD_UNCHECKED
-template <class Block, class Body>
-REGIMEN_HD void for_columns_of_chunks(const Block& block, const op::ColumnGroups& shape, const Body& body) {
-  const std::size_t chunks = shape.chunks(), columns = shape.columns;
-  for_pieces(block, shape.samples * chunks * columns, [&](std::size_t i) {
-    const std::size_t column = i % columns, piece = i / columns, sample = piece / chunks, chunk = piece % chunks,
-                      from = sample * shape.rows * columns + column;
-    body(sample, piece, column, from + shape.begin(chunk) * columns, from + shape.begin(chunk + 1) * columns);
-  });
+REGIMEN_HD constexpr ColumnChunks chunks_of(const op::ColumnGroups& shape) { return {shape, shape.chunks()}; }
+/// Of an element.
+REGIMEN_HD constexpr std::size_t group_of(const op::ColumnGroups& shape, std::size_t i) {
+  return i / (shape.rows * shape.columns) * shape.groups + i % shape.columns / shape.width();
 }
 
 /// The groups of all samples, each taken by a warp.
@@ -77,27 +71,11 @@ struct Kernel<op::GroupNorm<T>, 0> final {
   static constexpr std::size_t scratch(const op::GroupNorm<T>& operation) {
     return operation.shape.template bytes<S>();
   }
-  constexpr unsigned blocks() const {
-    return blocks_for(o.shape.samples * o.shape.chunks() * o.shape.columns, threads);
-  }
+  constexpr unsigned blocks() const { return blocks_for(detail::chunks_of(o.shape).pieces(), threads); }
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    const T* const x = at(o.x);
-    S* const partial = at.template scratch_of<S>();
-    const std::size_t columns = o.shape.columns;
-    detail::for_columns_of_chunks(
-        block, o.shape, [&](std::size_t, std::size_t piece, std::size_t column, std::size_t first, std::size_t last) {
-          S mean = S(0), squares = S(0);
-          for (std::size_t i = first; i < last; i += columns) mean += static_cast<S>(x[i]);
-          mean *= S(1) / static_cast<S>((last - first) / columns);  // a chunk has rows
-          for (std::size_t i = first; i < last; i += columns) {
-            const S d = static_cast<S>(x[i]) - mean;
-            squares += d * d;
-          }
-          partial[piece * 2 * columns + column] = mean;
-          partial[(piece * 2 + 1) * columns + column] = squares;
-        });
+    detail::chunk_moments(block, detail::chunks_of(o.shape), at(o.x), at.template scratch_of<S>());
   }
 };
 
@@ -134,27 +112,17 @@ struct Kernel<op::GroupNorm<T>, 1> final {
 
 /// y.
 template <class T>
-struct Kernel<op::GroupNorm<T>, 2> final {
+REGIMEN_HD constexpr std::size_t pieces(const op::GroupNorm<T>& o, Launch<2>) {
+  return o.shape.count();
+}
+template <class T>
+REGIMEN_HD void compute(const op::GroupNorm<T>& o, const Memory& at, std::size_t i, Launch<2>) {
   using S = statistic_t<T>;
-  static constexpr unsigned threads = 256;
-  op::GroupNorm<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.shape.count(), threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const T *const x = at(o.x), *const gain = at(o.gain), *const bias = at(o.bias);
-    const S *const means = at(o.mean), *const rstds = at(o.rstd);
-    T* const y = at(o.y);
-    const std::size_t columns = o.shape.columns, each = o.shape.rows * columns, width = o.shape.width();
-    for_pieces(block, o.shape.count(), [&](std::size_t i) {
-      const std::size_t column = i % columns, group = i / each * o.shape.groups + column / width;
-      y[i] = static_cast<T>((static_cast<S>(x[i]) - means[group]) * rstds[group] * static_cast<S>(gain[column]) +
-                            static_cast<S>(bias[column]));
-    });
-  }
-};
+  const std::size_t column = i % o.shape.columns, group = detail::group_of(o.shape, i);
+  at(o.y)[i] = static_cast<T>((static_cast<S>(at(o.x)[i]) - at(o.mean)[group]) * at(o.rstd)[group] *
+                                  static_cast<S>(at(o.gain)[column]) +
+                              static_cast<S>(at(o.bias)[column]));
+}
 
 /// The sums of each column of each chunk that all gradients are made of.
 ///
@@ -169,53 +137,26 @@ struct Kernel<op::GroupNormBackward<T, G>, 0> final {
   static constexpr std::size_t scratch(const op::GroupNormBackward<T, G>& operation) {
     return operation.shape.template bytes<S>(2 * operation.shape.groups);
   }
-  constexpr unsigned blocks() const {
-    return blocks_for(o.shape.samples * o.shape.chunks() * o.shape.columns, threads);
-  }
+  constexpr unsigned blocks() const { return blocks_for(detail::chunks_of(o.shape).pieces(), threads); }
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    const T *const x = at(o.x), *const d_y = at(o.d_y);
-    const S *const means = at(o.mean), *const rstds = at(o.rstd);
-    S* const partial = at.template scratch_of<S>();
-    const std::size_t columns = o.shape.columns, width = o.shape.width();
-    detail::for_columns_of_chunks(
-        block, o.shape,
-        [&](std::size_t sample, std::size_t piece, std::size_t column, std::size_t first, std::size_t last) {
-          const std::size_t group = sample * o.shape.groups + column / width;
-          const S mean = means[group], rstd = rstds[group];
-          S sum_d = S(0), sum_dn = S(0);
-          for (std::size_t i = first; i < last; i += columns) {
-            const S d = static_cast<S>(d_y[i]);
-            sum_d += d;
-            sum_dn += d * ((static_cast<S>(x[i]) - mean) * rstd);
-          }
-          partial[piece * 2 * columns + column] = sum_d;
-          partial[(piece * 2 + 1) * columns + column] = sum_dn;
-        });
+    detail::chunk_sums(block, detail::chunks_of(o.shape), at(o.x), at(o.d_y), at(o.mean), at(o.rstd),
+                       at.template scratch_of<S>());
   }
 };
 
 /// The gradients of gain and bias: each chunk of each sample has both sums of a column, one behind the other.
 template <class T, class G>
-struct Kernel<op::GroupNormBackward<T, G>, 1> final {
-  using S = statistic_t<T>;
-  static constexpr unsigned threads = JoinSums::threads;
-  static constexpr std::size_t shared_bytes = JoinSums::shared_bytes<S>;
-  op::GroupNormBackward<T, G> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return o.d_gain.is_absent() ? 0 : JoinSums::blocks(2 * o.shape.columns); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const std::size_t columns = o.shape.columns;
-    G *const d_gain = at(o.d_gain), *const d_bias = at(o.d_bias);
-    JoinSums::join(
-        block, at.template scratch_of<const S>(), o.shape.samples * o.shape.chunks(), 2 * columns,
-        [&](std::size_t i, S sum) { JoinSums::put(sum, i < columns ? d_bias[i] : d_gain[i - columns], o.add); });
-  }
-};
+REGIMEN_HD constexpr auto sums_left(const op::GroupNormBackward<T, G>& o, Launch<1>) {
+  const std::size_t columns = o.shape.columns;
+  return LeftSums<statistic_t<T>, G>{.chunks = o.shape.samples * o.shape.chunks(),
+                                     .columns = o.d_gain.is_absent() ? 0 : 2 * columns,
+                                     .split = columns,
+                                     .to = o.d_bias,
+                                     .rest = o.d_gain,
+                                     .add = o.add};
+}
 
 /// The two means of each group that d_x needs.
 template <class T, class G>
@@ -230,8 +171,7 @@ struct Kernel<op::GroupNormBackward<T, G>, 2> final {
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
     const T* const gain = at(o.gain);
-    S *const partial = at.template scratch_of<S>(), *const to = partial + o.shape.samples * o.shape.chunks() * 2 *
-                                                                              o.shape.columns;
+    S *const partial = at.template scratch_of<S>(), *const to = partial + 2 * detail::chunks_of(o.shape).pieces();
     const S share = S(1) / static_cast<S>(o.shape.members());
     const detail::WarpGroups<threads> groups{o.shape};
     groups.for_each(block, [&](const auto& warp, std::size_t group) {
@@ -247,31 +187,18 @@ struct Kernel<op::GroupNormBackward<T, G>, 2> final {
 
 /// d_x.
 template <class T, class G>
-struct Kernel<op::GroupNormBackward<T, G>, 3> final {
+REGIMEN_HD constexpr std::size_t pieces(const op::GroupNormBackward<T, G>& o, Launch<3>) {
+  return o.d_x.is_absent() ? 0 : o.shape.count();
+}
+template <class T, class G>
+REGIMEN_HD void compute(const op::GroupNormBackward<T, G>& o, const Memory& at, std::size_t i, Launch<3>) {
   using S = statistic_t<T>;
-  static constexpr unsigned threads = 256;
-  op::GroupNormBackward<T, G> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return o.d_x.is_absent() ? 0 : blocks_for(o.shape.count(), threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const T *const x = at(o.x), *const gain = at(o.gain), *const d_y = at(o.d_y);
-    const S *const means = at(o.mean), *const rstds = at(o.rstd),
-                   *const of_gradients =
-                       at.template scratch_of<const S>() + o.shape.samples * o.shape.chunks() * 2 * o.shape.columns;
-    T* const d_x = at(o.d_x);
-    const std::size_t columns = o.shape.columns, each = o.shape.rows * columns, width = o.shape.width();
-    for_pieces(block, o.shape.count(), [&](std::size_t i) {
-      const std::size_t column = i % columns, group = i / each * o.shape.groups + column / width;
-      const S rstd = rstds[group], normal = (static_cast<S>(x[i]) - means[group]) * rstd;
-      d_x[i] = static_cast<T>((static_cast<S>(d_y[i]) * static_cast<S>(gain[column]) - of_gradients[2 * group] -
-                               normal * of_gradients[2 * group + 1]) *
-                              rstd);
-    });
-  }
-};
+  const std::size_t column = i % o.shape.columns, group = detail::group_of(o.shape, i);
+  const S* const means = at.template scratch_of<const S>() + 2 * (detail::chunks_of(o.shape).pieces() + group);
+  const S rstd = at(o.rstd)[group], normal = (static_cast<S>(at(o.x)[i]) - at(o.mean)[group]) * rstd;
+  at(o.d_x)[i] = static_cast<T>(
+      (static_cast<S>(at(o.d_y)[i]) * static_cast<S>(at(o.gain)[column]) - means[0] - normal * means[1]) * rstd);
+}
 
 }  // namespace regimen::kernel
 // SPDX-License-Identifier: Apache-2.0

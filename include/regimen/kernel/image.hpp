@@ -126,32 +126,23 @@ struct Body<op::InterpolateBackward<T>> final {
 };
 
 template <class T>
-struct Kernel<op::Interpolate<T>> final {
-  static constexpr unsigned threads = 256;
+REGIMEN_HD constexpr std::size_t pieces(const op::Interpolate<T>& o, Launch<0>) {
+  return o.squares.count() * o.squares.size * o.squares.size * o.squares.columns;
+}
+template <class T>
+REGIMEN_HD void compute(const op::Interpolate<T>& o, const Memory& at, std::size_t i, Launch<0>) {
   using S = statistic_t<T>;
-  op::Interpolate<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const {
-    return blocks_for(o.squares.count() * o.squares.size * o.squares.size * o.squares.columns, threads);
-  }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const op::Squares& q = o.squares;
-    const std::size_t width = q.width * q.size, height = q.height * q.size;
-    for_pieces(block, q.samples * height * width * q.columns, [&](std::size_t i) {
-      const std::size_t pixel = i / q.columns, line = pixel / width, sample = line / height;
-      const op::Between<S> lines(line % height, q.size, q.height), row(pixel % width, q.size, q.width);
-      const auto along = [&](std::size_t of_line) {
-        const T* const from = at(o.x) + (sample * q.height + of_line) * q.width * q.columns + i % q.columns;
-        return static_cast<S>(from[row.first * q.columns]) * (S(1) - row.part) +
-               static_cast<S>(from[row.second * q.columns]) * row.part;
-      };
-      at(o.y)[i] = static_cast<T>(along(lines.first) * (S(1) - lines.part) + along(lines.second) * lines.part);
-    });
-  }
-};
+  const op::Squares& q = o.squares;
+  const std::size_t width = q.width * q.size, height = q.height * q.size;
+  const std::size_t pixel = i / q.columns, line = pixel / width, sample = line / height;
+  const op::Between<S> lines(line % height, q.size, q.height), row(pixel % width, q.size, q.width);
+  const auto along = [&](std::size_t of_line) {
+    const T* const from = at(o.x) + (sample * q.height + of_line) * q.width * q.columns + i % q.columns;
+    return static_cast<S>(from[row.first * q.columns]) * (S(1) - row.part) +
+           static_cast<S>(from[row.second * q.columns]) * row.part;
+  };
+  at(o.y)[i] = static_cast<T>(along(lines.first) * (S(1) - lines.part) + along(lines.second) * lines.part);
+}
 
 }  // namespace regimen::kernel
 

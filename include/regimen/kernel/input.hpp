@@ -42,33 +42,12 @@ struct Kernel<op::TakeInput, 0> final {
     detail::copy_bytes(block, at(o.target), slot + o.ring.target, o.target_bytes);
   }
 };
-template <>
-struct Kernel<op::TakeInput, 1> final {
-  static constexpr unsigned threads = warp_lanes;
-  op::TakeInput o;
-  Memory at;
+REGIMEN_HD constexpr std::size_t pieces(const op::TakeInput&, Launch<1>) { return 1; }
+REGIMEN_HD inline void compute(const op::TakeInput& o, const Memory& at, std::size_t, Launch<1>) {
+  ++*at(o.ring.taken);
+}
 
-  static constexpr unsigned blocks() { return 1; }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    if (block.thread() == 0) ++*at(o.ring.taken);
-  }
-};
-
-template <>
-struct Kernel<op::KeepResults> final {
-  static constexpr unsigned threads = warp_lanes;
-  op::KeepResults o;
-  Memory at;
-
-  static constexpr unsigned blocks() { return 1; }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    if (block.thread() == 0) *at(o.to) = *at(o.scalars);
-  }
-};
+REGIMEN_HD inline void decide(const op::KeepResults& o, const Memory& at) { *at(o.to) = *at(o.scalars); }
 
 }  // namespace regimen::kernel
 // SPDX-License-Identifier: Apache-2.0

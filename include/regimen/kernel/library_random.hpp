@@ -16,24 +16,13 @@ struct LibraryRandom final {
   View<std::int64_t> to;
 };
 
-template <>
-struct Kernel<LibraryRandom> final {
-  static constexpr unsigned threads = warp_lanes;
-  LibraryRandom o;
-  Memory at;
-
-  static constexpr unsigned blocks() { return 1; }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    if (block.thread() != 0) return;
-    const op::Random random = *at(o.drop.random);
-    const std::uint64_t hash =
-        Philox::mix(Philox::mix(Philox::mix(random.seed, random.step), o.drop.stream), random.first_sample);
-    at(o.to)[0] = static_cast<std::int64_t>(hash >> 1);  // not negative
-    at(o.to)[1] = 0;
-  }
-};
+REGIMEN_HD inline void decide(const LibraryRandom& o, const Memory& at) {
+  const op::Random random = *at(o.drop.random);
+  const std::uint64_t hash =
+      Philox::mix(Philox::mix(Philox::mix(random.seed, random.step), o.drop.stream), random.first_sample);
+  at(o.to)[0] = static_cast<std::int64_t>(hash >> 1);  // not negative
+  at(o.to)[1] = 0;
+}
 
 }  // namespace regimen::kernel
 // SPDX-License-Identifier: Apache-2.0

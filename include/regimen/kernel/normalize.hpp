@@ -100,6 +100,11 @@ struct NormalChunks final {
   REGIMEN_HD constexpr std::size_t count() const { return rows == 0 ? 1 : (rows + rows_each() - 1) / rows_each(); }
 };
 
+template <bool Centered, class T, class G>
+REGIMEN_HD constexpr NormalChunks chunks_of(const op::NormalizeBackward<Centered, T, G>& o) {
+  return {o.rows, o.columns, Centered ? 2 : 1};
+}
+
 /// What the rows of a chunk add to the sums of their columns: in registers of the threads that hold the columns; for
 /// rows that are not held in memory, where each thread adds to its own columns.
 ///   to   (kinds, columns), of this chunk; null if nobody wants them
@@ -193,14 +198,11 @@ struct Kernel<op::NormalizeBackward<Centered, T, G>, 0> final {
   op::NormalizeBackward<Centered, T, G> o;
   Memory at;
 
-  REGIMEN_HD static constexpr detail::NormalChunks chunks_of(const op::NormalizeBackward<Centered, T, G>& operation) {
-    return {operation.rows, operation.columns, kinds};
-  }
   static constexpr std::size_t scratch(const op::NormalizeBackward<Centered, T, G>& operation) {
-    const detail::NormalChunks chunks = chunks_of(operation);
+    const detail::NormalChunks chunks = detail::chunks_of(operation);
     return operation.d_gain.is_absent() ? 0 : chunks.count() * chunks.sums() * sizeof(S);
   }
-  constexpr unsigned blocks() const { return blocks_for(chunks_of(o).count(), 1); }
+  constexpr unsigned blocks() const { return blocks_for(detail::chunks_of(o).count(), 1); }
 
   REGIMEN_HD_UNCHECKED
   template <class Block>
@@ -213,7 +215,7 @@ struct Kernel<op::NormalizeBackward<Centered, T, G>, 0> final {
   REGIMEN_HD void run(const Block& block, const T* onto) const {
     const T *const x = at(o.x), *const gain = at(o.gain), *const d_y = at(o.d_y);
     T* const d_x = at(o.d_x);
-    const detail::NormalChunks chunks = chunks_of(o);
+    const detail::NormalChunks chunks = detail::chunks_of(o);
     const RowPlan<width, threads> rows{o.rows, o.columns, are_aligned(x, gain) && are_aligned(d_y, d_x, onto)};
     const std::size_t each = chunks.rows_each();
     const unsigned count = static_cast<unsigned>(chunks.count());
@@ -244,7 +246,8 @@ struct Kernel<op::NormalizeBackward<Centered, T, G>, 0> final {
   };
 
   REGIMEN_HD S* sums_of(unsigned chunk) const {
-    return at.optional(o.d_gain) == nullptr ? nullptr : at.template scratch_of<S>() + chunk * chunks_of(o).sums();
+    return at.optional(o.d_gain) == nullptr ? nullptr
+                                            : at.template scratch_of<S>() + chunk * detail::chunks_of(o).sums();
   }
 
   REGIMEN_HD_UNCHECKED
@@ -288,27 +291,15 @@ struct Kernel<op::NormalizeBackward<Centered, T, G>, 0> final {
 
 /// The chunks' sums, joined.
 template <bool Centered, class T, class G>
-struct Kernel<op::NormalizeBackward<Centered, T, G>, 1> final {
-  using S = statistic_t<T>;
-  using First = Kernel<op::NormalizeBackward<Centered, T, G>, 0>;
-  static constexpr unsigned threads = JoinSums::threads;
-  static constexpr std::size_t shared_bytes = JoinSums::shared_bytes<S>;
-  op::NormalizeBackward<Centered, T, G> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return o.d_gain.is_absent() ? 0 : JoinSums::blocks(First::chunks_of(o).sums()); }
-
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const detail::NormalChunks chunks = First::chunks_of(o);
-    G *const d_gain = at(o.d_gain), *const d_bias = Centered ? at.optional(o.d_bias) : nullptr;
-    JoinSums::join(block, at.template scratch_of<const S>(), chunks.count(), chunks.sums(), [&](std::size_t i, S sum) {
-      if (i < o.columns) JoinSums::put(sum, d_gain[i], o.add);
-      else if (d_bias != nullptr) JoinSums::put(sum, d_bias[i - o.columns], o.add);
-    });
-  }
-};
+REGIMEN_HD constexpr auto sums_left(const op::NormalizeBackward<Centered, T, G>& o, Launch<1>) {
+  const detail::NormalChunks chunks = detail::chunks_of(o);
+  return LeftSums<statistic_t<T>, G>{.chunks = chunks.count(),
+                                     .columns = o.d_gain.is_absent() ? 0 : chunks.sums(),
+                                     .split = o.columns,
+                                     .to = o.d_gain,
+                                     .rest = o.d_bias,
+                                     .add = o.add};
+}
 
 /// The same launches; the one that writes d_x adds, for which two blocks a multiprocessor leave too few registers in 16
 /// bits if d_bias is summed, too: it spilled on sm_80 and sm_100.

@@ -16,25 +16,13 @@
 namespace regimen::kernel {
 
 /// A thread for each sample, which reads its padding.
-template <>
-struct Kernel<op::CountTokens> final {
-  static constexpr unsigned threads = detail::flat_threads;
-  op::CountTokens o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.samples, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const std::int32_t* const tokens = at(o.tokens);
-    std::int32_t* const lengths = at(o.lengths);
-    for_pieces(block, o.samples, [&](std::size_t b) {
-      std::size_t count = o.length;
-      while (count > 1 && tokens[b * o.length + count - 1] == o.padding) --count;
-      lengths[b] = static_cast<std::int32_t>(count);
-    });
-  }
-};
+REGIMEN_HD constexpr std::size_t pieces(const op::CountTokens& o, Launch<0>) { return o.samples; }
+REGIMEN_HD inline void compute(const op::CountTokens& o, const Memory& at, std::size_t b, Launch<0>) {
+  const std::int32_t* const tokens = at(o.tokens) + b * o.length;
+  std::size_t count = o.length;
+  while (count > 1 && tokens[count - 1] == o.padding) --count;
+  at(o.lengths)[b] = static_cast<std::int32_t>(count);
+}
 
 template <class T>
 struct Kernel<op::WithinLengths<op::Attention<T>>> final

@@ -48,21 +48,14 @@ struct Kernel<op::CopyColumns<T>> final {
 };
 
 template <class T>
-struct Kernel<op::Scale<T>> final {
-  static constexpr unsigned threads = detail::flat_threads;
+REGIMEN_HD constexpr std::size_t pieces(const op::Scale<T>& o, Launch<0>) {
+  return o.rows * o.columns;
+}
+template <class T>
+REGIMEN_HD void compute(const op::Scale<T>& o, const Memory& at, std::size_t i, Launch<0>) {
   using S = statistic_t<T>;
-  op::Scale<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.rows * o.columns, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    for_pieces(block, o.rows * o.columns, [&](std::size_t i) {
-      at(o.y)[i] = static_cast<T>(static_cast<S>(at(o.x)[i]) * static_cast<S>(at(o.gain)[i % o.columns]));
-    });
-  }
-};
+  at(o.y)[i] = static_cast<T>(static_cast<S>(at(o.x)[i]) * static_cast<S>(at(o.gain)[i % o.columns]));
+}
 
 /// A thread takes elements of one sample and the next: it draws for each.
 template <class T>
@@ -97,42 +90,27 @@ struct Kernel<op::DropSamples<T>> final {
 
 /// A thread takes a column of a sample: neighbours read neighbours.
 template <class T>
-struct Kernel<op::MeanRows<T>> final {
-  static constexpr unsigned threads = detail::flat_threads;
-  using S = statistic_t<T>;
-  op::MeanRows<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.samples * o.columns, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    for_pieces(block, o.samples * o.columns, [&](std::size_t i) {
-      const T* const x = at(o.x) + i / o.columns * o.rows * o.columns + i % o.columns;
-      S sum = 0;
-      for (std::size_t row = 0; row < o.rows; ++row) sum += static_cast<S>(x[row * o.columns]);
-      at(o.y)[i] = static_cast<T>(sum / static_cast<S>(o.rows));
-    });
-  }
-};
+REGIMEN_HD constexpr std::size_t pieces(const op::MeanRows<T>& o, Launch<0>) {
+  return o.samples * o.columns;
+}
 template <class T>
-struct Kernel<op::MeanRowsBackward<T>> final {
-  static constexpr unsigned threads = detail::flat_threads;
+REGIMEN_HD void compute(const op::MeanRows<T>& o, const Memory& at, std::size_t i, Launch<0>) {
   using S = statistic_t<T>;
-  op::MeanRowsBackward<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.samples * o.rows * o.columns, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    for_pieces(block, o.samples * o.rows * o.columns, [&](std::size_t i) {
-      const std::size_t sample = i / (o.rows * o.columns);
-      at(o.d_x)[i] =
-          static_cast<T>(static_cast<S>(at(o.d_y)[sample * o.columns + i % o.columns]) / static_cast<S>(o.rows));
-    });
-  }
-};
+  const T* const x = at(o.x) + i / o.columns * o.rows * o.columns + i % o.columns;
+  S sum = 0;
+  for (std::size_t row = 0; row < o.rows; ++row) sum += static_cast<S>(x[row * o.columns]);
+  at(o.y)[i] = static_cast<T>(sum / static_cast<S>(o.rows));
+}
+template <class T>
+REGIMEN_HD constexpr std::size_t pieces(const op::MeanRowsBackward<T>& o, Launch<0>) {
+  return o.samples * o.rows * o.columns;
+}
+template <class T>
+REGIMEN_HD void compute(const op::MeanRowsBackward<T>& o, const Memory& at, std::size_t i, Launch<0>) {
+  using S = statistic_t<T>;
+  const std::size_t sample = i / (o.rows * o.columns);
+  at(o.d_x)[i] = static_cast<T>(static_cast<S>(at(o.d_y)[sample * o.columns + i % o.columns]) / static_cast<S>(o.rows));
+}
 
 namespace detail {
 
@@ -152,39 +130,25 @@ REGIMEN_HD std::size_t largest_row(const T* x, std::size_t rows, std::size_t col
 
 /// As above.
 template <class T>
-struct Kernel<op::MaxRows<T>> final {
-  static constexpr unsigned threads = detail::flat_threads;
-  op::MaxRows<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.samples * o.columns, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    for_pieces(block, o.samples * o.columns, [&](std::size_t i) {
-      const T* const x = at(o.x) + i / o.columns * o.rows * o.columns + i % o.columns;
-      at(o.y)[i] = x[detail::largest_row<statistic_t<T>>(x, o.rows, o.columns) * o.columns];
-    });
-  }
-};
+REGIMEN_HD constexpr std::size_t pieces(const op::MaxRows<T>& o, Launch<0>) {
+  return o.samples * o.columns;
+}
 template <class T>
-struct Kernel<op::MaxRowsBackward<T>> final {
-  static constexpr unsigned threads = detail::flat_threads;
-  op::MaxRowsBackward<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.samples * o.columns, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    for_pieces(block, o.samples * o.columns, [&](std::size_t i) {
-      const std::size_t first = i / o.columns * o.rows * o.columns + i % o.columns;
-      const std::size_t chosen = detail::largest_row<statistic_t<T>>(at(o.x) + first, o.rows, o.columns);
-      for (std::size_t row = 0; row < o.rows; ++row)
-        at(o.d_x)[first + row * o.columns] = row == chosen ? at(o.d_y)[i] : T(0.0f);
-    });
-  }
-};
+REGIMEN_HD void compute(const op::MaxRows<T>& o, const Memory& at, std::size_t i, Launch<0>) {
+  const T* const x = at(o.x) + i / o.columns * o.rows * o.columns + i % o.columns;
+  at(o.y)[i] = x[detail::largest_row<statistic_t<T>>(x, o.rows, o.columns) * o.columns];
+}
+template <class T>
+REGIMEN_HD constexpr std::size_t pieces(const op::MaxRowsBackward<T>& o, Launch<0>) {
+  return o.samples * o.columns;
+}
+template <class T>
+REGIMEN_HD void compute(const op::MaxRowsBackward<T>& o, const Memory& at, std::size_t i, Launch<0>) {
+  const std::size_t first = i / o.columns * o.rows * o.columns + i % o.columns;
+  const std::size_t chosen = detail::largest_row<statistic_t<T>>(at(o.x) + first, o.rows, o.columns);
+  for (std::size_t row = 0; row < o.rows; ++row)
+    at(o.d_x)[first + row * o.columns] = row == chosen ? at(o.d_y)[i] : T(0.0f);
+}
 
 }  // namespace regimen::kernel
 // SPDX-License-Identifier: Apache-2.0

@@ -14,41 +14,31 @@ namespace regimen::kernel {
 ///
 /// error   that of RotaryFrequencies; cosine, sine, products and their sum are rounded to S, and once to T
 template <class T>
-struct Kernel<op::Rotate<T>> final {
-  static constexpr unsigned threads = detail::flat_threads;
+REGIMEN_HD constexpr std::size_t pieces(const op::Rotate<T>& o, Launch<0>) {
+  return o.shape.batch * o.shape.length * (o.shape.width / 2);
+}
+template <class T>
+REGIMEN_HD void compute(const op::Rotate<T>& o, const Memory& at, std::size_t piece, Launch<0>) {
   using S = statistic_t<T>;
-  op::Rotate<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const {
-    return blocks_for(o.shape.batch * o.shape.length * (o.shape.width / 2), threads);
+  const op::AttentionShape& s = o.shape;
+  const std::size_t half = s.width / 2, turned = s.heads + s.of_keys(), all = s.all_heads();
+  const std::size_t row = piece / half, i = piece % half;
+  const double angle = static_cast<double>(o.first + row % s.length) * o.frequencies(i, s.width);
+  const S cosine = static_cast<S>(std::cos(angle)),
+          sine = static_cast<S>(o.inverse ? -std::sin(angle) : std::sin(angle));
+  const T* const x = at(o.x) + row * all * s.width + i;
+  T* const y = at(o.y) + row * all * s.width + i;
+  for (std::size_t head = 0; head < turned; ++head) {
+    const S a = static_cast<S>(x[head * s.width]), c = static_cast<S>(x[head * s.width + half]);
+    y[head * s.width] = static_cast<T>(a * cosine - c * sine);
+    y[head * s.width + half] = static_cast<T>(c * cosine + a * sine);
   }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const op::AttentionShape& s = o.shape;
-    const std::size_t half = s.width / 2, turned = s.heads + s.of_keys(), all = s.all_heads();
-    const bool copies = o.x.offset != o.y.offset;
-    for_pieces(block, s.batch * s.length * half, [&](std::size_t piece) {
-      const std::size_t row = piece / half, i = piece % half;
-      const double angle = static_cast<double>(o.first + row % s.length) * o.frequencies(i, s.width);
-      const S cosine = static_cast<S>(std::cos(angle)),
-              sine = static_cast<S>(o.inverse ? -std::sin(angle) : std::sin(angle));
-      const T* const x = at(o.x) + row * all * s.width + i;
-      T* const y = at(o.y) + row * all * s.width + i;
-      for (std::size_t head = 0; head < turned; ++head) {
-        const S a = static_cast<S>(x[head * s.width]), c = static_cast<S>(x[head * s.width + half]);
-        y[head * s.width] = static_cast<T>(a * cosine - c * sine);
-        y[head * s.width + half] = static_cast<T>(c * cosine + a * sine);
-      }
-      if (!copies) return;
-      for (std::size_t head = turned; head < all; ++head) {
-        y[head * s.width] = x[head * s.width];
-        y[head * s.width + half] = x[head * s.width + half];
-      }
-    });
+  if (o.x.offset == o.y.offset) return;
+  for (std::size_t head = turned; head < all; ++head) {
+    y[head * s.width] = x[head * s.width];
+    y[head * s.width + half] = x[head * s.width + half];
   }
-};
+}
 
 }  // namespace regimen::kernel
 // SPDX-License-Identifier: Apache-2.0

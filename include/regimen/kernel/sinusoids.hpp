@@ -12,30 +12,23 @@ namespace regimen::kernel {
 
 /// A thread takes a pair of channels of one position, in all samples: it computes one sine and one cosine, in fp64.
 template <class T>
-struct Kernel<op::AddSinusoids<T>> final {
-  static constexpr unsigned threads = detail::flat_threads;
+REGIMEN_HD constexpr std::size_t pieces(const op::AddSinusoids<T>& o, Launch<0>) {
+  return o.length * o.pairs();
+}
+template <class T>
+REGIMEN_HD void compute(const op::AddSinusoids<T>& o, const Memory& at, std::size_t piece, Launch<0>) {
   using S = statistic_t<T>;
-  op::AddSinusoids<T> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return blocks_for(o.length * o.pairs(), threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const T* const x = at(o.x);
-    T* const y = at(o.y);
-    const std::size_t of_row = o.pairs(), sample = o.length * o.columns;
-    for_pieces(block, o.length * of_row, [&](std::size_t piece) {
-      const std::size_t t = piece / of_row, pair = piece % of_row, of_sine = o.sine(pair), of_cosine = o.cosine(pair);
-      const double angle = o.angle(t, pair);
-      const S sine = static_cast<S>(std::sin(angle)), cosine = static_cast<S>(std::cos(angle));
-      for (std::size_t row = t * o.columns; row < o.samples * sample; row += sample) {
-        y[row + of_sine] = static_cast<T>(static_cast<S>(x[row + of_sine]) + sine);
-        if (of_cosine < o.columns) y[row + of_cosine] = static_cast<T>(static_cast<S>(x[row + of_cosine]) + cosine);
-      }
-    });
+  const T* const x = at(o.x);
+  T* const y = at(o.y);
+  const std::size_t of_row = o.pairs(), sample = o.length * o.columns;
+  const std::size_t t = piece / of_row, pair = piece % of_row, of_sine = o.sine(pair), of_cosine = o.cosine(pair);
+  const double angle = o.angle(t, pair);
+  const S sine = static_cast<S>(std::sin(angle)), cosine = static_cast<S>(std::cos(angle));
+  for (std::size_t row = t * o.columns; row < o.samples * sample; row += sample) {
+    y[row + of_sine] = static_cast<T>(static_cast<S>(x[row + of_sine]) + sine);
+    if (of_cosine < o.columns) y[row + of_cosine] = static_cast<T>(static_cast<S>(x[row + of_cosine]) + cosine);
   }
-};
+}
 
 }  // namespace regimen::kernel
 // SPDX-License-Identifier: Apache-2.0

@@ -17,8 +17,6 @@ namespace regimen::kernel {
 
 // ---- one thread: the CPU engine's code
 
-namespace detail {
-
 REGIMEN_HD inline void decide(const op::Begin& o, const Memory& at) { step_decisions::begin(o, *at(o.scalars)); }
 REGIMEN_HD inline void decide(const op::BeginLosses& o, const Memory& at) {
   step_decisions::begin_losses(o, *at(o.scalars), at(o.losses));
@@ -48,23 +46,6 @@ template <class Function>
 REGIMEN_HD void decide(const op::Calculate<Function>& o, const Memory& at) {
   a_function_on_a_device_is_marked_REGIMEN_HD<Function>::call(o.function, at(o.numbers), *at(o.scalars));
 }
-
-}  // namespace detail
-
-template <class Operation>
-  requires requires(const Operation& o, const Memory& at) { detail::decide(o, at); }
-struct Kernel<Operation> final {
-  static constexpr unsigned threads = warp_lanes;
-  Operation o;
-  Memory at;
-
-  static constexpr unsigned blocks() { return 1; }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    if (block.thread() == 0) detail::decide(o, at);
-  }
-};
 
 // ---- the first element that is not finite
 
