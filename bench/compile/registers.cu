@@ -5,7 +5,7 @@
 #include <regimen/engine/cuda/traits.hpp>
 #include <regimen/kernel/composed_attention.hpp>
 #include <regimen/kernel/device.cuh>
-#include <regimen/kernel/pad_rows.hpp>
+#include <regimen/kernel/library.hpp>
 #include <regimen/optimizer/adamw.hpp>
 
 #include <cstdio>

@@ -5,7 +5,7 @@
 #include <regimen/core/activation.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/kernel/composed_attention.hpp>
-#include <regimen/kernel/pad_rows.hpp>
+#include <regimen/kernel/library.hpp>
 #include <regimen/optimizer/adamw.hpp>
 
 #include <type_traits>

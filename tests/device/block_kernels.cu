@@ -6,7 +6,6 @@
 // nvcc compiles it wherever there is one; where there is a device, too, it runs. Exit code 77: there is none.
 #include <regimen/core/activation.hpp>
 #include <regimen/engine/cuda/library.cuh>
-#include <regimen/kernel/add_wider.hpp>
 #include <regimen/kernel/attention.hpp>
 #include <regimen/kernel/attention_backward.hpp>
 #include <regimen/kernel/attention_bias.hpp>
@@ -21,19 +20,16 @@
 #include <regimen/kernel/group_norm.hpp>
 #include <regimen/kernel/image.hpp>
 #include <regimen/kernel/input.hpp>
+#include <regimen/kernel/library.hpp>
 #include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/nt_xent.hpp>
-#include <regimen/kernel/pad_rows.hpp>
 #include <regimen/kernel/padding.hpp>
 #include <regimen/kernel/positions.hpp>
 #include <regimen/kernel/recurrent.hpp>
-#include <regimen/kernel/rotary.hpp>
-#include <regimen/kernel/soft_cross_entropy.hpp>
+#include <regimen/kernel/sinusoids.hpp>
 #include <regimen/kernel/softmax.hpp>
 #include <regimen/kernel/step.hpp>
-#include <regimen/kernel/unfold.hpp>
 #include <regimen/kernel/update.hpp>
-#include <regimen/kernel/windows.hpp>
 #include <regimen/optimizer/adamw.hpp>
 
 #include <cmath>

@@ -2,7 +2,7 @@
 // order of threads.
 #include "against_cpu.hpp"
 
-#include <regimen/kernel/add_wider.hpp>
+#include <regimen/kernel/library.hpp>
 
 using namespace regimen;
 using namespace test;

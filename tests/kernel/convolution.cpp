@@ -5,7 +5,6 @@
 #include <regimen/engine/cpu/convolution.hpp>
 #include <regimen/engine/cpu/image.hpp>
 #include <regimen/kernel/convolution.hpp>
-#include <regimen/kernel/unfold.hpp>
 
 using namespace regimen;
 using namespace test;

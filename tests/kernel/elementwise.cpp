@@ -7,7 +7,7 @@
 #include <regimen/engine/cpu/embedding.hpp>
 #include <regimen/engine/cpu/update.hpp>
 #include <regimen/kernel/elementwise.hpp>
-#include <regimen/kernel/pad_rows.hpp>
+#include <regimen/kernel/library.hpp>
 #include <regimen/kernel/positions.hpp>
 
 #include <cmath>

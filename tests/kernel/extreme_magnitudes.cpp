@@ -15,7 +15,6 @@
 #include <regimen/kernel/normalize.hpp>
 #include <regimen/kernel/nt_xent.hpp>
 #include <regimen/kernel/recurrent.hpp>
-#include <regimen/kernel/soft_cross_entropy.hpp>
 #include <regimen/kernel/softmax.hpp>
 
 #include <algorithm>

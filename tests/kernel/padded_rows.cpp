@@ -8,8 +8,7 @@
 #include <regimen/kernel/column_sum.hpp>
 #include <regimen/kernel/cross_entropy.hpp>
 #include <regimen/kernel/elementwise.hpp>
-#include <regimen/kernel/pad_rows.hpp>
-#include <regimen/kernel/soft_cross_entropy.hpp>
+#include <regimen/kernel/library.hpp>
 #include <regimen/kernel/step.hpp>
 
 #include <cmath>

@@ -4,7 +4,6 @@
 #include <regimen/engine/cpu/loss.hpp>
 #include <regimen/engine/cpu/update.hpp>
 #include <regimen/kernel/cross_entropy.hpp>
-#include <regimen/kernel/soft_cross_entropy.hpp>
 #include <regimen/kernel/update.hpp>
 #include <regimen/optimizer/adamw.hpp>
 #include <regimen/optimizer/sgd.hpp>

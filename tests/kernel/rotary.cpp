@@ -3,7 +3,7 @@
 #include "rotary_definition.hpp"
 
 #include <regimen/engine/cpu/rotary.hpp>
-#include <regimen/kernel/rotary.hpp>
+#include <regimen/kernel/sinusoids.hpp>
 
 using namespace regimen;
 using namespace test;

@@ -5,7 +5,6 @@
 #include <regimen/engine/cpu/body.hpp>
 #include <regimen/engine/cpu/image.hpp>
 #include <regimen/kernel/image.hpp>
-#include <regimen/kernel/windows.hpp>
 
 #include <cmath>
 #include <limits>

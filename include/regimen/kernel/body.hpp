@@ -23,7 +23,7 @@ struct Extent final {
 /// What an operation computes of a row of its result. This folder specialises it.
 ///
 ///   Number                  the type in which it computes
-///   Body(operation, at)     finds its tensors
+///   Body{operation, at}     finds its tensors
 ///   extent()
 ///   operator()(row, lane)   the lane's columns of the row
 ///
@@ -35,7 +35,9 @@ struct Extent final {
 ///
 /// For numbers there are operators, select and is_larger, and sigmoid, tanh and multiply_add of recurrent.hpp. nvcc has no registers of the CPU in functions for a device, and
 /// says so where one is named: a body names their types by `auto` alone.
-template <class Operation>
+///
+///   At                      how tensors are found: the memory of kernels, or of the CPU engine
+template <class Operation, class At = Memory>
 struct Body;
 
 template <class Operation>
@@ -107,15 +109,15 @@ struct Kernel<Operation, 0> final {
   Memory at;
 
   constexpr unsigned blocks() const {
-    const Extent extent = Body<Operation>(o, at).extent();
+    const Extent extent = Body<Operation>{o, at}.extent();
     return blocks_for(extent.rows * extent.columns, threads);
   }
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    const Extent extent = Body<Operation>(o, at).extent();
+    const Extent extent = Body<Operation>{o, at}.extent();
     for_pieces(block, extent.rows * extent.columns, [&](std::size_t i) {
       const Lane<typename Body<Operation>::Number> lane{i % extent.columns, extent.columns};
-      Body<Operation>(o, at)(i / extent.columns, lane);
+      Body<Operation>{o, at}(i / extent.columns, lane);
     });
   }
 };

@@ -72,56 +72,38 @@ struct AttentionBiasBackward final {
 
 namespace detail {
 
-/// Row `row` of a piece: its place among all heads, and the keys that its query sees.
-struct ScoreRow final {
-  std::size_t head, query, seen;
-
-  REGIMEN_HD ScoreRow(const op::AttentionShape& s, const HeadRun& run, std::size_t row)
-      : head(run.first + row / s.length * run.step), query(row % s.length), seen(s.causal ? query + 1 : s.length) {}
-  REGIMEN_HD bool sees(std::size_t u) const { return u < seen; }
-  /// As Unbiased and Biased have them.
-  template <class S>
-  REGIMEN_HD S score(S product, S, std::size_t) const {
-    return product;
-  }
-  template <class S>
-  REGIMEN_HD S rest(S scale) const {
-    return scale;
-  }
-};
-/// The same of keys from `begin` on, with a bias.
-template <class S>
-struct BiasedScoreRow final {
-  std::size_t head, query, seen, begin;
-  const S* bias = nullptr;
-
-  template <class Operation>
-  REGIMEN_HD BiasedScoreRow(const Operation& o, const Memory& at, std::size_t row)
-      : head(o.run.first + row / o.shape.length * o.run.step),
-        query(row % o.shape.length),
-        seen(o.shape.causal ? query + 1 : o.shape.keys()),
-        begin(o.shape.begin(query)),
-        bias(at.optional(o.bias)) {
-    if (const std::int32_t* const lengths = at.optional(o.lengths); lengths != nullptr)
-      seen = op::seen_keys(lengths[head / o.shape.heads], o.shape.keys());
-    if (bias != nullptr) bias += head % o.shape.heads * o.shape.distances() + o.shape.length - 1 - query;
-  }
-  REGIMEN_HD bool sees(std::size_t u) const { return u >= begin && u < seen; }
-  REGIMEN_HD S score(S product, S scale, std::size_t u) const {
-    return bias == nullptr || u >= seen ? product : std::fma(product, scale, bias[u]);
-  }
-  REGIMEN_HD S rest(S scale) const { return bias == nullptr ? scale : S(1); }
-};
-template <bool more, class Operation>
-REGIMEN_HD auto score_row(const Operation& o, [[maybe_unused]] const Memory& at, std::size_t row) {
-  if constexpr (more) return BiasedScoreRow<typename Operation::S>(o, at, row);
-  else return ScoreRow(o.shape, o.run, row);
-}
 /// How many keys there are in a row of scores.
 template <bool more>
 REGIMEN_HD constexpr std::size_t columns_of(const op::AttentionShape& s) {
   return more ? s.keys() : s.length;
 }
+/// Row `row` of a piece: its place among all heads, and the keys that its query sees.
+///   more   whether they may begin behind the first, or end at a length, or have a bias
+template <class S, bool more>
+struct ScoreRow final {
+  std::size_t head, query, seen, begin = 0;
+  const S* bias = nullptr;
+
+  template <class Operation>
+  REGIMEN_HD ScoreRow(const Operation& o, [[maybe_unused]] const Memory& at, std::size_t row)
+      : head(o.run.first + row / o.shape.length * o.run.step),
+        query(row % o.shape.length),
+        seen(o.shape.causal ? query + 1 : columns_of<more>(o.shape)) {
+    if constexpr (more) {
+      begin = o.shape.begin(query);
+      if (const std::int32_t* const lengths = at.optional(o.lengths); lengths != nullptr)
+        seen = op::seen_keys(lengths[head / o.shape.heads], o.shape.keys());
+      bias = at.optional(o.bias);
+      if (bias != nullptr) bias += head % o.shape.heads * o.shape.distances() + o.shape.length - 1 - query;
+    }
+  }
+  REGIMEN_HD bool sees(std::size_t u) const { return (!more || u >= begin) && u < seen; }
+  /// As Unbiased and Biased have them.
+  REGIMEN_HD S score(S product, S scale, std::size_t u) const {
+    return !more || bias == nullptr || u >= seen ? product : std::fma(product, scale, bias[u]);
+  }
+  REGIMEN_HD S rest(S scale) const { return !more || bias == nullptr ? scale : S(1); }
+};
 template <bool more, class S>
 REGIMEN_HD DropFactor<S> drop_of_row(const op::Drop& drop, const Memory& at, const op::AttentionShape& s,
                                      std::size_t head) {
@@ -183,7 +165,7 @@ struct Kernel<AttentionWeights<T, more>> final {
     const std::size_t length = detail::columns_of<more>(o.shape);
     const S scale = o.shape.template scale<S>();
     rows().for_each(block, [&]<unsigned n, bool held>(const auto& team, std::size_t row) {
-      const auto at_row = detail::score_row<more>(o, at, row);
+      const detail::ScoreRow<S, more> at_row(o, at, row);
       const S* const scores = at(o.scores) + row * length;
       T* const weights = at(o.weights) + row * length;
       auto part = part_of_row<n, held>(team, at_row.seen, [&](std::size_t u) {
@@ -231,7 +213,7 @@ struct Kernel<AttentionWeightsBackward<T, more>> final {
     const std::size_t length = detail::columns_of<more>(o.shape);
     const S scale = o.shape.template scale<S>();
     rows().for_each(block, [&]<unsigned n, bool held>(const auto& team, std::size_t row) {
-      const auto at_row = detail::score_row<more>(o, at, row);
+      const detail::ScoreRow<S, more> at_row(o, at, row);
       const S *const scores = at(o.scores) + row * length, *const d_weights = at(o.d_weights) + row * length;
       T *const weights = at(o.weights) + row * length, *const d_scores = at(o.d_scores) + row * length;
       const detail::DropFactor<S> drop = detail::drop_of_row<more, S>(o.drop, at, o.shape, at_row.head);

@@ -1,4 +1,4 @@
-// regimen/kernel/image.hpp — the squares of images: a lane takes channels of a square or of a pixel.
+// regimen/kernel/image.hpp — squares and windows of images: a lane takes channels of a square, of a window or of a pixel.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -22,15 +22,15 @@ REGIMEN_HD constexpr Extent extent_of(const op::Squares& squares) {
 
 }  // namespace detail
 
-template <class T>
-struct Body<op::SumSquares<T>> final {
+template <class T, class At>
+struct Body<op::SumSquares<T>, At> final {
   using Number = statistic_t<T>;
   op::Squares squares;
   const T* x;
   T* y;
   Number scale;
 
-  REGIMEN_HD Body(const op::SumSquares<T>& o, const auto& at)
+  REGIMEN_HD Body(const op::SumSquares<T>& o, const At& at)
       : squares(o.squares), x(at(o.x)), y(at(o.y)), scale(static_cast<Number>(o.scale)) {}
   REGIMEN_HD constexpr Extent extent() const { return detail::extent_of(squares); }
   REGIMEN_HD void operator()(std::size_t square, const auto& lane) const {
@@ -41,15 +41,15 @@ struct Body<op::SumSquares<T>> final {
   }
 };
 
-template <class T>
-struct Body<op::SpreadSquares<T>> final {
+template <class T, class At>
+struct Body<op::SpreadSquares<T>, At> final {
   using Number = statistic_t<T>;
   op::Squares squares;
   const T* x;
   T* y;
   Number scale;
 
-  REGIMEN_HD Body(const op::SpreadSquares<T>& o, const auto& at)
+  REGIMEN_HD Body(const op::SpreadSquares<T>& o, const At& at)
       : squares(o.squares), x(at(o.x)), y(at(o.y)), scale(static_cast<Number>(o.scale)) {}
   REGIMEN_HD constexpr Extent extent() const { return detail::extent_of(squares); }
   REGIMEN_HD void operator()(std::size_t square, const auto& lane) const {
@@ -59,14 +59,14 @@ struct Body<op::SpreadSquares<T>> final {
   }
 };
 
-template <class T>
-struct Body<op::MaxSquares<T>> final {
+template <class T, class At>
+struct Body<op::MaxSquares<T>, At> final {
   using Number = statistic_t<T>;
   op::Squares squares;
   const T* x;
   T* y;
 
-  REGIMEN_HD Body(const op::MaxSquares<T>& o, const auto& at) : squares(o.squares), x(at(o.x)), y(at(o.y)) {}
+  REGIMEN_HD Body(const op::MaxSquares<T>& o, const At& at) : squares(o.squares), x(at(o.x)), y(at(o.y)) {}
   REGIMEN_HD constexpr Extent extent() const { return detail::extent_of(squares); }
   REGIMEN_HD void operator()(std::size_t square, const auto& lane) const {
     auto largest = detail::LargestSeen{lane.load(x + squares.at(square, 0), 0), lane.number(0)};
@@ -76,14 +76,14 @@ struct Body<op::MaxSquares<T>> final {
   }
 };
 
-template <class T>
-struct Body<op::MaxSquaresBackward<T>> final {
+template <class T, class At>
+struct Body<op::MaxSquaresBackward<T>, At> final {
   using Number = statistic_t<T>;
   op::Squares squares;
   const T *x, *d_y;
   T* d_x;
 
-  REGIMEN_HD Body(const op::MaxSquaresBackward<T>& o, const auto& at)
+  REGIMEN_HD Body(const op::MaxSquaresBackward<T>& o, const At& at)
       : squares(o.squares), x(at(o.x)), d_y(at(o.d_y)), d_x(at(o.d_x)) {}
   REGIMEN_HD constexpr Extent extent() const { return detail::extent_of(squares); }
   REGIMEN_HD void operator()(std::size_t square, const auto& lane) const {
@@ -97,14 +97,95 @@ struct Body<op::MaxSquaresBackward<T>> final {
   }
 };
 
-template <class T>
-struct Body<op::InterpolateBackward<T>> final {
+// ---- windows, which may overlap
+
+template <class T, class At>
+struct Body<op::SumWindows<T>, At> final {
+  using Number = statistic_t<T>;
+  op::Windows windows;
+  const T* x;
+  T* y;
+  Number scale;
+
+  REGIMEN_HD Body(const op::SumWindows<T>& o, const At& at)
+      : windows(o.windows), x(at(o.x)), y(at(o.y)), scale(static_cast<Number>(o.scale)) {}
+  REGIMEN_HD constexpr Extent extent() const { return {windows.count(), windows.columns}; }
+  REGIMEN_HD void operator()(std::size_t window, const auto& lane) const {
+    auto sum = lane.number(0);
+    windows.for_pixels(window, [&](std::size_t pixel) { sum += lane.load(x, pixel); });
+    lane.store(sum * lane.number(scale), y, window);
+  }
+};
+
+template <class T, class At>
+struct Body<op::SpreadWindows<T>, At> final {
+  using Number = statistic_t<T>;
+  op::Windows windows;
+  const T* x;
+  T* y;
+  Number scale;
+
+  REGIMEN_HD Body(const op::SpreadWindows<T>& o, const At& at)
+      : windows(o.windows), x(at(o.x)), y(at(o.y)), scale(static_cast<Number>(o.scale)) {}
+  REGIMEN_HD constexpr Extent extent() const { return {windows.pixels(), windows.columns}; }
+  REGIMEN_HD void operator()(std::size_t pixel, const auto& lane) const {
+    auto sum = lane.number(0);
+    windows.for_windows(pixel, [&](std::size_t window) { sum += lane.load(x, window); });
+    lane.store(sum * lane.number(scale), y, pixel);
+  }
+};
+
+template <class T, class At>
+struct Body<op::MaxWindows<T>, At> final {
+  using Number = statistic_t<T>;
+  op::Windows windows;
+  const T* x;
+  T* y;
+
+  REGIMEN_HD Body(const op::MaxWindows<T>& o, const At& at) : windows(o.windows), x(at(o.x)), y(at(o.y)) {}
+  REGIMEN_HD constexpr Extent extent() const { return {windows.count(), windows.columns}; }
+  REGIMEN_HD void operator()(std::size_t window, const auto& lane) const {
+    auto largest = detail::LargestSeen{lane.number(0), lane.number(0)};
+    windows.for_pixels(window, [&](std::size_t pixel) { largest.look(lane, lane.load(x, pixel)); });
+    lane.store(largest.value, y, window);
+  }
+};
+
+template <class T, class At>
+struct Body<op::MaxWindowsBackward<T>, At> final {
+  using Number = statistic_t<T>;
+  op::Windows windows;
+  const T *x, *d_y;
+  T* d_x;
+
+  REGIMEN_HD Body(const op::MaxWindowsBackward<T>& o, const At& at)
+      : windows(o.windows), x(at(o.x)), d_y(at(o.d_y)), d_x(at(o.d_x)) {}
+  REGIMEN_HD constexpr Extent extent() const { return {windows.pixels(), windows.columns}; }
+  REGIMEN_HD void operator()(std::size_t pixel, const auto& lane) const {
+    auto sum = lane.number(0);
+    windows.for_windows(pixel, [&](std::size_t window) {
+      auto largest = detail::LargestSeen{lane.number(0), lane.number(0)};
+      unsigned own = 0;
+      windows.for_pixels(window, [&](std::size_t other) {
+        if (other == pixel) own = largest.seen;
+        largest.look(lane, lane.load(x, other));
+      });
+      sum += select(largest.place == lane.number(own), lane.load(d_y, window), lane.number(0));
+    });
+    lane.store(sum, d_x, pixel);
+  }
+};
+
+// ---- between pixels
+
+template <class T, class At>
+struct Body<op::InterpolateBackward<T>, At> final {
   using Number = statistic_t<T>;
   op::Squares squares;
   const T* d_y;
   T* d_x;
 
-  REGIMEN_HD Body(const op::InterpolateBackward<T>& o, const auto& at)
+  REGIMEN_HD Body(const op::InterpolateBackward<T>& o, const At& at)
       : squares(o.squares), d_y(at(o.d_y)), d_x(at(o.d_x)) {}
   REGIMEN_HD constexpr Extent extent() const { return {squares.count(), squares.columns}; }
   REGIMEN_HD void operator()(std::size_t pixel, const auto& lane) const {

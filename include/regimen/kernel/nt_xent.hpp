@@ -108,36 +108,21 @@ struct Kernel<op::NtXent<S>, 0> final {
 };
 
 /// One block adds the rows'.
-template <class S>
-struct Kernel<op::NtXent<S>, 1> final {
-  static constexpr unsigned threads = 1024;
-  static constexpr std::size_t shared_bytes = combined_bytes<double>;
-  op::NtXent<S> o;
-  Memory at;
-
-  static constexpr unsigned blocks() { return 1; }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const S* const all = at(o.z.all);
-    const double* const losses = at.template scratch_of<double>();
-    double loss = 0, correct = 0, count = 0;
-    for (std::size_t row = block.thread(); row < o.z.rows; row += block.threads()) {
-      loss += losses[row];
-      correct += losses[o.z.rows + row];
-      count += o.z.exists(all[o.z.length(o.z.own(row))]) ? 1 : 0;
-    }
-    loss = combined<Sum>(block, loss);
-    correct = combined<Sum>(block, correct);
-    count = combined<Sum>(block, count);
-    if (block.thread() == 0) {
-      Scalars& scalars = *at(o.scalars);
-      scalars.loss_sum += loss;
-      scalars.correct += correct;
-      scalars.count += count;
-    }
-  }
-};
+REGIMEN_HD_UNCHECKED
+template <class Block, class S>
+REGIMEN_HD void add_up(const Block& block, const op::NtXent<S>& o, const Memory& at) {
+  const S* const all = at(o.z.all);
+  const double* const losses = at.template scratch_of<double>();
+  const std::size_t rows = o.z.rows;
+  const double loss = detail::sum_of(block, rows, [&](std::size_t row) { return losses[row]; });
+  const double correct = detail::sum_of(block, rows, [&](std::size_t row) { return losses[rows + row]; });
+  const double count =
+      detail::sum_of(block, rows, [&](std::size_t row) { return o.z.exists(all[o.z.length(o.z.own(row))]) ? 1 : 0; });
+  if (block.thread() != 0) return;
+  at(o.scalars)->loss_sum += loss;
+  at(o.scalars)->correct += correct;
+  at(o.scalars)->count += count;
+}
 
 /// Threads compute the weights of as many rows as there are threads, then each adds these rows for its columns.
 ///

@@ -45,27 +45,17 @@ REGIMEN_HD auto load_or_zero(const auto& lane, const auto* from, std::size_t row
 
 }  // namespace detail
 
-template <class T>
-struct Body<op::LstmCell<T>> final {
+template <class T, class At>
+struct Body<op::LstmCell<T>, At> final {
   using Number = statistic_t<T>;
-  std::size_t rows, columns, length;
-  T *gates, *y, *h;
-  const T *bias_ih, *bias_hh;
-  const Number *hidden, *c_before;
-  Number* c;
+  const op::LstmCell<T>& o;
+  const At& at;
+  std::size_t rows = o.rows, columns = o.columns, length = o.length;
+  T *gates = at(o.gates), *y = at(o.y), *h = at(o.h);
+  const T *bias_ih = at.optional(o.bias_ih), *bias_hh = at.optional(o.bias_hh);
+  const Number *hidden = at.optional(o.hidden), *c_before = at.optional(o.c_before);
+  Number* c = at(o.c);
 
-  REGIMEN_HD Body(const op::LstmCell<T>& o, const auto& at)
-      : rows(o.rows),
-        columns(o.columns),
-        length(o.length),
-        gates(at(o.gates)),
-        y(at(o.y)),
-        h(at(o.h)),
-        bias_ih(at.optional(o.bias_ih)),
-        bias_hh(at.optional(o.bias_hh)),
-        hidden(at.optional(o.hidden)),
-        c_before(at.optional(o.c_before)),
-        c(at(o.c)) {}
   REGIMEN_HD constexpr Extent extent() const { return detail::extent_of_cells(rows, columns); }
   REGIMEN_HD void operator()(std::size_t row, const auto& lane) const {
     const std::size_t here = row * length, gate = here * 4;
@@ -88,26 +78,17 @@ struct Body<op::LstmCell<T>> final {
   }
 };
 
-template <class T>
-struct Body<op::LstmCellBackward<T>> final {
+template <class T, class At>
+struct Body<op::LstmCellBackward<T>, At> final {
   using Number = statistic_t<T>;
-  std::size_t rows, columns, length;
-  T *gates, *d_gates;
-  const T* d_y;
-  const Number *c, *c_before, *d_hidden;
-  Number* d_c;
+  const op::LstmCellBackward<T>& o;
+  const At& at;
+  std::size_t rows = o.rows, columns = o.columns, length = o.length;
+  T *gates = at(o.gates), *d_gates = at(o.d_gates);
+  const T* d_y = at(o.d_y);
+  const Number *c = at(o.c), *c_before = at.optional(o.c_before), *d_hidden = at.optional(o.d_hidden);
+  Number* d_c = at(o.d_c);
 
-  REGIMEN_HD Body(const op::LstmCellBackward<T>& o, const auto& at)
-      : rows(o.rows),
-        columns(o.columns),
-        length(o.length),
-        gates(at(o.gates)),
-        d_gates(at(o.d_gates)),
-        d_y(at(o.d_y)),
-        c(at(o.c)),
-        c_before(at.optional(o.c_before)),
-        d_hidden(at.optional(o.d_hidden)),
-        d_c(at(o.d_c)) {}
   REGIMEN_HD constexpr Extent extent() const { return detail::extent_of_cells(rows, columns); }
   REGIMEN_HD void operator()(std::size_t row, const auto& lane) const {
     const std::size_t here = row * length, gate = here * 4;
@@ -128,28 +109,17 @@ struct Body<op::LstmCellBackward<T>> final {
   }
 };
 
-template <class T>
-struct Body<op::GruCell<T>> final {
+template <class T, class At>
+struct Body<op::GruCell<T>, At> final {
   using Number = statistic_t<T>;
-  std::size_t rows, columns, length;
-  T *gates, *inner, *y, *h;
-  const T *bias_ih, *bias_hh;
-  const Number *hidden, *state_before;
-  Number* state;
+  const op::GruCell<T>& o;
+  const At& at;
+  std::size_t rows = o.rows, columns = o.columns, length = o.length;
+  T *gates = at(o.gates), *inner = at(o.inner), *y = at(o.y), *h = at(o.h);
+  const T *bias_ih = at.optional(o.bias_ih), *bias_hh = at.optional(o.bias_hh);
+  const Number *hidden = at.optional(o.hidden), *state_before = at.optional(o.state_before);
+  Number* state = at(o.state);
 
-  REGIMEN_HD Body(const op::GruCell<T>& o, const auto& at)
-      : rows(o.rows),
-        columns(o.columns),
-        length(o.length),
-        gates(at(o.gates)),
-        inner(at(o.inner)),
-        y(at(o.y)),
-        h(at(o.h)),
-        bias_ih(at.optional(o.bias_ih)),
-        bias_hh(at.optional(o.bias_hh)),
-        hidden(at.optional(o.hidden)),
-        state_before(at.optional(o.state_before)),
-        state(at(o.state)) {}
   REGIMEN_HD constexpr Extent extent() const { return detail::extent_of_cells(rows, columns); }
   REGIMEN_HD void operator()(std::size_t row, const auto& lane) const {
     const std::size_t here = row * length, gate = here * 3;
@@ -174,26 +144,17 @@ struct Body<op::GruCell<T>> final {
   }
 };
 
-template <class T>
-struct Body<op::GruCellBackward<T>> final {
+template <class T, class At>
+struct Body<op::GruCellBackward<T>, At> final {
   using Number = statistic_t<T>;
-  std::size_t rows, columns, length;
-  T *gates, *inner, *d_gates;
-  const T *d_y, *y_before;
-  Number* d_state;
-  bool is_last;
+  const op::GruCellBackward<T>& o;
+  const At& at;
+  std::size_t rows = o.rows, columns = o.columns, length = o.length;
+  T *gates = at(o.gates), *inner = at(o.inner), *d_gates = at(o.d_gates);
+  const T *d_y = at(o.d_y), *y_before = at.optional(o.y_before);
+  Number* d_state = at(o.d_state);
+  bool is_last = o.is_last;
 
-  REGIMEN_HD Body(const op::GruCellBackward<T>& o, const auto& at)
-      : rows(o.rows),
-        columns(o.columns),
-        length(o.length),
-        gates(at(o.gates)),
-        inner(at(o.inner)),
-        d_gates(at(o.d_gates)),
-        d_y(at(o.d_y)),
-        y_before(at.optional(o.y_before)),
-        d_state(at(o.d_state)),
-        is_last(o.is_last) {}
   REGIMEN_HD constexpr Extent extent() const { return detail::extent_of_cells(rows, columns); }
   REGIMEN_HD void operator()(std::size_t row, const auto& lane) const {
     const std::size_t here = row * length, gate = here * 3, d_gate = row * 3;

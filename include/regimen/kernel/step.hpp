@@ -8,12 +8,51 @@
 #include <regimen/kernel/block.hpp>
 #include <regimen/kernel/elementwise.hpp>
 #include <regimen/kernel/rows.hpp>
-#include <regimen/kernel/update_rule.hpp>
 
 #include <cstddef>
 #include <cstdint>
 
 namespace regimen::kernel {
+
+// ---- what kernels call of a user's code
+
+#if defined(__CUDACC__)
+#pragma nv_diagnostic push
+#pragma nv_diag_error 20011, 20014
+#endif
+/// A function that lacks REGIMEN_HD exists on the host alone. No static assertion sees this; nvcc says
+///   calling a __host__ function("Mine::update") from a __host__ __device__ function("...
+///   an_update_rule_on_a_device_marks_its_functions_REGIMEN_HD<Mine>::update") is not allowed
+/// by default as a warning, and would go on to a program that does anything. Here it is an error.
+template <class UpdateRule>
+struct an_update_rule_on_a_device_marks_its_functions_REGIMEN_HD final {
+  using Options = typename UpdateRule::Options;
+
+  template <class M>
+  REGIMEN_HD static auto coefficients(const Options& options, const Scalars& scalars) {
+    return typename UpdateRule::template Coefficients<M>(options, scalars);
+  }
+  template <class M, class State, class Coefficients>
+  REGIMEN_HD static void update(M& weight, M gradient, State& state, const Coefficients& coefficients, bool decays) {
+    UpdateRule::update(weight, gradient, state, coefficients, decays);
+  }
+  REGIMEN_HD static double correction_first(const Options& options, std::uint64_t t) {
+    return UpdateRule::correction_first(options, t);
+  }
+  REGIMEN_HD static double correction_second(const Options& options, std::uint64_t t) {
+    return UpdateRule::correction_second(options, t);
+  }
+};
+/// The same of what op::Calculate calls.
+template <class Function>
+struct a_function_on_a_device_is_marked_REGIMEN_HD final {
+  REGIMEN_HD static void call(const Function& function, double* numbers, const Scalars& scalars) {
+    function(numbers, scalars);
+  }
+};
+#if defined(__CUDACC__)
+#pragma nv_diagnostic pop
+#endif
 
 // ---- one thread: the CPU engine's code
 
@@ -75,11 +114,14 @@ struct Kernel<op::CheckFinite<T>, 0> final {
       const std::size_t begin = chunk * chunk_size, end = begin + chunk_size < o.count ? begin + chunk_size : o.count;
       const std::size_t packed = aligned ? end / width * width : begin;  // chunks begin with a pack
       std::uint64_t first = o.count;
+      const auto keep = [&](T value, std::size_t i) {
+        if (i < first && !is_finite(value)) first = i;
+      };
       for (std::size_t i = begin + block.thread() * width; i < packed; i += std::size_t{block.threads()} * width) {
         const auto values = detail::read<width>(x + i);
-        for (unsigned k = 0; k < width; ++k) keep(first, values.at[k], i + k);
+        for (unsigned k = 0; k < width; ++k) keep(values.at[k], i + k);
       }
-      for (std::size_t i = packed + block.thread(); i < end; i += block.threads()) keep(first, x[o.place(i)], i);
+      for (std::size_t i = packed + block.thread(); i < end; i += block.threads()) keep(x[o.place(i)], i);
       first = combined<Smallest>(block, first);
       if (block.thread() == 0) at.template scratch_of<std::uint64_t>()[chunk] = first;
     }
@@ -88,11 +130,6 @@ struct Kernel<op::CheckFinite<T>, 0> final {
   struct Smallest final {
     REGIMEN_HD constexpr std::uint64_t operator()(std::uint64_t a, std::uint64_t b) const { return a < b ? a : b; }
   };
-
- private:
-  REGIMEN_HD static void keep(std::uint64_t& first, T value, std::size_t i) {
-    if (i < first && !is_finite(value)) first = i;
-  }
 };
 
 template <class T>
@@ -128,17 +165,38 @@ struct Kernel<op::CheckFinite<T>, 1> final {
 
 namespace detail {
 
-/// *sum += values in scratch, by one block: each thread adds every 1024th, then the threads' sums.
+/// Σ term(i), i < count, by one block: each thread adds every 1024th, then the threads' sums. Every thread gets it.
 REGIMEN_HD_UNCHECKED
-template <class Block, class Value>
-REGIMEN_HD void add_all(const Block& block, const Value* values, std::size_t count, double* sum) {
+template <class Block, class Term>
+REGIMEN_HD double sum_of(const Block& block, std::size_t count, const Term& term) {
   double own = 0;
-  for (std::size_t i = block.thread(); i < count; i += block.threads()) own += static_cast<double>(values[i]);
-  own = combined<Sum>(block, own);
-  if (block.thread() == 0) *sum += own;
+  for (std::size_t i = block.thread(); i < count; i += block.threads()) own += static_cast<double>(term(i));
+  return combined<Sum>(block, own);
+}
+/// For how much a row or an element of this weight counts.   weights   null: each has weight 1
+REGIMEN_HD inline double count_of(const float* weights, std::size_t i) {
+  return weights == nullptr ? 1 : op::count_of_weight(double(weights[i]));
 }
 
 }  // namespace detail
+
+/// The second launch of an operation whose first one computes numbers of rows or chunks: one block adds them to the
+/// scalars, by add_up(block, operation, memory).
+template <class Operation>
+  requires requires(const Serial& block, const Operation& o, const Memory& at) { add_up(block, o, at); }
+struct Kernel<Operation, 1> final {
+  static constexpr unsigned threads = 1024;
+  static constexpr std::size_t shared_bytes = combined_bytes<double>;
+  Operation o;
+  Memory at;
+
+  static constexpr unsigned blocks() { return 1; }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    add_up(block, o, at);
+  }
+};
 
 /// A block takes a row: its largest logit, whether one is NaN, and whether the target's is the first that is as large.
 /// Then the rows are counted, which is exact.
@@ -195,30 +253,15 @@ struct Kernel<op::CountCorrect<S>, 0> final {
   }
 };
 
-template <class S>
-struct Kernel<op::CountCorrect<S>, 1> final {
-  static constexpr unsigned threads = 1024;
-  static constexpr std::size_t shared_bytes = combined_bytes<double>;
-  op::CountCorrect<S> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return o.rows == 0 ? 0 : 1; }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    const std::uint32_t* const correct = at.template scratch_of<std::uint32_t>();
-    if (o.weight.is_absent()) {
-      detail::add_all(block, correct, o.rows, &at(o.scalars)->correct);
-      return;
-    }
-    const float* const weights = at(o.weight);
-    double own = 0;
-    for (std::size_t row = block.thread(); row < o.rows; row += block.threads())
-      own += correct[row] != 0 ? op::count_of_weight(double(weights[row])) : 0;
-    own = combined<Sum>(block, own);
-    if (block.thread() == 0) at(o.scalars)->correct += own;
-  }
-};
+REGIMEN_HD_UNCHECKED
+template <class Block, class S>
+REGIMEN_HD void add_up(const Block& block, const op::CountCorrect<S>& o, const Memory& at) {
+  const std::uint32_t* const correct = at.template scratch_of<std::uint32_t>();
+  const float* const weights = at.optional(o.weight);
+  const double sum = detail::sum_of(
+      block, o.rows, [&](std::size_t row) { return correct[row] != 0 ? detail::count_of(weights, row) : 0; });
+  if (block.thread() == 0) at(o.scalars)->correct += sum;
+}
 
 /// Differences and their squares in fp64, the gradient rounded once: as the CPU engine. A block takes a chunk.
 ///
@@ -246,7 +289,7 @@ struct Kernel<op::PointwiseLoss<Function, WithGradient, S>, 0> final {
     S* const output = at(o.output);
     const S* const target = at(o.target);
     const bool aligned = are_aligned(output, target);
-    const float* const weights = o.weight.is_absent() ? nullptr : at(o.weight);
+    const float* const weights = at.optional(o.weight);
     double* const losses = at.template scratch_of<double>();
     const double factor = o.scale * at(o.scalars)->loss_scale;
     for (std::size_t chunk = block.index(); chunk < chunks(o.count); chunk += block.blocks()) {
@@ -268,15 +311,7 @@ struct Kernel<op::PointwiseLoss<Function, WithGradient, S>, 0> final {
         }
         if constexpr (WithGradient) detail::write(values, output + i);
       };
-      // A thread takes the same elements in the same order, wherever they begin.
-      for (std::size_t i = chunk * chunk_size + block.thread() * width; i < end;
-           i += std::size_t{block.threads()} * width) {
-        if (aligned && end - i >= width) {
-          add.template operator()<width>(i);
-        } else {
-          for (std::size_t k = i; k < end && k < i + width; ++k) add.template operator()<1>(k);
-        }
-      }
+      detail::for_runs<width>(block, chunk * chunk_size, end, aligned, add);
       loss = combined<Sum>(block, loss);
       if (block.thread() == 0) losses[chunk] = loss;
       if (!all_count(o)) {
@@ -287,26 +322,20 @@ struct Kernel<op::PointwiseLoss<Function, WithGradient, S>, 0> final {
   }
 };
 
-template <class Function, bool WithGradient, class S>
-struct Kernel<op::PointwiseLoss<Function, WithGradient, S>, 1> final {
+REGIMEN_HD_UNCHECKED
+template <class Block, class Function, bool WithGradient, class S>
+REGIMEN_HD void add_up(const Block& block, const op::PointwiseLoss<Function, WithGradient, S>& o, const Memory& at) {
   using First = Kernel<op::PointwiseLoss<Function, WithGradient, S>, 0>;
-  static constexpr unsigned threads = 1024;
-  static constexpr std::size_t shared_bytes = combined_bytes<double>;
-  op::PointwiseLoss<Function, WithGradient, S> o;
-  Memory at;
-
-  constexpr unsigned blocks() const { return o.count == 0 ? 0 : 1; }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    Scalars& scalars = *at(o.scalars);
-    const double* const losses = at.template scratch_of<double>();
-    const std::size_t chunks = First::chunks(o.count);
-    detail::add_all(block, losses, chunks, &scalars.loss_sum);
-    if (!First::all_count(o)) detail::add_all(block, losses + chunks, chunks, &scalars.count);
-    else if (block.thread() == 0) scalars.count += static_cast<double>(o.count);
-  }
-};
+  const double* const losses = at.template scratch_of<double>();
+  const std::size_t chunks = First::chunks(o.count);
+  const double loss = detail::sum_of(block, chunks, [&](std::size_t chunk) { return losses[chunk]; });
+  double count = static_cast<double>(o.count);
+  if (!First::all_count(o))
+    count = detail::sum_of(block, chunks, [&](std::size_t chunk) { return losses[chunks + chunk]; });
+  if (block.thread() != 0) return;
+  at(o.scalars)->loss_sum += loss;
+  at(o.scalars)->count += count;
+}
 
 }  // namespace regimen::kernel
 // SPDX-License-Identifier: Apache-2.0

@@ -4,7 +4,7 @@
 #include <regimen/core/number.hpp>
 #include <regimen/kernel/block.hpp>
 #include <regimen/kernel/elementwise.hpp>
-#include <regimen/kernel/update_rule.hpp>
+#include <regimen/kernel/step.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -98,20 +98,13 @@ struct Kernel<op::SumOfSquares<G>, 0> final {
     for (std::size_t chunk = block.index(); chunk < chunks(); chunk += block.blocks()) {
       const std::size_t end = (chunk + 1) * square_chunk < o.count ? (chunk + 1) * square_chunk : o.count;
       double sum = 0;
-      const auto add = [&](G element) {
-        const double value =
-            static_cast<double>(static_cast<std::conditional_t<sizeof(G) == 8, double, float>>(element));
-        sum += value * value;
-      };
-      for (std::size_t i = chunk * square_chunk + block.thread() * width; i < end;
-           i += std::size_t{block.threads()} * width) {
-        if (aligned && end - i >= width) {
-          const auto elements = detail::read<width>(gradient + i);
-          for (unsigned k = 0; k < width; ++k) add(elements.at[k]);
-        } else {
-          for (std::size_t k = i; k < end && k < i + width; ++k) add(gradient[k]);
+      detail::for_runs<width>(block, chunk * square_chunk, end, aligned, [&]<unsigned n>(std::size_t i) {
+        const auto elements = detail::read<n>(gradient + i);
+        for (unsigned k = 0; k < n; ++k) {
+          const double value = static_cast<double>(static_cast<statistic_t<G>>(elements.at[k]));
+          sum += value * value;
         }
-      }
+      });
       sum = combined<Sum>(block, sum);
       if (block.thread() == 0) sums[chunk] = sum;
     }

@@ -32,9 +32,9 @@ struct Lanes final {
 
 template <kernel::HasBody Operation>
 void compute(const Operation& o, const Memory& at) {
-  using Body = kernel::Body<Operation>;
+  using Body = kernel::Body<Operation, Memory>;
   using S = typename Body::Number;
-  const Body body(o, at);
+  const Body body{o, at};
   const kernel::Extent extent = body.extent();
   const auto row_of = [&](std::size_t row, std::size_t begin, std::size_t end) {
     const Body own = body;  // which no store changes, so that what registers share is computed once

@@ -24,5 +24,4 @@
 #include <regimen/engine/cpu/update.hpp>
 #include <regimen/kernel/image.hpp>
 #include <regimen/kernel/recurrent.hpp>
-#include <regimen/kernel/windows.hpp>
 // SPDX-License-Identifier: Apache-2.0

@@ -3,12 +3,10 @@
 
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/cpu/compiled.hpp>
-#include <regimen/kernel/add_wider.hpp>
 #include <regimen/kernel/block.hpp>
 #include <regimen/kernel/composed_attention.hpp>
 #include <regimen/kernel/embedding.hpp>
-#include <regimen/kernel/library_random.hpp>
-#include <regimen/kernel/pad_rows.hpp>
+#include <regimen/kernel/library.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>

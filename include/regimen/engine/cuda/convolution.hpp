@@ -5,8 +5,8 @@
 #include <regimen/core/number.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
-#include <regimen/kernel/add_wider.hpp>
 #include <regimen/kernel/elementwise.hpp>
+#include <regimen/kernel/library.hpp>
 
 #include <cstddef>
 #include <type_traits>

@@ -17,8 +17,7 @@
 #include <regimen/engine/hash.hpp>
 #include <regimen/engine/plan/devices.hpp>
 #include <regimen/kernel/block.hpp>
-#include <regimen/kernel/library_random.hpp>
-#include <regimen/kernel/pad_rows.hpp>
+#include <regimen/kernel/library.hpp>
 
 #include <cstddef>
 #include <cstdint>

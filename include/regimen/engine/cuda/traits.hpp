@@ -25,14 +25,10 @@
 #include <regimen/kernel/padding.hpp>
 #include <regimen/kernel/positions.hpp>
 #include <regimen/kernel/recurrent.hpp>
-#include <regimen/kernel/rotary.hpp>
 #include <regimen/kernel/sinusoids.hpp>
-#include <regimen/kernel/soft_cross_entropy.hpp>
 #include <regimen/kernel/softmax.hpp>
 #include <regimen/kernel/step.hpp>
-#include <regimen/kernel/unfold.hpp>
 #include <regimen/kernel/update.hpp>
-#include <regimen/kernel/windows.hpp>
 #include <regimen/policy/attention.hpp>
 #include <regimen/policy/convolution.hpp>
 

@@ -1,11 +1,14 @@
-// regimen/kernel/pad_rows.hpp — a matrix in another element type, with longer rows: for products by tensor cores.
+// regimen/kernel/library.hpp — what stands around a library's calls: rows padded for tensor cores, sums in a wider type,
+// where its random numbers begin.
 #pragma once
 
 #include <regimen/core/number.hpp>
+#include <regimen/core/philox.hpp>
 #include <regimen/kernel/block.hpp>
 #include <regimen/kernel/elementwise.hpp>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace regimen::kernel {
 
@@ -76,6 +79,45 @@ struct Kernel<PadRows<From, To>> final {
     }
   }
 };
+
+/// y += x, of `count` elements
+template <class From, class To>
+struct AddWider final {
+  static constexpr const char* name = "add_wider";
+  View<From> x;
+  View<To> y;
+  std::size_t count = 0;
+};
+
+template <class From, class To>
+struct Kernel<AddWider<From, To>> final {
+  static constexpr unsigned threads = detail::flat_threads, width = pack_of<From, To>;
+  AddWider<From, To> o;
+  Memory at;
+
+  constexpr unsigned blocks() const { return blocks_for(o.count / width + 1, threads); }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    detail::add_elements<width>(block, o.count, at(o.x), at(o.y));
+  }
+};
+
+/// to[0], to[1] = seed and offset of a library's own random numbers, for one call: a hash of the seed, the step, the
+/// layer and the first sample; 0. So a recomputed layer and its backward draw the same numbers, and a recorded graph
+/// others in each step.
+struct LibraryRandom final {
+  op::Drop drop;
+  View<std::int64_t> to;
+};
+
+REGIMEN_HD inline void decide(const LibraryRandom& o, const Memory& at) {
+  const op::Random random = *at(o.drop.random);
+  const std::uint64_t hash =
+      Philox::mix(Philox::mix(Philox::mix(random.seed, random.step), o.drop.stream), random.first_sample);
+  at(o.to)[0] = static_cast<std::int64_t>(hash >> 1);  // not negative
+  at(o.to)[1] = 0;
+}
 
 }  // namespace regimen::kernel
 // SPDX-License-Identifier: Apache-2.0
