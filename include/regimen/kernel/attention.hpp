@@ -243,8 +243,8 @@ REGIMEN_HD void attend(const Block& block, const op::AttentionShape& shape, cons
 ///
 /// error   that of exp and of sums over keys in tiles of 128; probabilities below e^-80 of the row's largest count as 0
 /// cost    each query reads the keys and values that it sees, 2 · T · D elements (half of them if causal; 2 · S · D of
-///         another text), from the second-level cache: this is the plain form, for any head, and the reference of faster
-///         ones. With dropout one counter for eight keys, with a bias one more addition for each score
+///         another text), from the second-level cache: this is the plain form, for any head, and the reference of
+///         faster ones. With dropout one counter for eight keys, with a bias one more addition for each score
 template <class Operation, class T, KeysOf keys_of>
 struct AttentionLaunch {
   static constexpr bool has_ends = detail::has_lengths<Operation>, is_biased = keys_of == KeysOf::distance,

@@ -239,7 +239,10 @@ struct Kernel<Operation, pass> final {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    for_pieces(block, pieces(o, Launch<pass>{}), [&](std::size_t i) { compute(o, at, i, Launch<pass>{}); });
+    // As for_pieces, without functions of its own for each operation.
+    const std::size_t count = pieces(o, Launch<pass>{}), stride = std::size_t{block.blocks()} * block.threads();
+    for (std::size_t i = std::size_t{block.index()} * block.threads() + block.thread(); i < count; i += stride)
+      compute(o, at, i, Launch<pass>{});
   }
 };
 

@@ -55,8 +55,8 @@ struct JoinSums final {
   }
 };
 
-/// What the first launch of an operation leaves in its scratch: `chunks` rows of `columns` sums of S, 0 columns if it leaves
-/// none. Their totals belong to the first `split` elements of `to`, and, if it is there, to `rest`.
+/// The sums that the first launch of an operation leaves in its scratch: `chunks` rows of `columns`; no columns if nothing
+/// is left to join. Their totals are those of the first `split` columns, for `to`, and others, for `rest` if it is there.
 template <class S, class G>
 struct LeftSums final {
   using Number = S;

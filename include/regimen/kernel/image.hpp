@@ -1,4 +1,4 @@
-// regimen/kernel/image.hpp — squares and windows of images: a lane takes channels of a square, of a window or of a pixel.
+// regimen/kernel/image.hpp — squares and windows of images: a lane takes channels of a square, a window or a pixel.
 #pragma once
 
 #include <regimen/core/number.hpp>
