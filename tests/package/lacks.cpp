@@ -2,6 +2,7 @@
 // -DREGIMEN_CUDA_COMPILED=900 the same of a GPU and regimen::cuda_compiled; the cure there is nvcc, or a rule that the library has.
 #include <regimen/regimen.hpp>
 #if defined(REGIMEN_CUDA_COMPILED)
+#include <regimen/comm/launch.hpp>
 #include <regimen/engine/cuda/device.hpp>
 using Where = regimen::Cuda;
 #else
@@ -43,6 +44,11 @@ void others() {
   step<Texts, Optimizer<Muon>>();
   step<Texts, Precision<bf16, fp32>, Accumulate<2>, Attention<Composed>, Debug<Anomaly>>();
   step<Net, Loss<MeanSquaredError>, Optimizer<Sgd>>();
+  using Ranked = Trainer<Net, Device<Where>, Communicator<Threads>, Shard<ZeRO2>>;
+  launch(2, [](comm::Threads& ranks) {
+    Ranked trainer(ranks);
+    trainer.step(std::vector<Ranked::Input>(1), std::vector<Ranked::Label>(1));
+  });
 }
 #endif
 

@@ -3,5 +3,6 @@
 
 namespace regimen::cuda::kernels {
 [[gnu::used]] constexpr auto of_bf16 = entries(Bf16{});
+[[gnu::used]] constexpr auto sums = entries_of_kernels<kernel::SumOfRanks<bf16>, kernel::SumOfRanks<fp16>>;
 }
 // SPDX-License-Identifier: Apache-2.0

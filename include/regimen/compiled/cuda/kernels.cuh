@@ -52,6 +52,10 @@ constexpr auto entries(mp::mp_list<Operations...>) {
   return std::array<const void*, sizeof...(Operations)>{static_cast<const void*>(Entries<Operations>::all.data())...};
 }
 
+/// The addresses of kernels that no operation has.
+template <class... Kernels>
+constexpr std::array<const void* (*)(), sizeof...(Kernels)> entries_of_kernels{&compiled_entry<Kernels>...};
+
 }  // namespace kernels
 
 }  // namespace regimen::cuda

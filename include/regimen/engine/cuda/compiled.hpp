@@ -7,6 +7,7 @@
 #include <regimen/kernel/composed_attention.hpp>
 #include <regimen/kernel/embedding.hpp>
 #include <regimen/kernel/library.hpp>
+#include <regimen/kernel/sum_of_ranks.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
@@ -43,6 +44,8 @@ inline constexpr bool is_compiled<kernel::Kernel<Operation, pass>> =
     std::is_base_of_v<boost::mp11::mp_identity<Operation>, kernels::Set>;
 template <bool counts>
 inline constexpr bool is_compiled<kernel::OrderTokens<counts>> = true;  // launched for every EmbedBackward
+template <class T>
+inline constexpr bool is_compiled<kernel::SumOfRanks<T>> = true;  // launched by ranks that are threads
 
 /// The address of kernel::entry<Kernel>, of the library's kernels.
 template <class Kernel>

@@ -113,7 +113,7 @@ class Library {
     if constexpr (detail::has_entry<Kernel>) {
       Kernel argument = kernel;
       launch_entry(detail::entry_of<Kernel>(), &argument, grid, stream, detail::operation_name<Kernel>());
-    }
+    } else static_cast<void>(detail::KernelIsCompiled<detail::has_entry<Kernel>>{});
   }
 
   Product make_product(const ProductDescriptor& descriptor);
