@@ -5,10 +5,6 @@
 #include <regimen/core/compiled.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 namespace regimen::comm {
 

@@ -3,19 +3,15 @@
 
 #include <regimen/comm/launch.hpp>
 #include <regimen/comm/rendezvous.hpp>
-#include <regimen/comm/threads.hpp>
-#include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/threads.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>

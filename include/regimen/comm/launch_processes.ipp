@@ -1,12 +1,9 @@
 // regimen/comm/launch_processes.ipp — the bodies of launch_processes.hpp.
 #pragma once
 
-#include <regimen/comm/detail/child.hpp>
 #include <regimen/comm/detail/socket.hpp>
 #include <regimen/comm/launch_processes.hpp>
 #include <regimen/comm/rendezvous.hpp>
-#include <regimen/comm/tcp.hpp>
-#include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 
 #include <fcntl.h>
@@ -15,10 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>

@@ -4,11 +4,6 @@
 #include <regimen/comm/peer_error.hpp>
 #include <regimen/core/compiled.hpp>
 
-#include <chrono>
-#include <cstddef>
-#include <string>
-#include <string_view>
-
 namespace regimen::comm::detail {
 
 REGIMEN_INLINE Clock::time_point end_of(Deadline deadline, Clock::time_point start) {

@@ -2,16 +2,11 @@
 #pragma once
 
 #include <regimen/comm/rendezvous.hpp>
-#include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/printed.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <limits>
-#include <optional>
-#include <string>
 #include <string_view>
 
 namespace regimen::comm::detail {

@@ -1,14 +1,11 @@
 // regimen/comm/tcp.ipp — the bodies of tcp.hpp.
 #pragma once
 
-#include <regimen/comm/peer_error.hpp>
 #include <regimen/comm/tcp.hpp>
 #include <regimen/comm/tree.hpp>
-#include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -16,19 +13,11 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <exception>
-#include <mutex>
-#include <span>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 namespace regimen::comm {
 

@@ -1,20 +1,12 @@
 // regimen/comm/threads.ipp — the bodies of threads.hpp.
 #pragma once
 
-#include <regimen/comm/peer_error.hpp>
 #include <regimen/comm/threads.hpp>
 #include <regimen/comm/tree.hpp>
-#include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <exception>
-#include <memory>
-#include <mutex>
-#include <string>
-#include <string_view>
 #include <utility>
 
 namespace regimen::comm {

@@ -6,18 +6,11 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstddef>
 #include <cstdio>
-#include <cstring>
-#include <span>
-#include <string>
-#include <string_view>
 
 namespace regimen::detail {
 

@@ -4,13 +4,6 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 
-#include <cstddef>
-#include <cstring>
-#include <exception>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-
 namespace regimen::detail {
 
 REGIMEN_INLINE std::string printable(std::string_view text) {

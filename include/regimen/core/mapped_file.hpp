@@ -1,7 +1,6 @@
 // regimen/core/mapped_file.hpp — a file, mapped into memory and read in place.
 #pragma once
 
-#include <regimen/core/error.hpp>
 #include <regimen/core/file.hpp>
 #include <regimen/core/rules.hpp>
 

@@ -4,12 +4,9 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/printed.hpp>
 
-#include <locale.h>
-
 #include <cstdarg>
 #include <cstddef>
 #include <cstdio>
-#include <string>
 
 namespace regimen::detail {
 

@@ -9,8 +9,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <string_view>
 
 namespace regimen::detail {
 

@@ -7,9 +7,7 @@
 #include <sched.h>
 
 #include <climits>
-#include <cstddef>
 #include <cstdlib>
-#include <cstring>
 #include <thread>
 
 namespace regimen {

@@ -4,15 +4,9 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/data/idx.hpp>
 
-#include <zlib.h>
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string>
 #include <utility>
 
 namespace regimen::detail {

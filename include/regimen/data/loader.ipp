@@ -5,17 +5,7 @@
 #include <regimen/data/loader.hpp>
 
 #include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <memory>
-#include <mutex>
-#include <string>
 #include <system_error>
-#include <thread>
-#include <utility>
-#include <vector>
 
 namespace regimen::detail {
 

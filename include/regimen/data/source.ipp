@@ -5,9 +5,6 @@
 #include <regimen/core/printed.hpp>
 #include <regimen/data/source.hpp>
 
-#include <cstddef>
-#include <string>
-
 namespace regimen::detail {
 
 REGIMEN_INLINE void expect_extents(const std::string& name, const SampleShape& shape, std::size_t input,

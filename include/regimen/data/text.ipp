@@ -4,15 +4,7 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/data/text.hpp>
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 namespace regimen {
 

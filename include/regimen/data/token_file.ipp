@@ -5,11 +5,6 @@
 #include <regimen/data/token_file.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string>
 #include <utility>
 
 namespace regimen {

@@ -4,9 +4,6 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/data/window.hpp>
 
-#include <cstddef>
-#include <string>
-
 namespace regimen::detail {
 
 REGIMEN_INLINE std::size_t Windows::size(const std::string& name, const SampleShape& shape) const {

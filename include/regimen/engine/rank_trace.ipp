@@ -8,9 +8,6 @@
 #include <regimen/engine/rank_trace.hpp>
 
 #include <chrono>
-#include <cstddef>
-#include <span>
-#include <string>
 #include <vector>
 
 namespace regimen {

@@ -7,10 +7,7 @@
 #include <regimen/engine/timed.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstring>
-#include <string>
-#include <vector>
 
 namespace regimen {
 

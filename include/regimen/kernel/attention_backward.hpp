@@ -7,10 +7,8 @@
 #include <regimen/kernel/drop_factor.hpp>
 #include <regimen/kernel/elementwise.hpp>
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 namespace regimen::kernel {
 

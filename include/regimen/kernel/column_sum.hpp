@@ -7,7 +7,6 @@
 #include <regimen/kernel/elementwise.hpp>
 
 #include <cstddef>
-#include <type_traits>
 #include <utility>
 
 namespace regimen::kernel {

@@ -7,7 +7,6 @@
 #include <regimen/kernel/step.hpp>
 
 #include <cstddef>
-#include <type_traits>
 
 namespace regimen::kernel {
 

@@ -4,7 +4,6 @@
 #include <regimen/layer/layer.hpp>
 
 #include <array>
-#include <cstddef>
 
 namespace regimen {
 

@@ -3,7 +3,6 @@
 
 #include <regimen/layer/conv.hpp>
 
-#include <array>
 #include <cstddef>
 
 namespace regimen {

@@ -3,8 +3,6 @@
 
 #include <regimen/layer/layer.hpp>
 
-#include <cstddef>
-
 namespace regimen {
 
 namespace detail {

@@ -3,7 +3,6 @@
 
 #include <regimen/core/operation.hpp>
 #include <regimen/policy/loss.hpp>
-#include <regimen/policy/policy.hpp>
 
 namespace regimen {
 

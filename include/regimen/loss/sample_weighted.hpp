@@ -11,7 +11,6 @@
 
 #include <array>
 #include <cstddef>
-#include <type_traits>
 
 namespace regimen {
 

@@ -4,14 +4,12 @@
 #include <regimen/core/arena.hpp>
 #include <regimen/core/bundled.hpp>
 #include <regimen/core/operation.hpp>
-#include <regimen/core/ratio.hpp>
 #include <regimen/core/shape.hpp>
 #include <regimen/policy/loss.hpp>
 #include <regimen/policy/policy.hpp>
 
 #include <array>
 #include <cstddef>
-#include <type_traits>
 #include <utility>
 
 namespace regimen {

@@ -4,9 +4,6 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/optimizer/range.hpp>
 
-#include <limits>
-#include <string>
-
 namespace regimen::detail {
 
 REGIMEN_INLINE void out_of_range(const std::string& option, const char* range, double value) {

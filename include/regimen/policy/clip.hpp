@@ -1,7 +1,6 @@
 // regimen/policy/clip.hpp — a bound on the gradients of a step.
 #pragma once
 
-#include <regimen/core/ratio.hpp>
 #include <regimen/policy/policy.hpp>
 
 namespace regimen {

@@ -4,10 +4,6 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/programs/check_ids.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
-
 namespace regimen::programs {
 
 REGIMEN_INLINE void refuse_token(const std::string& where, std::size_t sample, std::size_t position,

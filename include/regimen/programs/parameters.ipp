@@ -2,13 +2,8 @@
 #pragma once
 
 #include <regimen/core/compiled.hpp>
-#include <regimen/core/defect.hpp>
 #include <regimen/programs/parameters.hpp>
 #include <regimen/programs/pieces.hpp>
-
-#include <cstddef>
-#include <string>
-#include <vector>
 
 namespace regimen::programs {
 

@@ -4,9 +4,6 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/programs/plan.hpp>
 
-#include <cstddef>
-#include <string>
-
 namespace regimen {
 
 namespace detail {

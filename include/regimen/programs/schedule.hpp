@@ -8,7 +8,6 @@
 #include <boost/mp11.hpp>
 
 #include <cstddef>
-#include <type_traits>
 
 namespace regimen::programs {
 

@@ -6,7 +6,6 @@
 #include <regimen/core/path.hpp>
 #include <regimen/core/whole_tensor.hpp>
 
-#include <array>
 #include <cstddef>
 
 namespace regimen::programs {

@@ -17,7 +17,6 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <type_traits>
 
 namespace regimen::rule {

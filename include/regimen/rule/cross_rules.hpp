@@ -1,7 +1,6 @@
 // regimen/rule/cross_rules.hpp — the rules that several policies must keep together.
 #pragma once
 
-#include <regimen/engine/plan/devices.hpp>
 #include <regimen/policy/attention.hpp>
 #include <regimen/policy/convolution.hpp>
 #include <regimen/rule/checkpointing.hpp>

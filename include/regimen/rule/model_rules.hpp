@@ -23,7 +23,6 @@
 #include <regimen/rule/steps.hpp>
 #include <regimen/rule/targets.hpp>
 
-#include <cstddef>
 #include <type_traits>
 
 namespace regimen {

@@ -6,7 +6,6 @@
 #include <regimen/layer/group_norm.hpp>
 #include <regimen/layer/join.hpp>
 #include <regimen/layer/norm.hpp>
-#include <regimen/policy/policy.hpp>
 #include <regimen/rule/layers.hpp>
 #include <regimen/rule/model_layers.hpp>
 #include <regimen/rule/shapes.hpp>

@@ -1,7 +1,6 @@
 // regimen/rule/policy_rules.hpp — the rules that each policy must keep by itself.
 #pragma once
 
-#include <regimen/engine/plan/devices.hpp>
 #include <regimen/layer/layer.hpp>
 #include <regimen/policy/accumulate.hpp>
 #include <regimen/policy/clip.hpp>
@@ -25,7 +24,6 @@
 #include <boost/mp11/bind.hpp>
 #include <boost/mp11/set.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <type_traits>
 

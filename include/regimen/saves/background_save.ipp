@@ -14,16 +14,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <exception>
-#include <memory>
 #include <span>
-#include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 namespace regimen::saves {
 

@@ -5,7 +5,6 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/mapped_file.hpp>
-#include <regimen/core/number.hpp>
 #include <regimen/core/printed.hpp>
 #include <regimen/saves/convert.hpp>
 #include <regimen/saves/detail/safetensors_header.ipp>
@@ -13,16 +12,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <limits>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace regimen::saves {
 

@@ -9,13 +9,8 @@
 #include <regimen/saves/safetensors.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
-#include <string>
-#include <string_view>
 #include <utility>
 
 namespace regimen::safetensors {

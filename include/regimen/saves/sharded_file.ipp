@@ -8,15 +8,9 @@
 #include <regimen/saves/detail/safetensors_header.ipp>
 #include <regimen/saves/sharded_file.hpp>
 
-#include <cstddef>
 #include <cstdio>
-#include <functional>
 #include <map>
-#include <memory>
 #include <set>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace regimen::safetensors {
 

@@ -9,10 +9,6 @@
 #include <regimen/saves/trainer_state.hpp>
 
 #include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 namespace regimen::saves {
 

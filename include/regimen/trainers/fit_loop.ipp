@@ -4,10 +4,8 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
-#include <regimen/core/now.hpp>
 #include <regimen/core/philox.hpp>
 #include <regimen/core/printed.hpp>
-#include <regimen/core/say.hpp>
 #include <regimen/trainers/fit_loop.hpp>
 #include <regimen/trainers/launches.hpp>  // resident_bytes
 
@@ -15,12 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace regimen::trainers {
 

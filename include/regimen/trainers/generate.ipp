@@ -2,20 +2,14 @@
 #pragma once
 
 #include <regimen/core/compiled.hpp>
-#include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/philox.hpp>
 #include <regimen/trainers/generate.hpp>
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <span>
-#include <string>
 
 namespace regimen {
 

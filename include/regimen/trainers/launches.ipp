@@ -9,8 +9,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstddef>
-#include <string>
 
 namespace regimen::trainers {
 

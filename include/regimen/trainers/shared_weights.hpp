@@ -1,7 +1,6 @@
 // regimen/trainers/shared_weights.hpp — the common state of Inferences with one set of weights.
 #pragma once
 
-#include <regimen/core/error.hpp>
 #include <regimen/core/one_thread.hpp>
 
 #include <cstdint>

@@ -5,7 +5,6 @@
 #include <regimen/trainers/shared_weights.hpp>
 
 #include <algorithm>
-#include <mutex>
 
 namespace regimen::trainers {
 

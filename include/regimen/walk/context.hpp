@@ -4,7 +4,6 @@
 #include <regimen/layer/layer.hpp>
 #include <regimen/walk/flatten.hpp>
 
-#include <cstddef>
 #include <type_traits>
 
 namespace regimen::walk {

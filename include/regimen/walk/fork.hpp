@@ -11,7 +11,6 @@
 
 #include <array>
 #include <cstddef>
-#include <string>
 #include <type_traits>
 #include <utility>
 

@@ -24,7 +24,6 @@
 #include <regimen/walk/walk.hpp>
 
 #include <algorithm>
-#include <array>
 #include <type_traits>
 
 namespace regimen::walk {

@@ -11,19 +11,10 @@
 #include <regimen/watch/checkpoints.hpp>
 #include <regimen/watch/text.hpp>
 
-#include <algorithm>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <limits>
-#include <span>
-#include <string>
-#include <string_view>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 namespace regimen {
 

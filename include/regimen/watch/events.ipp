@@ -6,7 +6,6 @@
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
 #include <regimen/core/little.hpp>
-#include <regimen/core/mapped_file.hpp>  // Descriptor, system_words
 #include <regimen/watch/events.hpp>
 
 #include <fcntl.h>
@@ -17,14 +16,9 @@
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <new>
-#include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace regimen {
 

@@ -2,14 +2,10 @@
 #pragma once
 
 #include <regimen/core/compiled.hpp>
-#include <regimen/core/error.hpp>
-#include <regimen/core/finite.hpp>
 #include <regimen/core/printed.hpp>
 #include <regimen/watch/find_rate.hpp>
 
-#include <cstddef>
 #include <string>
-#include <vector>
 
 namespace regimen {
 

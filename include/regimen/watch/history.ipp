@@ -7,8 +7,6 @@
 #include <regimen/watch/text.hpp>
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
 namespace regimen {
 

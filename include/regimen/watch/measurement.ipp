@@ -1,17 +1,12 @@
 // regimen/watch/measurement.ipp — sums of ranks, and names of metrics.
 #pragma once
 
-#include <regimen/comm/control.hpp>
 #include <regimen/comm/teams.hpp>
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/watch/measurement.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <iterator>
-#include <string>
-#include <vector>
 
 namespace regimen::trainers {
 

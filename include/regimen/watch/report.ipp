@@ -1,7 +1,6 @@
 // regimen/watch/report.ipp — a run as one HTML file, drawn.
 #pragma once
 
-#include <regimen/core/atomic_file.hpp>
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/finite.hpp>
@@ -10,13 +9,10 @@
 #include <regimen/watch/text.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 namespace regimen {
 

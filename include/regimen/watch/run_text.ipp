@@ -4,10 +4,6 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/file.hpp>
 #include <regimen/watch/run_text.hpp>
-#include <regimen/watch/text.hpp>
-
-#include <cstdint>
-#include <string>
 
 namespace regimen::detail {
 

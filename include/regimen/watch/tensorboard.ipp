@@ -11,9 +11,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <cstdint>
-#include <memory>
-#include <string>
 #include <utility>
 
 namespace regimen {

@@ -8,8 +8,6 @@
 
 #include <charconv>
 #include <filesystem>
-#include <string>
-#include <string_view>
 #include <system_error>
 
 namespace regimen::detail {

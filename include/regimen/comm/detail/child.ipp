@@ -2,23 +2,17 @@
 #pragma once
 
 #include <regimen/comm/detail/child.hpp>
-#include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/threads.hpp>
 
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/types.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
-#include <cstddef>
 #include <cstdio>
 #include <cstring>
-#include <functional>
-#include <string>
 #include <string_view>
 #include <thread>
 

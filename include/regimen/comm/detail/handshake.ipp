@@ -2,25 +2,16 @@
 #pragma once
 
 #include <regimen/comm/detail/handshake.hpp>
-#include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cerrno>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <utility>
 
 namespace regimen::comm::detail {

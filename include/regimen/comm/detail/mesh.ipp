@@ -3,9 +3,6 @@
 
 #include <regimen/comm/detail/handshake.hpp>
 #include <regimen/comm/detail/mesh.hpp>
-#include <regimen/comm/detail/socket.hpp>
-#include <regimen/comm/peer_error.hpp>
-#include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 
 #include <netinet/in.h>
@@ -16,15 +13,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <span>
-#include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 namespace regimen::comm::detail {
 

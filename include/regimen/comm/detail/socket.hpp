@@ -12,7 +12,6 @@
 #include <initializer_list>
 #include <span>
 #include <string>
-#include <type_traits>
 
 namespace regimen::comm::detail {
 

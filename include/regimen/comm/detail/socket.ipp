@@ -2,7 +2,6 @@
 #pragma once
 
 #include <regimen/comm/detail/socket.hpp>
-#include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 
 #include <arpa/inet.h>
@@ -12,18 +11,12 @@
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/types.h>
 #include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <initializer_list>
-#include <span>
-#include <string>
 #include <thread>
 
 namespace regimen::comm::detail {

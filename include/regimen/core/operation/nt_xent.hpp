@@ -2,7 +2,6 @@
 #pragma once
 
 #include <regimen/core/hd.hpp>
-#include <regimen/core/number.hpp>
 #include <regimen/core/operation/scalars.hpp>
 #include <regimen/core/operation/softmax_row.hpp>
 #include <regimen/core/view.hpp>

@@ -1,19 +1,13 @@
 // regimen/engine/cpu/engine.ipp — what the CPU engine does besides operations, and which path products take, as text.
 #pragma once
 
-#include <regimen/core/compiled.hpp>
 #include <regimen/engine/cpu/engine.hpp>
 #include <regimen/engine/cpu/product.hpp>
 #include <regimen/engine/cpu/region.hpp>
 #include <regimen/engine/cpu/vector.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <memory>
-#include <span>
-#include <string>
 
 namespace regimen::cpu {
 

@@ -2,7 +2,6 @@
 // read where it lies, since a copy would cost as much as the product of a few rows.
 #pragma once
 
-#include <regimen/core/number.hpp>
 #include <regimen/engine/cpu/matrix_product.hpp>
 #include <regimen/engine/cpu/parallel.hpp>
 #include <regimen/engine/cpu/register_tile.hpp>

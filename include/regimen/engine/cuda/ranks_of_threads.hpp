@@ -12,10 +12,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace regimen::cuda {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
