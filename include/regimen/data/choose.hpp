@@ -71,19 +71,19 @@ std::uint64_t hash_of(T number) {
 /// Values of D under other indices: the value at an index is the value of D at the place that Find gives.
 template <class D, class Find>
 class Chosen final : public detail::Underlying<D> {
-  using Below = detail::Underlying<D>;
+  using Lower = detail::Underlying<D>;
 
  public:
   static constexpr bool varies = data::varies<D>;
   static constexpr std::size_t height = detail::height<D>;
 
-  Chosen(Below below, Find find, std::size_t size, std::string label)
-      : Below(std::move(below)), find_(std::move(find)), size_(size), label_(std::move(label)) {}
+  Chosen(Lower below, Find find, std::size_t size, std::string label)
+      : Lower(std::move(below)), find_(std::move(find)), size_(size), label_(std::move(label)) {}
   std::size_t size() const { return size_; }
-  std::string name() const { return Below::name() + label_; }
-  decltype(auto) at(const Key& key) const { return Below::at({find_(key.index), key.epoch, key.seed}); }
-  std::string place(const Key& key) const { return Below::place({find_(key.index), key.epoch, key.seed}); }
-  std::size_t bytes() const { return Below::bytes() + data::bytes(find_); }
+  std::string name() const { return Lower::name() + label_; }
+  decltype(auto) at(const Key& key) const { return Lower::at({find_(key.index), key.epoch, key.seed}); }
+  std::string place(const Key& key) const { return Lower::place({find_(key.index), key.epoch, key.seed}); }
+  std::size_t bytes() const { return Lower::bytes() + data::bytes(find_); }
 
  private:
   Find find_;

@@ -116,20 +116,20 @@ template <Dataset D>
 /// Common to stages that work on each value: the dataset below, a name, and the working time.
 template <Dataset D>
 class ValueStage : public Underlying<D> {
-  using Below = Underlying<D>;
+  using Lower = Underlying<D>;
 
  public:
   static constexpr std::size_t height = detail::height<D> + 1;
 
-  std::string name() const { return Below::name() + " | " + label_; }
+  std::string name() const { return Lower::name() + " | " + label_; }
   void timings(std::vector<Timing>& all) const {
-    Below::timings(all);
+    Lower::timings(all);
     all.push_back(meter_->timing(label_));
   }
 
  protected:
   ValueStage(D dataset, std::string label)
-      : Below(std::move(dataset)), label_(std::move(label)), meter_(std::make_shared<Meter>()) {}
+      : Lower(std::move(dataset)), label_(std::move(label)), meter_(std::make_shared<Meter>()) {}
 
   /// Two stages draw different numbers.
   static Key own(const Key& key) { return {key.index, key.epoch, Philox::mix(key.seed, height)}; }
