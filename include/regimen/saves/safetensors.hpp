@@ -8,7 +8,6 @@
 #include <regimen/data/report.hpp>
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <map>
 #include <span>
@@ -19,7 +18,7 @@
 
 namespace regimen::safetensors {
 
-/// Element types of the format, in the order of their names and bytes.
+/// Element types of the format, in the order of dtype_names and dtype_bytes.
 enum class Dtype { F64, F32, F16, BF16, I64, I32, I16, I8, U8, U16, U32, U64, BOOL };
 
 namespace detail {
@@ -38,9 +37,11 @@ consteval Dtype find_dtype() {
   else {
     static_assert(std::is_integral_v<T>,
                   "regimen: safetensors holds numbers; use fp64, fp32, fp16, bf16, bool or an integer type");
-    using enum Dtype;
-    constexpr Dtype with_sign[]{I8, I16, I32, I64}, without[]{U8, U16, U32, U64};
-    return (std::is_signed_v<T> ? with_sign : without)[std::bit_width(sizeof(T)) - 1];
+    constexpr bool is_signed = std::is_signed_v<T>;
+    if constexpr (sizeof(T) == 8) return is_signed ? Dtype::I64 : Dtype::U64;
+    else if constexpr (sizeof(T) == 4) return is_signed ? Dtype::I32 : Dtype::U32;
+    else if constexpr (sizeof(T) == 2) return is_signed ? Dtype::I16 : Dtype::U16;
+    else return is_signed ? Dtype::I8 : Dtype::U8;
   }
 }
 
