@@ -4,12 +4,13 @@
 #include <regimen/policy/policy.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 
 namespace regimen {
 
 namespace detail {
-/// The kinds of schedules; a Checkpoint has at most one schedule of each kind, except `other`.
+/// The kinds of schedules; a Checkpoint has at most one schedule of each kind. One of the kind `other` stands alone.
 enum class ScheduleKind { blocks, layers, whole, other };
 
 /// What schedules have in common.   segment, whole   see Checkpoint
@@ -197,7 +198,8 @@ namespace detail {
 
 template <class Schedule>
 inline constexpr ScheduleKind kind_of_schedule = [] {
-  if constexpr (requires { Schedule::kind; }) return Schedule::kind;
+  if constexpr (requires { requires std::same_as<decltype(Schedule::kind), const ScheduleKind>; })
+    return Schedule::kind;
   else return ScheduleKind::other;
 }();
 
