@@ -7,8 +7,8 @@
 #include <regimen/core/mapped_file.hpp>
 #include <regimen/core/printed.hpp>
 #include <regimen/saves/convert.hpp>
-#include <regimen/saves/detail/safetensors_header.ipp>
 #include <regimen/saves/parts.hpp>
+#include <regimen/saves/safetensors.ipp>
 
 #include <algorithm>
 #include <cerrno>
@@ -155,8 +155,9 @@ REGIMEN_INLINE void SavedState::expect_numbers(const std::string& name, const st
   const safetensors::File& file = files_.front();
   const auto check = [&](const safetensors::Tensor& run) { with_dtype(file, run, [](auto) {}); };
   if (in_parts()) return expect_runs(name, shape, check);
-  check(file.tensor(name));
-  (void)file.expect(name, file.tensor(name).dtype, shape);
+  const safetensors::Tensor& found = file.tensor(name);
+  check(found);
+  file.expect(name, found.dtype, shape);
 }
 
 REGIMEN_INLINE void SavedState::copy(const std::string& name, std::size_t first, std::span<std::byte> to,

@@ -5,7 +5,7 @@
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/error.hpp>
 #include <regimen/core/mapped_file.hpp>
-#include <regimen/saves/detail/safetensors_header.ipp>
+#include <regimen/saves/safetensors.ipp>
 #include <regimen/saves/sharded_file.hpp>
 
 #include <cstdio>
@@ -91,8 +91,8 @@ inline bool is_part_of(const std::string& path, const std::string& file) {
       !file.ends_with(extension))
     return false;
   const auto is_number = [&](std::size_t from, std::size_t to) {  // others write more digits than part_of
-    return to >= from + 5 && std::string_view(file).substr(from, to - from).find_first_not_of("0123456789") ==
-                                 std::string_view::npos;
+    return to >= from + 5 &&
+           std::string_view(file).substr(from, to - from).find_first_not_of("0123456789") == std::string_view::npos;
   };
   return is_number(stem + 1, of) && is_number(of + 4, file.size() - extension.size());
 }
