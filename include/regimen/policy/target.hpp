@@ -55,7 +55,7 @@ constexpr double tera(double of_fp64, double of_fp32, double of_tf32, double of_
                                            : 0);
 }
 
-/// What targets have in common: each computes in every type, and GPUs of one architecture have the same peaks and link.
+/// Targets that compute in every type; GPUs of one architecture, which have the same peaks and link.
 struct ComputesInAll {
   template <class T>
   static constexpr bool supports = ComputeType<T>;

@@ -1,4 +1,5 @@
-// regimen/saves/sharded_file.hpp — weights in one safetensors file, or in several with an index, as other libraries have them.
+// regimen/saves/sharded_file.hpp — weights in one safetensors file, or in several with an index, as other libraries
+// have them.
 #pragma once
 
 #include <regimen/saves/safetensors.hpp>

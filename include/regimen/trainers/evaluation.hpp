@@ -1,10 +1,12 @@
-// regimen/trainers/evaluation.hpp — evaluation and prediction with the weights of a Trainer: evaluate, predict, generate.
+// regimen/trainers/evaluation.hpp — evaluation and prediction with the weights of a Trainer: evaluate, predict,
+// generate.
 #pragma once
 
 #include <regimen/core/operation.hpp>
 #include <regimen/data/rules.hpp>
 #include <regimen/programs/forward.hpp>
 #include <regimen/rule/generate.hpp>
+#include <regimen/saves/trainer_state.hpp>  // Inside
 #include <regimen/trainers/callback_rules.hpp>
 #include <regimen/trainers/feed.hpp>
 #include <regimen/trainers/generate.hpp>

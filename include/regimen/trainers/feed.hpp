@@ -1,5 +1,5 @@
-// regimen/trainers/feed.hpp — the way of samples to the engine: the source and the options of a loader, the memory of its
-// batches, and each micro-batch with the numbers that the host writes before it.
+// regimen/trainers/feed.hpp — the way of samples to the engine: the source and the options of a loader, the memory of
+// its batches, and each micro-batch with the numbers that the host writes before it.
 #pragma once
 
 #include <regimen/core/defect.hpp>

@@ -90,8 +90,8 @@ template <class Event>
 
 /// Gives the event to the callbacks that take it, in their order. False: one of them ends the run.
 ///
-/// failure   a callback's exception, as it is; the other ranks get a PeerError that names this rank, the callback and the
-///           event. A single rank may continue to use its Trainer
+/// failure   a callback's exception, as it is; the other ranks get a PeerError that names this rank, the callback and
+///           the event. A single rank may continue to use its Trainer
 template <class Trainer, class Event, class... Callbacks>
 bool tell(Trainer& trainer, const Event& event, Callbacks&... callbacks) {
   bool goes_on = true;

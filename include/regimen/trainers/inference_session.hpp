@@ -1,4 +1,5 @@
-// regimen/trainers/inference_session.hpp — the inside of an Inference: the engine and its arena, the weights, the cache of a text.
+// regimen/trainers/inference_session.hpp — the inside of an Inference: the engine and its arena, the weights, the
+// cache of a text.
 #pragma once
 
 #include <regimen/core/error.hpp>

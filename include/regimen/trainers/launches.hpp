@@ -1,5 +1,5 @@
-// regimen/trainers/launches.hpp — the steps of a Trainer: checks of their order and their batches; steps that have started
-// and may still be running, and their results.
+// regimen/trainers/launches.hpp — the steps of a Trainer: checks of their order and their batches; steps that have
+// started and may still be running, and their results.
 #pragma once
 
 #include <regimen/core/error.hpp>

@@ -1,11 +1,12 @@
-// regimen/trainers/loop_by_hand.hpp — a Trainer's members for hand-written loops: forward, (scale,) backward, (unscale,)
-// apply, in this order.
+// regimen/trainers/loop_by_hand.hpp — a Trainer's members for hand-written loops: forward, (scale,) backward,
+// (unscale,) apply, in this order.
 #pragma once
 
 #include <regimen/core/error.hpp>
 #include <regimen/core/now.hpp>
 #include <regimen/data/loader.hpp>
 #include <regimen/rule/trainers.hpp>
+#include <regimen/saves/trainer_state.hpp>  // Inside
 #include <regimen/trainers/feed.hpp>
 #include <regimen/trainers/launches.hpp>
 #include <regimen/trainers/options.hpp>

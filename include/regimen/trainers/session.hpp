@@ -1,5 +1,5 @@
-// regimen/trainers/session.hpp — the inside of a Trainer: the engine and its arena, the ranks, the place of the run, its
-// steps.
+// regimen/trainers/session.hpp — the inside of a Trainer: the engine and its arena, the ranks, the place of the run,
+// its steps.
 #pragma once
 
 #include <regimen/comm/agreement.hpp>
@@ -179,7 +179,9 @@ struct Session final {
     all_ranks.reset();
   }
 
-  /// Held while a member of the Trainer runs operations, or accesses memory of the engine.
+  /// Held while a member of the Trainer runs operations, or accesses memory of the engine: no other thread is in a
+  /// member, and this thread has the engine's device and number of threads. fit holds only enter_trainer between its
+  /// steps, so that callbacks run with the thread's own.
   struct Entry final {
     Session& session;
     OneThread::Scope thread;
