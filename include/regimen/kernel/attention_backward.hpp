@@ -257,3 +257,4 @@ struct Kernel<op::CrossAttentionBackward<T>, pass> final
     : AttentionBackwardLaunch<op::CrossAttentionBackward<T>, T, pass, KeysOf::other_text> {};
 
 }  // namespace regimen::kernel
+// SPDX-License-Identifier: Apache-2.0

@@ -54,3 +54,4 @@ struct Kernel<op::WithinLengths<op::BiasedAttentionBackward<T>>, 3> final
     : BiasGradientLaunch<op::WithinLengths<op::BiasedAttentionBackward<T>>, T> {};
 
 }  // namespace regimen::kernel
+// SPDX-License-Identifier: Apache-2.0
