@@ -78,7 +78,7 @@ REGIMEN_HD HeadRows<const T> part_of(const Operation& o, const Memory& at, std::
   using Rows = HeadRows<const T>;
   if constexpr (keys_of == KeysOf::other_text)
     return part == 0 ? Rows::of_y(at(o.q), o.shape, head) : Rows::of_kv(at(o.kv), o.shape, head, part);
-  else return Rows::template of_qkv < keys_of != KeysOf::head > (at(o.qkv), o.shape, head, part);
+  else return Rows::template of_qkv<(keys_of != KeysOf::head)>(at(o.qkv), o.shape, head, part);
 }
 
 template <KeysOf keys_of, class S>

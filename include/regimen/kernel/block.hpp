@@ -35,8 +35,9 @@ struct Memory {
   }
 };
 
-/// The kernel of an operation, for blocks of threads. This folder specialises it for each operation;
-/// specialise it in your header for an operation of your own. An operation with several launches, one after
+/// The kernel of an operation, for blocks of threads. This folder specialises it for each operation, or for all that
+/// have certain functions: pieces and compute, or decide (below), add_up (step.hpp), sums_left (column_sum.hpp), a Body
+/// (body.hpp). Specialise it in your header for an operation of your own. An operation with several launches, one after
 /// another, has a Kernel for each.
 ///
 ///   passes              optional: the number of launches, default 1
@@ -217,7 +218,8 @@ REGIMEN_HD void for_pieces(const Block& block, std::size_t pieces, const Body& b
 
 // ---- kernels of operations that need no block
 
-/// A launch of an operation: its argument finds these functions in this namespace.
+/// The number of a launch, as a type: the functions of each launch take another one. As an argument it also makes the
+/// compiler look for a function in this namespace, whatever the operation's is.
 template <unsigned pass>
 struct Launch final {};
 
@@ -225,6 +227,8 @@ struct Launch final {};
 ///
 ///   pieces(operation, Launch<pass>)                how many there are; no launch if there are none
 ///   compute(operation, memory, i, Launch<pass>)    piece i
+///
+/// The first of several launches is a Kernel of its own, which has `passes`: without them no other is launched.
 template <class Operation, unsigned pass>
   requires requires(const Operation& o) { pieces(o, Launch<pass>{}); }
 struct Kernel<Operation, pass> final {
@@ -246,7 +250,7 @@ struct Kernel<Operation, pass> final {
   }
 };
 
-/// One of a single thread has decide(operation, memory).
+/// An operation of a single thread has decide(operation, memory).
 template <class Operation>
   requires requires(const Operation& o, const Memory& at) { decide(o, at); }
 struct Kernel<Operation> final {

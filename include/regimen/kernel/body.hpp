@@ -33,10 +33,11 @@ struct Extent final {
 ///   load(x, row)            the lane's columns of a row of x, as numbers
 ///   store(number, y, row)   rounded once
 ///
-/// For numbers there are operators, select and is_larger, and sigmoid, tanh and multiply_add of recurrent.hpp. nvcc has no registers of the CPU in functions for a device, and
-/// says so where one is named: a body names their types by `auto` alone.
+/// For numbers there are operators, select and is_larger, and sigmoid, tanh and multiply_add of recurrent.hpp. nvcc has
+/// no registers of the CPU in functions for a device, and says so where one is named: a body names their types by
+/// `auto` alone.
 ///
-///   At                      how tensors are found: the memory of kernels, or of the CPU engine
+///   At   what finds tensors: the memory of kernels, or of the CPU engine
 template <class Operation, class At = Memory>
 struct Body;
 

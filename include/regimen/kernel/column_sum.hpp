@@ -54,8 +54,8 @@ struct JoinSums final {
   }
 };
 
-/// The sums that the first launch of an operation leaves in its scratch: `chunks` rows of `columns`; no columns if nothing
-/// is left to join. Their totals are those of the first `split` columns, for `to`, and others, for `rest` if it is there.
+/// The sums that the first launch of an operation leaves in its scratch: `chunks` rows of `columns`; no columns if
+/// nothing is left to join. The totals of the first `split` columns go to `to`, the others to `rest`, if it is there.
 template <class S, class G>
 struct LeftSums final {
   using Number = S;

@@ -1,5 +1,5 @@
-// regimen/kernel/library.hpp — operations beside a library's calls: rows padded for tensor cores, sums in a wider type, the
-// seed of its random numbers.
+// regimen/kernel/library.hpp — operations beside a library's calls: rows padded for tensor cores, sums in a wider type,
+// the seed of its random numbers.
 #pragma once
 
 #include <regimen/core/number.hpp>

@@ -180,8 +180,8 @@ REGIMEN_HD inline double count_of(const float* weights, std::size_t i) {
 
 }  // namespace detail
 
-/// The second launch of an operation whose first one computes numbers of rows or chunks: add_up(block, operation, memory)
-/// adds them to the scalars, by one block.
+/// The second launch of an operation whose first one computes numbers of rows or chunks. By one block,
+/// add_up(block, operation, memory) adds them to the scalars; where there are no rows, it adds zeros.
 template <class Operation>
   requires requires(const Serial& block, const Operation& o, const Memory& at) { add_up(block, o, at); }
 struct Kernel<Operation, 1> final {
