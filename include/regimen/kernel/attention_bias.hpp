@@ -6,7 +6,6 @@
 #include <regimen/kernel/attention_backward.hpp>
 #include <regimen/kernel/block.hpp>
 #include <regimen/kernel/drop_factor.hpp>
-#include <regimen/kernel/elementwise.hpp>
 
 #include <cstddef>
 

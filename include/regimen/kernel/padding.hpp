@@ -1,13 +1,10 @@
 // regimen/kernel/padding.hpp — texts that end before their tensor does: their lengths, and attention within these.
 #pragma once
 
-#include <regimen/core/number.hpp>
 #include <regimen/kernel/attention.hpp>
 #include <regimen/kernel/attention_backward.hpp>
 #include <regimen/kernel/attention_bias.hpp>
 #include <regimen/kernel/block.hpp>
-#include <regimen/kernel/drop_factor.hpp>
-#include <regimen/kernel/elementwise.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,6 @@
 
 #include <regimen/core/number.hpp>
 #include <regimen/kernel/block.hpp>
-#include <regimen/kernel/elementwise.hpp>
 
 #include <cmath>
 #include <cstddef>
