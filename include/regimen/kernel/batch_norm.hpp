@@ -15,7 +15,8 @@ namespace regimen::kernel {
 
 namespace detail {
 
-/// Rows of samples in chunks, `count` of each sample. A batch is one sample, with groups of one column.
+/// Rows of samples in chunks, `count` of each sample, which begin where op::RowChunks and op::ColumnGroups let them
+/// begin. A batch is one sample, with groups of one column.
 struct ColumnChunks final {
   op::ColumnGroups shape;
   std::size_t count;

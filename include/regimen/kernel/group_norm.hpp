@@ -18,7 +18,7 @@ namespace regimen::kernel {
 namespace detail {
 
 REGIMEN_HD constexpr ColumnChunks chunks_of(const op::ColumnGroups& shape) { return {shape, shape.chunks()}; }
-/// Of an element.
+/// The group of element i, among those of all samples.
 REGIMEN_HD constexpr std::size_t group_of(const op::ColumnGroups& shape, std::size_t i) {
   return i / (shape.rows * shape.columns) * shape.groups + i % shape.columns / shape.width();
 }
