@@ -187,6 +187,13 @@ static_assert(std::is_same_v<owner_in_forks<in_branch + 1>, Linear<16>> &&
               std::is_same_v<owner_in_forks<in_branch + 2>, Linear<16, NoBias>> &&
               std::is_same_v<owner_in_forks<(in_branch + 3) * 256 + 1>, Tanh> &&
               std::is_same_v<owner_in_forks<(in_branch + 3) * 256 + 4>, LayerNorm>);
+// And inside Checkpointed, whose layers have places of the list around them.
+struct Again : Model<Input<Vector<8>>, Linear<16>, Checkpointed<Tanh, Residual<LayerNorm, Linear<16>>>, Linear<4>> {};
+template <std::uint64_t digits>
+using owner_in_again =
+    typename decltype(rule::owner_at<programs::Recipe<Again, ConfigurationOf<>>::Bound, digits>())::type;
+static_assert(std::is_same_v<owner_in_again<2>, Tanh> && std::is_same_v<owner_in_again<3 * 256 + 2>, Linear<16>> &&
+              std::is_same_v<owner_in_again<4>, Linear<4>>);
 
 }  // namespace
 // SPDX-License-Identifier: Apache-2.0

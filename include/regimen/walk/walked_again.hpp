@@ -14,8 +14,9 @@ template <class Context>
 using context_again = std::conditional_t<Context::twice, Context, not_moved<Context, true>>;
 
 /// Saves its input, and walks the Inside again in backward.   Inside   a walker in a context_again
-template <class Inside>
+template <class Inside_>
 struct WalkedAgain {
+  using Inside = Inside_;
   using Output = typename Inside::Output;
   using Walkers = mp::mp_list<Inside>;
   static constexpr ParameterLayout layout = Inside::layout;
