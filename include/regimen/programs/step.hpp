@@ -111,8 +111,6 @@ struct Step : Forward<Bound_> {
     [[maybe_unused]] const std::size_t floor = walk.arena.top;
     std::size_t output =
         Body::forward(walk, walk::Tensor{r.input, false}, weights, Bound::path, {walk::Mode::save, output_place});
-    if (walk.arena.top != floor + Body::footprint(walk, output_place))
-      defect("a walker pushed other than its footprint");
     if constexpr (moves_apart) {  // by how much: what stays where it was does so to the bit
       sum_buffers(walk, r.moved, r.sum_of_moved, {}, {.constant = further ? 1.0 : 0.0});
       sum_buffers(walk, r.buffers, r.sum_of_moved, {-1.0}, {});
@@ -127,6 +125,9 @@ struct Step : Forward<Bound_> {
     }
     walk.path = {};  // what a loss runs is no layer's
     Loss::template run<true, Output>(walk, output, r.target, r.scalars, scale_of(walk.capacity, walk.ranks));
+    // Backward finds what is saved below the top. (A loss may take transient memory, and gives it back.)
+    if (walk.arena.top != floor + Body::footprint(walk, output_place))
+      defect("a walker pushed other than its footprint, or a loss left saved tensors");
     return output;
   }
   /// Backward of that micro-batch; adds to the gradients unless it is the first of the step. If gradients are reduced
