@@ -10,8 +10,8 @@
 
 namespace regimen::programs {
 
-/// The elements of a tensor, or of a piece, that lie in the slice [from, from + slice) of its unit: the first, and their
-/// number. The tensor has `count` elements and begins at element `begin` of the unit.
+/// The elements of a tensor, or of a piece, that lie in the slice [from, from + slice) of its unit: the first, counted
+/// from the tensor's, and their number. The tensor has `count` elements and begins at element `begin` of the unit.
 constexpr std::pair<std::size_t, std::size_t> part_in_slice(std::size_t begin, std::size_t count, std::size_t from,
                                                             std::size_t slice) {
   const std::size_t first = from > begin ? from - begin : 0;

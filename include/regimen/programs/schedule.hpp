@@ -15,7 +15,7 @@ namespace regimen::programs {
 template <template <class> class Predicate, class Layer>
 concept AsksCost = requires { static_cast<bool>(Predicate<Layer>::holds(double{}, double{})); };
 
-/// Whether it has a value, which is true.
+/// Whether a predicate has a value for a layer, and it is true.
 template <template <class> class Predicate, class Layer>
 concept HoldsOf = requires { requires static_cast<bool>(Predicate<Layer>::value); };
 
@@ -25,7 +25,7 @@ struct UnknownCosts {
   static constexpr bool chooses = false;
 };
 
-/// A combinator that a list of layers has as one child, which has a list of its own; others are written out in that list.
+/// A combinator that a list of layers has as one child, with a list of its own; others are written out in that list.
 template <class Layer>
 concept HasOwnList = Combinator<Layer> && (children<Layer>::levels > 0);
 

@@ -1,4 +1,4 @@
-// regimen/walk/child.hpp — the children of a chain of layers: the node of each, and groups of them.
+// regimen/walk/child.hpp — the children of a chain of layers: the node of each, and its context.
 #pragma once
 
 #include <regimen/walk/walked_again.hpp>
@@ -9,8 +9,8 @@
 
 namespace regimen::walk {
 
-/// Value i is the input of child i; value 0 and the last value belong to the caller. The children begin at index `begin`
-/// of the list that paths refer to; the output of a Group may be `computed_again`.
+/// Value i is the input of child i; value 0 and the last value belong to the caller. The children begin at index
+/// `begin` of the list that paths refer to; the output of a Group may be `computed_again`.
 template <class Entries, class X, class Context, bool flows, std::size_t begin = 0, bool computed_again = false,
           class Indices = std::make_index_sequence<mp::mp_size<Entries>::value>>
 struct Chain;

@@ -37,8 +37,8 @@ struct ContextOf : Facts, Shared {
   using with_compute = ContextOf<Facts, Shared, Other, units>;
 };
 
-/// The same for layers whose tensors do not move by themselves: those of a block move together, and those of layers that
-/// are computed twice, whatever Checkpoint says, are soon used.
+/// The same for layers whose tensors do not move by themselves: those of a block move together, and those of layers
+/// that are computed twice, whatever Checkpoint says, are soon used.
 template <class Context, bool twice_ = Context::twice>
 struct not_moved : Context {
   static constexpr bool twice = twice_, offloads = false;

@@ -55,9 +55,9 @@ struct Prefix final {
 ///   unit, unit_computed_again   they are one unit; whether the output is recomputed
 ///   checkpointed                they are the layers of a Checkpointed, not yet fused
 enum class GroupIs { unit, unit_computed_again, checkpointed };
-/// Such neighbours; the first is child `place` of the list that paths refer to. Names, paths and saved tensors are the
-/// same as without the Group. If a later backward needs the output of a unit, the Group recomputes its inner values for
-/// that, and once more for its own backward.
+/// Such neighbours; the first is child `place` of the list that paths refer to. Names and paths are the same as without
+/// the Group, and so is what a unit saves. If a later backward needs the output of a unit, the Group recomputes its inner
+/// values for that, and once more for its own backward.
 template <std::size_t place, GroupIs kind, class Entries>
 struct Group final {
   static constexpr const char* name = mp::mp_front<Entries>::Layer::name;
@@ -170,9 +170,9 @@ struct with_layer<Prefix<mp::mp_list<Before...>, Element>, At, Checkpointed<Inne
   using Inside = typename with_layers<Prefix<mp::mp_list<>, Element>,
                                       typename At::template inside<typename At::Compute>, Inner...>::type;
   using Entries = typename begins_at<typename Inside::Entries, place>::type;
+  using Whole = Group<place, GroupIs::checkpointed, Entries>;
 
  public:
-  using Whole = Group<place, GroupIs::checkpointed, Entries>;
   using type =
       Prefix<mp::mp_list<Before..., ListEntry<Whole, typename At::Compute, mp::mp_list<>>>, typename Inside::Element>;
 };

@@ -22,7 +22,7 @@ struct TensorPlace {
   std::size_t group = 0, states = 0;  // whose update rule it has; arrays of state of that rule
   std::size_t buffer = 0;             // of a layer in a list: bytes into the buffers
 
-  /// The same place if all begins at another one.
+  /// Where this tensor, or layer, lies if what it is part of begins there: nothing but the three places.
   constexpr TensorPlace operator+(const TensorPlace& begin) const {
     return {values + begin.values, master + begin.master, gradient + begin.gradient};
   }
@@ -58,7 +58,7 @@ struct ParameterLayout {
   }
 };
 
-/// Where each of a layer's parameters, or of its buffers, begins, in elements from the first; the last entry is the end.
+/// Where each of a layer's parameters, or buffers, begins, in elements from the first; the last entry is the end.
 ///   granule   elements: each begins at a multiple
 template <std::size_t count>
 constexpr std::array<std::size_t, count + 1> begins_of(const std::array<Parameter, count>& parameters,

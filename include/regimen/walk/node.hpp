@@ -64,7 +64,8 @@ struct Node {
   }();
   static constexpr std::size_t parameter_count = Bound::parameters.size(), buffer_count = Bound::buffers.size();
   using Buffer = buffer_t<typename Context::Roles>;
-  /// Elements at whose multiples a parameter begins, so that it is aligned in the buffer with the narrowest elements, too.
+  /// Elements at whose multiples a parameter begins, so that it is aligned in the buffer with the narrowest elements,
+  /// too.
   static constexpr std::size_t granule =
       Context::alignment /
       (std::is_same_v<Master, NoMaster>

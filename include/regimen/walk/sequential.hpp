@@ -1,5 +1,5 @@
-// regimen/walk/sequential.hpp — the walker of layers in sequence: where the weights of each lie, which are units, and the
-// names of all; then the walk.
+// regimen/walk/sequential.hpp — the walker of layers in sequence: where the weights of each lie, which are units, and
+// the names of all; then the walk.
 #pragma once
 
 #include <regimen/walk/child.hpp>
