@@ -18,23 +18,23 @@ namespace regimen::walk {
 ///               fuses        whether the fusion pass is applied; Roles::Epilogues: what products apply
 ///               alignment    bytes: every parameter begins at a multiple, in each buffer of its unit
 ///               row_alignment   bytes: so does every row of the model's output, if its last layer can write it so
-///   Shared    Tied, the tables that several layers use; Named, the names of values
+///   Common    Tied, the tables that several layers use; Named, the names of values
 ///   Compute   of these layers
 ///   units     whether these are the model's own children
 ///   twice     whether they may be computed twice, all of them
 ///   keeps_statistics   whether buffers stand for the statistics of the batch, and stay
 ///   offloads  whether the blocks of a Repeat are moved to the host's memory
-template <class Facts, class Shared, class Compute, bool units_>
-struct ContextOf : Facts, Shared {
+template <class Facts, class Common, class Compute, bool units_>
+struct ContextOf : Facts, Common {
   using Roles = regimen::Roles<Compute, typename Facts::Roles::master, typename Facts::Roles::reduce,
                                typename Facts::Roles::Epilogues, typename Facts::Roles::compute>;
   using Epilogues = typename Roles::Epilogues;
   using Fusing = Fuses<Facts::fuses, Epilogues, std::conditional_t<Epilogues::any, typename Facts::Freeze, void>>;
   static constexpr bool units = units_, twice = Facts::Checkpoint::repeats, offloads = Facts::Checkpoint::offloads,
                         keeps_statistics = false;
-  using inner = ContextOf<Facts, Shared, Compute, false>;
+  using inner = ContextOf<Facts, Common, Compute, false>;
   template <class Other>
-  using with_compute = ContextOf<Facts, Shared, Other, units>;
+  using with_compute = ContextOf<Facts, Common, Other, units>;
 };
 
 /// The same for layers whose tensors do not move by themselves: those of a block move together, and those of layers
