@@ -59,6 +59,28 @@ int program() {
 }
 }  // namespace stage_stands_on_dataset
 
+// ---- stage_stands_on_dataset_mixture --------------------------------------------------------------------------------
+// A mixture of a list of shards, whose number only the run knows, with one weight.
+// expect: a stage stands on a dataset; give it size\(\) const, at\(data::Key\) const and name\(\) const
+// names: vector
+namespace stage_stands_on_dataset_mixture {
+struct Numbers {
+  std::size_t size() const { return 100; }
+  int at(const data::Key& key) const { return int(key.index); }
+  std::string name() const { return "numbers"; }
+};
+
+void program() {
+  const std::vector<Numbers> shards(2);
+#ifndef REGIMEN_MISUSE
+  const auto mixed = data::mixture({3, 1}, shards[0], shards[1]);
+  mixed.size();
+#else
+  data::mixture({3}, shards);
+#endif
+}
+}  // namespace stage_stands_on_dataset_mixture
+
 // ---- pipeline_has_an_end --------------------------------------------------------------------------------------------
 // A pipeline that repeats its data: fit does that, in another order each epoch.
 // expect: a dataset has an end, and fit repeats it; leave repeat out, or write {\.epochs = N}

@@ -296,7 +296,7 @@ auto join(const auto& how, D... datasets) {
   }
 }
 template <class D>
-auto join(const auto& how, std::vector<D> datasets) {
+auto join_list(const auto& how, std::vector<D> datasets) {
   static_assert(sizeof(typename rule::stage_stands_on_dataset<D>::must_hold));
   return join_parts(how, PartsOfOneType<D>(std::move(datasets)));
 }
@@ -311,12 +311,20 @@ template <class... D>
 auto concatenate(D... datasets) {
   return detail::join(detail::of_sizes<detail::Concatenation>, std::move(datasets)...);
 }
+template <class D>
+auto concatenate(std::vector<D> datasets) {
+  return detail::join_list(detail::of_sizes<detail::Concatenation>, std::move(datasets));
+}
 
 /// A value of each dataset in turn; a dataset that has ended is left out. It also takes a std::vector of datasets of
 /// one type. A Loader that shuffles needs no interleave.
 template <class... D>
 auto interleave(D... datasets) {
   return detail::join(detail::of_sizes<detail::Interleaving>, std::move(datasets)...);
+}
+template <class D>
+auto interleave(std::vector<D> datasets) {
+  return detail::join_list(detail::of_sizes<detail::Interleaving>, std::move(datasets));
 }
 
 /// Values of several datasets in the ratio of whole numbers: `mixture({3, 1}, web, books)` is 3 values of web for 1 of
