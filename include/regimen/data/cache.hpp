@@ -61,29 +61,30 @@ std::size_t owned_bytes(const T& value) {
 
 /// See cache().
 template <class D>
-class Cache final : public detail::Underlying<D> {
-  using Lower = detail::Underlying<D>;
-
+class Cache final {
  public:
   static constexpr bool varies = false;
   static constexpr std::size_t height = detail::height<D>;
   using Value = value_of<D>;
 
-  explicit Cache(D dataset) : Lower(std::move(dataset)), kept_(std::make_shared<Kept>(Lower::size())) {}
-  std::string name() const { return Lower::name() + " | cache"; }
+  explicit Cache(D dataset) : below_(std::move(dataset)), kept_(std::make_shared<Kept>(below_.size())) {}
+  std::size_t size() const { return below_.size(); }
+  std::string name() const { return below_.name() + " | cache"; }
   const Value& at(const Key& key) const& {
     std::atomic<const Value*>& place = kept_->values[key.index];
     if (const Value* const found = place.load(std::memory_order_acquire)) return *found;
     const std::lock_guard lock(kept_->locks[key.index % kept_->locks.size()]);
     if (const Value* const found = place.load(std::memory_order_acquire)) return *found;
-    auto value = std::make_unique<const Value>(Lower::at(key));
+    auto value = std::make_unique<const Value>(below_.at(key));
     kept_->bytes.fetch_add(sizeof(Value) + detail::owned_bytes(*value), std::memory_order_relaxed);
     place.store(value.get(), std::memory_order_release);
     return *value.release();
   }
   Value at(const Key& key) const&& { return at(key); }
+  std::string place(const Key& key) const { return below_.place(key); }
+  void timings(std::vector<Timing>& all) const { below_.timings(all); }
   /// The bytes of the values that are kept by now.
-  std::size_t bytes() const { return Lower::bytes() + kept_->bytes.load(std::memory_order_relaxed); }
+  std::size_t bytes() const { return below_.bytes() + kept_->bytes.load(std::memory_order_relaxed); }
 
  private:
   struct Kept {
@@ -98,6 +99,7 @@ class Cache final : public detail::Underlying<D> {
     std::array<std::mutex, 64> locks;  // who computes a value makes others wait that want it, and each 64th
   };
 
+  detail::Underlying<D> below_;
   std::shared_ptr<Kept> kept_;
 };
 
