@@ -61,9 +61,13 @@ REGIMEN_INLINE void AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 REGIMEN_INLINE void AtomicFile::write_again(std::size_t offset, std::span<const std::byte> bytes) {
-  ::lseek(*file_, static_cast<::off_t>(offset), SEEK_SET);
-  write(bytes);
-  ::lseek(*file_, 0, SEEK_END);
+  while (!bytes.empty()) {
+    const ::ssize_t written = ::pwrite(*file_, bytes.data(), bytes.size(), static_cast<::off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw failure("to write " + std::to_string(bytes.size()) + " bytes");
+    offset += static_cast<std::size_t>(written);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
 }
 
 REGIMEN_INLINE void AtomicFile::sync() {
