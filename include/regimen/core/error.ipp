@@ -19,8 +19,10 @@ REGIMEN_INLINE std::string printable(std::string_view text) {
     }
     if (is_wide) byte = static_cast<unsigned char>(text[++i]);
     constexpr std::string_view digits = "0123456789abcdef";
-    const std::size_t place = std::string_view("\0\n\r\t", 4).find(static_cast<char>(byte));
-    if (place != std::string_view::npos) (shown += '\\') += "0nrt"[place];
+    if (byte == 0) shown += "\\0";
+    else if (byte == '\n') shown += "\\n";
+    else if (byte == '\r') shown += "\\r";
+    else if (byte == '\t') shown += "\\t";
     else (shown += "\\x") += {digits[byte >> 4], digits[byte & 15]};
   }
   return shown;

@@ -1,4 +1,4 @@
-// regimen/data/tokenizer/parts.hpp — contents of a tokenizer's files, bytes as characters in them, and tiktoken's files.
+// regimen/data/tokenizer/parts.hpp — contents of a tokenizer's files, bytes as characters there, and tiktoken's files.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -201,7 +201,8 @@ inline Parts read_tiktoken(std::string_view text, const std::string& name, const
     const std::string where = name + ", line " + std::to_string(number);
     const std::size_t space = line.find(' ');
     Token token{.kind = Token::Bytes};
-    const auto rank = regimen::detail::number_of<std::uint64_t>(line.substr((std::min)(space, line.size() - 1) + 1));
+    const std::string_view digits = space == std::string_view::npos ? std::string_view() : line.substr(space + 1);
+    const auto rank = regimen::detail::number_of<std::uint64_t>(digits);
     if (!rank || !from_base64(line.substr(0, space), token.bytes))
       throw Error(where, "a token in base64, a space, its rank", "'" + std::string(line.substr(0, 80)) + "'",
                   "the file is damaged, or no file of tiktoken");
