@@ -3,9 +3,9 @@
 
 #include <regimen/core/atomic_file.hpp>
 #include <regimen/core/threads.hpp>
+#include <regimen/data/batching.hpp>
 #include <regimen/data/example.hpp>
 #include <regimen/data/image_folder.hpp>
-#include <regimen/data/batching.hpp>
 #include <regimen/data/records.hpp>
 #include <regimen/data/tar.hpp>
 

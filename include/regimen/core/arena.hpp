@@ -1,9 +1,9 @@
 // regimen/core/arena.hpp — one piece of memory with two sides, planned and run by the same code.
 #pragma once
 
-#include <regimen/core/view.hpp>
 #include <regimen/core/defect.hpp>
 #include <regimen/core/path.hpp>
+#include <regimen/core/view.hpp>
 
 #include <array>
 #include <cstddef>

@@ -37,7 +37,6 @@ struct LayerPath final {
   /// "2.0.3 (layer_norm), iteration 5": counted over all Repeats around the layer; without them "3 (linear)". Defined
   /// in core/path_text.hpp.
   std::string text() const;
-
 };
 
 }  // namespace regimen

@@ -1,4 +1,4 @@
-// regimen/data/dataset.hpp — the concept of a dataset: values by index, for stages and sources; how long its stages work.
+// regimen/data/dataset.hpp — the concept of a dataset: values by index, for stages and sources; times of its stages.
 #pragma once
 
 #include <regimen/core/philox.hpp>

@@ -146,6 +146,7 @@ constexpr auto absent(const Names<N>&... parts) {
   for (detail::Entry& entry : all.entries) entry.is_absent = true;
   return all;
 }
+
 namespace detail {
 
 /// The tensors of a mapping, for the model of a Trainer or an Inference.

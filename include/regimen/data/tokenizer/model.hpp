@@ -2,8 +2,8 @@
 #pragma once
 
 #include <regimen/data/on_threads.hpp>
-#include <regimen/data/tokenizer/parts.hpp>
 #include <regimen/data/tokenizer/merges.hpp>
+#include <regimen/data/tokenizer/parts.hpp>
 #include <regimen/data/tokenizer/pattern.hpp>
 
 #include <array>
