@@ -251,7 +251,9 @@ auto by_length(Length length, Opening opening = {}) {
                         "NaN");
         std::vector<std::size_t> index(lengths.size());
         std::iota(index.begin(), index.end(), std::size_t{0});
-        std::ranges::stable_sort(index, {}, [&](std::size_t i) { return lengths[i]; });
+        std::sort(index.begin(), index.end(), [&](std::size_t a, std::size_t b) {
+          return lengths[a] != lengths[b] ? lengths[a] < lengths[b] : a < b;
+        });
         return detail::listed(below, std::move(index), " | by_length");
       });
 }

@@ -166,7 +166,8 @@ struct Interleaving final {
   static std::vector<std::uint32_t> by_size(const std::vector<std::size_t>& sizes) {
     std::vector<std::uint32_t> order(sizes.size());
     std::iota(order.begin(), order.end(), std::uint32_t{0});
-    std::ranges::stable_sort(order, {}, [&](std::uint32_t part) { return sizes[part]; });
+    std::sort(order.begin(), order.end(),
+              [&](auto a, auto b) { return sizes[a] != sizes[b] ? sizes[a] < sizes[b] : a < b; });
     return order;
   }
 };
