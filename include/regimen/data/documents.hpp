@@ -105,13 +105,15 @@ class Documents final {
     void pack(Batching batching) {
       std::vector<std::size_t> order(pieces.size());
       std::iota(order.begin(), order.end(), std::size_t{0});
-      const auto count_of = [this](std::size_t number) { return pieces[number].count; };
-      if (batching == ByLength) std::ranges::stable_sort(order, {}, count_of);
+      const auto stands_before = [&](std::size_t a, std::size_t b) {
+        const std::size_t one = pieces[a].count, other = pieces[b].count;
+        return one == other ? a < b : (one < other) == (batching == ByLength);
+      };
+      if (batching != OneAWindow) std::sort(order.begin(), order.end(), stands_before);
       if (batching != Packed) {
         for (const std::size_t number : order) windows.push_back({number});
         return;
       }
-      std::ranges::stable_sort(order, std::ranges::greater{}, count_of);
       std::set<std::pair<std::size_t, std::size_t>> rooms;  // (free space, window)
       for (const std::size_t number : order) {
         const std::size_t count = pieces[number].count;
