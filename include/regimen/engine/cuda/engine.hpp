@@ -97,7 +97,8 @@ class Engine : public engines::EveryIteration {
   /// kernels are loaded, which a capture does not allow. An Error names the operation that the device cannot do.
   void prepare(auto&& body) {
     struct Restored {
-      bool &prepares, before;
+      bool& prepares;
+      const bool before;
       ~Restored() { prepares = before; }
     } const restored{prepares_, std::exchange(prepares_, true)};
     body();
