@@ -49,6 +49,8 @@ struct ComposedParts {
   HeadsIn of_y() const { return {shape.length}; }
 };
 
+/// The parts of each operation. An operation that has another inside asks for its parts with more = true; of those that
+/// always have more, the argument says nothing.
 template <bool more = false, class T>
 constexpr auto parts_of(const op::Attention<T>& o) {
   const std::size_t t = o.shape.length;
@@ -158,9 +160,9 @@ constexpr void for_each_piece(const op::AttentionShape& shape, std::size_t large
 
 /// launch(part, scratch) for all parts: weights = softmax(q kᵀ / √D) with dropout, y = weights · v.
 ///
-/// Backward, d_weights = d_y · vᵀ, and from it and the scores the weights again, and d_scores; then d_v = weightsᵀ · d_y,
-/// d_q = d_scores · k and d_k = d_scoresᵀ · q. y, softmax and row_dot are not used: scores are whole rows, of which the
-/// softmax is taken again, and Σ y · d_y is Σ weights · d_weights.
+/// The backward pass computes the scores again, and d_weights = d_y · vᵀ; of both the weights and d_scores; then
+/// d_v = weightsᵀ · d_y, d_q = d_scores · k and d_k = d_scoresᵀ · q. y, softmax and row_dot are not used: scores are whole
+/// rows, of which the softmax is taken again, and Σ y · d_y is Σ weights · d_weights.
 ///
 /// error   all of a row, scores and softmax, in S; weights and d_scores are rounded to T, y and d_qkv once more; d_bias
 ///         sums rounded d_scores

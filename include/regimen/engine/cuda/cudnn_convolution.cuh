@@ -46,7 +46,7 @@ namespace detail {
 
 enum ConvolutionTensor : std::int64_t { image = 1, filter, result };
 
-/// The library's names of a pass; of all, in their order.
+/// The library's names of a pass; below, of all passes, in the order of ConvolutionDescriptor::Pass.
 struct PassNames {
   cudnnBackendDescriptorType_t operation;
   cudnnBackendAttributeName_t shape, x, weight, y, alpha, beta;

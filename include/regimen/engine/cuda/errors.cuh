@@ -11,7 +11,7 @@
 
 namespace regimen::cuda::detail {
 
-/// "13.0" of 13000; with so many for a major version.
+/// "13.0" of 13000, where 1000 are a major version, as CUDA counts; cuBLASLt and NCCL count 10000.   major   how many
 inline std::string version_text(std::size_t number, std::size_t major = 1000) {
   return std::to_string(number / major) + "." + std::to_string(number % major * 100 / major);
 }

@@ -158,7 +158,8 @@ class Library {
   /// device says, so that what other programs take meanwhile is counted, too.
   std::size_t library_bytes() const;
 
-  /// While it lives, its device is the calling thread's. Changes nothing if it is: setting a device makes a context on it.
+  /// While it lives, its device is the calling thread's. Changes nothing if it is already: setting a device makes a
+  /// context on it.
   class [[nodiscard]] Scope final {
    public:
     explicit Scope(int device);

@@ -209,7 +209,8 @@ concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Ev
   runtime.scope();
 };
 
-/// What a runtime prepares once and runs many times: products, attentions or convolutions, by their descriptors. References stay valid.
+/// What a runtime prepares once and runs many times: products, attentions or convolutions, by their descriptors.
+/// References stay valid.
 template <class Descriptor, class Made>
 class Preparations final {
  public:

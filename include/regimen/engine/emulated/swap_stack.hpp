@@ -28,8 +28,9 @@ __attribute__((naked, noinline)) inline void swap_stack(void** /*save: rdi*/, vo
 #error "regimen: the emulated device switches stacks on x86-64 alone"
 #endif
 
-// leaves_stack     before a swap: where the stack lies that comes next. `fake` keeps ASan's second stack, in which it looks
-//                  for uses of what a function left; null: this stack is left for good, and its second one given back
+// leaves_stack     before a swap: where the stack lies that comes next. `fake` keeps ASan's second stack, in which it
+//                  looks for uses of what a function left; null: this stack is left for good, and its second one given
+//                  back
 // enters_stack     after it: where the stack lies from which it came; without ASan nothing is written
 // forbid, permit   these bytes are dead, or live again
 #if defined(REGIMEN_EMULATED_ASAN)
