@@ -1,4 +1,5 @@
-// regimen/engine/cuda/compiled.hpp — the kernels of regimen::cuda_compiled, for programs that link it: no header of CUDA, and no nvcc.
+// regimen/engine/cuda/compiled.hpp — the kernels of regimen::cuda_compiled, for programs that link it: no header of
+// CUDA, and no nvcc.
 #pragma once
 
 #include <regimen/core/operation.hpp>

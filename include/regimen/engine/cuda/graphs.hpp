@@ -1,5 +1,5 @@
-// regimen/engine/cuda/graphs.hpp — the graphs of an engine, by what they record, a bounded number of them; and what a rank
-// does by itself: it captures and launches its own.
+// regimen/engine/cuda/graphs.hpp — the graphs of an engine, by what they record, a bounded number of them; and what a
+// rank does by itself: it captures and launches its own.
 #pragma once
 
 #include <regimen/comm/communicator.hpp>

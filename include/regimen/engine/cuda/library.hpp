@@ -1,5 +1,6 @@
-// regimen/engine/cuda/library.hpp — cuda::Runtime on a GPU: CUDA, cuBLASLt, cuDNN and NCCL. The bodies are in library.cuh, for
-// files that nvcc compiles. A program that links regimen::cuda_compiled has them there: no header of CUDA, and no nvcc.
+// regimen/engine/cuda/library.hpp — cuda::Runtime on a GPU: CUDA, cuBLASLt, cuDNN and NCCL. The bodies are in
+// library.cuh, for files that nvcc compiles. A program that links regimen::cuda_compiled has them there: no header of
+// CUDA, and no nvcc.
 #pragma once
 
 #include <regimen/engine/cuda/runtime.hpp>
@@ -35,6 +36,8 @@ struct KernelIsCompiled {
       "regimen: regimen::cuda_compiled lacks the kernel of this operation; compile this file by nvcc, as a .cu file");
 };
 
+// The two forms agree about every kernel that the library has, and only files by nvcc ask for another: so one program
+// may have files of both kinds.
 #if defined(__CUDACC__)  // compiles what is missing
 template <class Kernel>
 inline constexpr bool has_entry = true;
