@@ -53,15 +53,16 @@ struct HeadLayout final {
 /// The initial values of torch.nn's MultiheadAttention: q, k and v as one weight, in_proj_weight, or as three if keys
 /// and values have other inputs; Glorot's uniform distribution, ±√(6 / (inputs + outputs)); all biases zero.
 template <std::size_t count>
-constexpr std::array<Parameter, count> out_projection(std::array<Parameter, count> product) {
+constexpr std::array<Parameter, count> in_projection(std::array<Parameter, count> product, std::size_t inputs,
+                                                     std::size_t outputs) {
+  product[0].torch = {InitialValue::Kind::uniform, inverse_square_root(double(inputs + outputs) / 6)};
   if constexpr (count > 1) product[1].torch = {};
   return product;
 }
 template <std::size_t count>
-constexpr std::array<Parameter, count> in_projection(std::array<Parameter, count> product, std::size_t inputs,
-                                                     std::size_t outputs) {
-  product[0].torch = {InitialValue::Kind::uniform, inverse_square_root(double(inputs + outputs) / 6)};
-  return out_projection(product);
+constexpr std::array<Parameter, count> out_projection(std::array<Parameter, count> product) {
+  if constexpr (count > 1) product[1].torch = {};
+  return product;
 }
 
 /// q, k and v of all heads, side by side.

@@ -53,13 +53,16 @@ template <class Layout, class Norm>
 using norm_part = std::conditional_t<std::is_void_v<Norm>, boost::mp11::mp_list<>,
                                      boost::mp11::mp_list<AttentionPart<NormalizeHeads<Layout, Norm>, norm_label>>>;
 
+/// With a bias of distances, or without.
+template <class Layout, class Chosen, class Distances>
+using attend_alone =
+    std::conditional_t<std::is_void_v<Distances>, Attend<Layout, Chosen::causal, typename Chosen::rate>,
+                       AttendByDistance<Layout, Chosen::causal, typename Chosen::rate, Distances>>;
+/// What attends: within lengths, if there are any; inside the Shared of its table, if this has a name.
 template <class Layout, class Chosen, class Distances = typename Chosen::distances>
-using attend_of = typename with_table<
-    Distances,
-    attend_within<typename Chosen::lengths,
-                  std::conditional_t<std::is_void_v<Distances>, Attend<Layout, Chosen::causal, typename Chosen::rate>,
-                                     AttendByDistance<Layout, Chosen::causal, typename Chosen::rate, Distances>>>>::
-    type;
+using attend_of =
+    typename with_table<Distances,
+                        attend_within<typename Chosen::lengths, attend_alone<Layout, Chosen, Distances>>>::type;
 
 template <class Chosen>
 inline constexpr BiasIs projection_bias = Chosen::projects_with_bias ? Chosen::bias : BiasIs::absent;
