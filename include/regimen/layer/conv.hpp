@@ -64,8 +64,8 @@ struct ConvOptions {
     for (const unsigned times : given) sound &= times <= 1;
     return sound;
   }
-  /// Whether a number gives the window.
-  constexpr bool is_cube() const { return height == width; }
+  /// Whether one number gives the window.
+  constexpr bool has_one_extent() const { return height == width; }
   /// Whether each pixel is mapped alone, by a product.
   constexpr bool is_product() const { return height * width == 1 && stride == 1 && padding == 0 && groups == 1; }
   constexpr op::Convolution shape(std::size_t image_height, std::size_t image_width, std::size_t channels,
@@ -100,7 +100,7 @@ inline constexpr ValuePlace value_place<GroupsOption>{5, 1};
 template <class Kind, auto Window>
 constexpr auto shortest_window() {
   constexpr Kind o = conv_options<Kind, Window>;
-  if constexpr (o.known && o.is_cube()) return number_alone<o.width>();
+  if constexpr (o.known && o.has_one_extent()) return number_alone<o.width>();
   else return Window;
 }
 /// A convolution with options in order.

@@ -30,10 +30,10 @@ struct Conv1dOptions : ConvOptions {
   constexpr void add(CausalPaddingOption) { causal = true, ++causals; }
   /// One padding: causal, or on both sides.
   constexpr bool are_sound() const { return ConvOptions::are_sound() && causals + given[1] <= 1; }
+  constexpr bool has_one_extent() const { return true; }
   /// Positions that a window spans.
   constexpr std::size_t span() const { return dilation * (width > 0 ? width - 1 : 0) + 1; }
   constexpr std::size_t left() const { return causal ? span() - 1 : padding; }
-  constexpr bool is_cube() const { return true; }
   constexpr std::size_t pads() const { return causal ? left() : 2 * padding; }
 };
 template <>

@@ -24,7 +24,7 @@ struct Conv3dOptions : ConvOptions {
     ConvOptions::take(window);
     depth = height;
   }
-  constexpr bool is_cube() const { return height == width && height == depth; }
+  constexpr bool has_one_extent() const { return height == width && height == depth; }
 };
 }  // namespace detail
 

@@ -151,8 +151,8 @@ struct AttendToOn final {
   };
 };
 
-/// Lstm or Gru of one sample, over the whole window from position 0 on, or for one new position. The cache has h, and the
-/// state unless h is the state: zero before the first position, then after each position.
+/// Lstm or Gru of one sample, over the whole window from position 0 on, or for one new position. The cache has h, and
+/// the state unless h is the state: zero before the first position, then after each position.
 template <class Layer, std::size_t Window>
 struct RecurrentOn final {
   static constexpr const char* name = Layer::name;
@@ -199,6 +199,7 @@ struct decoding {
   static constexpr bool possible = requires { requires !Layer::couples_positions; };
   using type = Layer;
 };
+/// A layer that decodes as another one, Form.
 template <class Form>
 struct decodes_as {
   static constexpr bool possible = true;

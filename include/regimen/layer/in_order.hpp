@@ -53,6 +53,8 @@ constexpr OptionOrder<size> order_of(const std::array<OptionPlace, size + 1>& pl
   return order;
 }
 
+// ---- options that are types
+
 /// The place of an option. No layer has two of one place.
 template <class Option>
 inline constexpr OptionPlace option_place{};
@@ -72,6 +74,7 @@ struct types_in_order {
   using type = boost::mp11::mp_if_c<sound, decltype(ordered(std::make_index_sequence<order.count>{})),
                                     boost::mp11::mp_list<Options...>>;
 };
+
 // ---- options that are values
 
 /// The place of an option that is a value, and its default, which is left out.
@@ -87,6 +90,7 @@ template <>
 inline constexpr ValuePlace value_place<PaddingOption>{1, 0};
 template <>
 inline constexpr ValuePlace value_place<LinearOption>{9};
+/// A value as a type, whose place is that of the value.
 template <auto option>
 struct OptionValue final {};
 template <auto option>
@@ -100,6 +104,7 @@ constexpr auto number_alone() {
   else return number;
 }
 
+/// A layer with the values of a list.
 template <template <std::size_t, auto, auto...> class Layer, std::size_t Channels, auto Window, auto... Options>
 constexpr auto with_options(boost::mp11::mp_list<OptionValue<Options>...>) {
   return boost::mp11::mp_identity<Layer<Channels, Window, Options...>>{};

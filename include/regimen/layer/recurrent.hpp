@@ -66,7 +66,8 @@ struct RecurrentBound : LayerDefaults {
       cell(i + 1, false);
     });
   }
-  /// cell(t, is_last) of every position, the last first; then d_x, and the gradient of W_ih.   d_h   adds, or is written
+  /// cell(t, is_last) of every position, the last first; then d_x, and the gradient of W_ih.
+  ///   adds   whether hidden products add to d_h, or write it
   static constexpr void run_positions_backward(auto& walk, const auto& call, View<T> d_gates, View<S> d_h, bool adds,
                                                auto&& cell) {
     const auto step = [&](std::size_t t) {
