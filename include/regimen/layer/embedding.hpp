@@ -125,10 +125,8 @@ struct TiedLinear<Embedding<Words, Channels, End...>> final {
 
   /// A Linear whose weight is the table.
   template <class X, class Roles, class Out>
-  struct BoundTo : detail::LinearBound<Words::size, X, Roles, Out, detail::BiasIs::absent> {
+  struct BoundTo : detail::LinearBound<Words::size, X, detail::WithoutEpilogues<Roles>, Out, detail::BiasIs::absent> {
     static constexpr auto parameters = Table::template Bound<X, Roles>::parameters;
-    static constexpr bool backward_reads_parameters(bool) { return true; }
-    static constexpr bool sums_d_x = false;
   };
   template <class X, class Roles>
   using Bound = BoundTo<X, Roles, typename X::Element>;

@@ -30,6 +30,11 @@ constexpr auto weight_and_bias(std::size_t rank, const std::array<std::size_t, 4
   else return std::array<Parameter, 1>{weight};
 }
 
+/// The roles of a product that is fused with no neighbour.
+template <class All>
+using WithoutEpilogues =
+    Roles<typename All::computed, typename All::master, typename All::reduce, op::NoEpilogues, typename All::kept>;
+
 enum class BiasIs { added_here, added_by_neighbour, absent };
 
 /// Which backward multiplies by the derivative of an activation that is applied here: this layer's, or the next one's.

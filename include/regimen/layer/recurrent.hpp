@@ -24,7 +24,7 @@ struct RecurrentBound : LayerDefaults {
   using Output = Value<T, typename with_columns<typename X::Shape, Width>::type>;
   static constexpr std::size_t in = X::columns, length = X::rows, wide = Parts * Width;
   /// The product of x, a Linear without bias.
-  using OfInput = LinearBound<wide, X, Roles, T, BiasIs::absent>;
+  using OfInput = LinearBound<wide, X, WithoutEpilogues<Roles>, T, BiasIs::absent>;
   static constexpr InitialValue fill{InitialValue::Kind::uniform, inverse_square_root(double(Width))};
   static constexpr auto parameters = [] {
     constexpr Parameter of_input{"weight_ih", ParameterRole::matrix, 2, {wide, in, 1, 1}, fill},
