@@ -18,8 +18,8 @@
 
 namespace regimen::comm {
 
-/// The state that the ranks of one world share: std::make_shared<ThreadsWorld>(ranks, deadline). A collective of threads
-/// has two phases.
+/// The state that the ranks of one world share: std::make_shared<ThreadsWorld>(ranks, deadline). A collective of
+/// threads has two phases.
 ///
 ///   arrive   each rank publishes its pointers and waits, with the deadline, until all ranks have arrived. A rank that
 ///            gives up marks this under the lock, before all have arrived: then no rank

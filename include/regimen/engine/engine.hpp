@@ -145,8 +145,8 @@ concept Walked = requires(E& e, const op::Begin& operation, const Transfer& tran
   e.may_skip();
 };
 
-/// Stands for the body of a recording, and for what writes a slot, in the concept below: nvcc 13.0 finds no concept true
-/// that has a lambda.
+/// Stands for the body of a recording, and for what writes a slot, in the concept below: nvcc 13.0 finds no concept
+/// true that has a lambda.
 struct NoOperations {
   constexpr void operator()(const auto&...) const {}
 };

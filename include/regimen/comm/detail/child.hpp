@@ -18,8 +18,8 @@
 namespace regimen::comm::detail {
 
 /// waitpid, which also removes a file that LLVM's OpenMP (seen with 14) leaves behind for a process that ends without
-/// exit(): a later process with the same number may be ended when it finds that file. Returns whether it was one of this
-/// process's children.
+/// exit(): a later process with the same number may be ended when it finds that file. Returns whether it was one of
+/// this process's children.
 bool reap(::pid_t process, int* status = nullptr);
 
 /// Runs a body on a new thread, as one of `processes` that share the processors, and waits for it.

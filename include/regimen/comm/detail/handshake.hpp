@@ -1,4 +1,5 @@
-// regimen/comm/detail/handshake.hpp — the first messages on a connection, with which a rank proves its membership.
+// regimen/comm/detail/handshake.hpp — the first messages on a connection, with which a rank proves its membership; and
+// SHA-256 and HMAC, of which the proofs are made.
 #pragma once
 
 #include <regimen/comm/detail/socket.hpp>
@@ -101,12 +102,12 @@ struct Transcript final {
   Digest proof_of_answer(const std::string& secret, const Answer& answer, const Digest& body) const;
 };
 
-/// What a caller has heard. Later: a refusal of now, which may be a welcome to whoever calls again. Ended: errno says how,
-/// 0 if the other side hung up.
+/// What a caller has heard. Later: a refusal of now, which may be a welcome to whoever calls again. Ended: errno says
+/// how, 0 if the other side hung up.
 enum class Heard : unsigned char { Challenge, Welcome, Refusal, Later, Unproved, OtherBytes, Part, Ended };
 
-/// The calling side, up to its proof: it has heard a Challenge, OtherBytes, or Ended. The transcript's hello is complete but
-/// for its nonce.
+/// The calling side, up to its proof. The transcript's hello is complete but for its nonce. Returns Challenge, if the
+/// proof was sent; OtherBytes; or Ended.
 Heard prove(int socket, Transcript& transcript, const std::string& secret, Clock::time_point until);
 
 /// The answer to a caller's proof: its body, which a refusal has, too. Of a welcome all bytes are awaited, `bytes` if they

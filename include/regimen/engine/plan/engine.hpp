@@ -53,8 +53,8 @@ struct ProductRows {
   std::array<UnalignedRows, 4> first{};
   std::size_t count = 0;
 
-  /// Adds the flops of an operation that is, or has, a product to the cost, and says whether it has such a matrix. The
-  /// wider of two factors is copied to rows that are aligned first.
+  /// Adds the flops of an operation that is, or has, a product to cost.products, and to cost.unaligned if it has such a
+  /// matrix. The wider of two factors is copied to rows that are aligned first.
   template <class A, class B, class C>
   constexpr void look_at(const op::Product<A, B, C>& o, const LayerPath& path, Cost& cost) {
     const double flops = o.cost().flops;
@@ -131,8 +131,8 @@ struct Engine {
       if (counts) cost[static_cast<std::size_t>(phase)] += operation.cost();
   }
 
-  /// Before an operation runs: what the device lacks. One that has a form of each operation of the library may lack only
-  /// those of a program's own.   path   of the layer that runs it
+  /// Before an operation runs: what the device lacks. A device that is not checked has a form of each operation of the
+  /// library, and may lack only those of a program's own.   path   of the layer that runs it
   template <class Operation>
     requires(Traits::is_checked || !is_whole<Operation>)
   constexpr void look_at([[maybe_unused]] const Operation& operation, const LayerPath& path) {
