@@ -7,7 +7,7 @@
 #   regimen::tokenizers   texts as tokens (regimen/data/tokenizer.hpp)            PCRE2, nlohmann-json
 #   regimen::mpi          ranks that are MPI processes (regimen/comm/mpi.hpp)     MPI
 #   regimen::cuda         a GPU (regimen/engine/cuda/device.hpp)                  CUDA, cuBLASLt, cuDNN if it is there
-#   regimen::nccl         ranks with a GPU each (regimen/comm/nccl.hpp)           NCCL
+#   regimen::nccl         ranks with a GPU each (Communicator<Nccl>)              NCCL
 #
 #   REGIMEN_CBLAS, REGIMEN_ONEDNN, REGIMEN_MPI   AUTO: use it if it is there; ON: fail without it; OFF: do without
 #   REGIMEN_CUDA, REGIMEN_CUDNN, REGIMEN_NCCL    likewise
