@@ -93,7 +93,7 @@ struct transport_of<C> {
 template <class C>
 using transport_t = typename detail::transport_of<C>::type;
 
-/// The kinds of collectives, for headers on the wire, counts and traces.
+/// The kinds of collectives, for headers on the wire, counts and traces. Of 32 bits: a header has no padding.
 enum class CollectiveKind : std::uint32_t { AllGather, AllGatherSmall, ReduceScatter, Barrier };
 inline constexpr std::size_t collective_kinds = 4;
 constexpr const char* name_of_collective(CollectiveKind kind) {

@@ -104,7 +104,7 @@ REGIMEN_INLINE bool Wire::pull(std::size_t r) {
 REGIMEN_INLINE void Wire::compare(std::size_t r) {
   Call theirs = peers_[r].header;
   if (theirs == call_) return;
-  if (static_cast<std::size_t>(theirs.kind) >= collective_kinds) theirs.kind = CollectiveKind{};
+  if (static_cast<std::size_t>(theirs.kind) >= collective_kinds) theirs.kind = CollectiveKind{};  // words needs a name
   const bool first = rank_ < r;  // both sides report the same text
   fail("rank " + std::to_string(first ? rank_ : r) + " in " + words(first ? call_ : theirs) + " and rank " +
        std::to_string(first ? r : rank_) + " in " + words(first ? theirs : call_));

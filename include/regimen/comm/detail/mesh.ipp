@@ -150,7 +150,7 @@ class Bootstrap final {
     for (std::size_t left = options_.size - 1; left > 0;) {
       std::optional<PendingConnections::Arrival> arrival = pending.next(until);
       if (!arrival) break;
-      const Hello& hello = arrival->transcript.hello;
+      const Hello hello = arrival->transcript.hello;
       if (hello.channel != 0) continue;
       const std::string name = "rank " + std::to_string(hello.rank);
       std::string wrong;
