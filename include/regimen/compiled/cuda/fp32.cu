@@ -4,5 +4,5 @@
 namespace regimen::cuda::kernels {
 [[gnu::used]] constexpr auto of_fp32 = entries(Fp32{});
 [[gnu::used]] constexpr auto sums = entries_of_kernels<kernel::SumOfRanks<fp64>, kernel::SumOfRanks<fp32>>;
-}
+}  // namespace regimen::cuda::kernels
 // SPDX-License-Identifier: Apache-2.0

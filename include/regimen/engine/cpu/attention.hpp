@@ -1,5 +1,5 @@
-// regimen/engine/cpu/attention.hpp — softmax(q kᵀ / √D) v, tile by tile; with its gradient, and of texts that end before
-// their tensor does.
+// regimen/engine/cpu/attention.hpp — softmax(q kᵀ / √D) v, tile by tile; with its gradient, of texts that end
+// before their tensor does, and with what distances add to the scores.
 #pragma once
 
 #include <regimen/core/operation.hpp>
@@ -231,9 +231,8 @@ void compute(const op::CrossAttention<T>& o, const Memory& at, View<std::int32_t
 ///         probabilities is above 1 − 2⁻¹⁰
 /// cost    one pass per head if there are many heads and a head's d_q fits the stack; otherwise two passes, which split
 ///         a head into tiles but compute the scores twice: 7 products per tile instead of 5. Some 700 KiB of stack per
-///         thread. Queries of which a row has one probability above that: 2 products more. Heads wider than 256: tiles of
-///         fewer rows, packed again for every pair of tiles. Heads that share
-///         keys: two passes
+///         thread. Queries of which a row has one probability above that: 2 products more. Heads wider than 256: tiles
+///         of fewer rows, packed again for every pair of tiles. Heads that share keys: two passes
 template <class T>
 void compute(const op::AttentionBackward<T>& o, const Memory& at, View<std::int32_t> lengths = {}) {
   detail::differentiate_in_tiles<T>(o, {o.qkv, o.d_qkv}, {o.qkv, o.d_qkv}, at, {}, lengths);

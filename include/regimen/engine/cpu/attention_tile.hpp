@@ -149,8 +149,9 @@ void for_each_valid(std::size_t valid, std::size_t end, const Each& each, const 
   for (; j < end; j += lanes<S>) rest(j);
 }
 
-/// Turns the first `valid` scores of a row into probabilities relative to the row's largest so far, and those from there to
-/// `end` into 0. Adds them to `total`, which it rescales; returns the factor that rescales, 0 for the first tile.
+/// Turns the first `valid` scores of a row into probabilities relative to the row's largest so far, and those from
+/// there to `end` into 0. Adds them to `total`, which it rescales; returns the factor that rescales, 0 for the first
+/// tile.
 template <class S>
 Vector<S> add_to_softmax(S* score, std::size_t valid, std::size_t end, Vector<S> scale, bool is_first, S& largest,
                          S& total) {

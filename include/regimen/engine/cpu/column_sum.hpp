@@ -1,4 +1,4 @@
-// regimen/engine/cpu/column_sum.hpp — sums over rows: gradients of biases and tables; and two statistics of each column.
+// regimen/engine/cpu/column_sum.hpp — sums over rows: gradients of biases and tables; two statistics of each column.
 #pragma once
 
 #include <regimen/engine/cpu/simd.hpp>

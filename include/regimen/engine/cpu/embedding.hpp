@@ -1,4 +1,4 @@
-// regimen/engine/cpu/embedding.hpp — tables of vectors: looked up by token, or added by position; and sinusoidal positions.
+// regimen/engine/cpu/embedding.hpp — tables of vectors: looked up by token, added by position; sinusoidal positions.
 #pragma once
 
 #include <regimen/core/operation.hpp>

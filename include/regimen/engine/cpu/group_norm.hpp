@@ -25,8 +25,8 @@ void for_chunks_of_groups(const op::ColumnGroups& shape, const Body& body) {
     body(sample, piece, first + shape.begin(chunk), first + shape.begin(chunk + 1));
   });
 }
-/// The two numbers that body(group, numbers of its first column, that column) gives for a group of a sample, in all columns of
-/// the group.   to (2,columns) for each sample, `each` apart
+/// The two numbers that body(group, own, column) gives for a group of a sample, in all columns of the group. `own` is
+/// what `to` has of the group's first column, which is `column`.   to (2,columns) for each sample, `each` apart
 template <class S, class Body>
 void for_groups(const op::ColumnGroups& shape, S* to, std::size_t each, const Body& body) {
   for (std::size_t group = 0; group < shape.samples * shape.groups; ++group) {

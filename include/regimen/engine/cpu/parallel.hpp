@@ -1,5 +1,5 @@
-// regimen/engine/cpu/parallel.hpp — parallel_for: the only way in which a CPU loop uses several cores; a thread's helper
-// threads; and how work is cut.
+// regimen/engine/cpu/parallel.hpp — parallel_for: the only way in which a CPU loop uses several cores; a thread's
+// helper threads; and how work is cut.
 #pragma once
 
 #include <regimen/core/threads.hpp>

@@ -1,9 +1,9 @@
 // regimen/engine/cpu/product.hpp — selects the matrix product of the CPU that computes op::Product.
 #pragma once
 
-#include <regimen/core/view.hpp>
 #include <regimen/core/defect.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/core/view.hpp>
 #include <regimen/engine/cpu/amx_product.hpp>
 #include <regimen/engine/cpu/blas.hpp>
 #include <regimen/engine/cpu/matrix_product.hpp>

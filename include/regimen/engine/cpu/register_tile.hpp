@@ -54,7 +54,7 @@ inline void transpose_square(const Row& row_at, const Out& out, std::index_seque
   constexpr std::size_t width = sizeof...(I);
   Native row[width] = {row_at(I)...};
   const auto round = [&] {
-    const Native next[width] = {interleave < I % 2 != 0 > (row[I / 2], row[I / 2 + width / 2])...};
+    const Native next[width] = {interleave<(I % 2 != 0)>(row[I / 2], row[I / 2 + width / 2])...};
     ((row[I] = next[I]), ...);
   };
   round();

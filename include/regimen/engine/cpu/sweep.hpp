@@ -56,8 +56,8 @@ void for_rows(std::size_t rows, std::size_t columns, const Body& body, std::size
   });
 }
 
-/// body(i, place, count) for the registers of rows x columns: column i of a row, which is element `place` if rows lie `leading`
-/// elements apart.
+/// body(i, place, count) for the registers of rows x columns: column i of a row, which is element `place` if rows lie
+/// `leading` elements apart.
 template <class S, class Body>
 void sweep_rows(std::size_t rows, std::size_t columns, std::size_t leading, const Body& body) {
   for_rows(rows, columns, [&](std::size_t row, std::size_t begin, std::size_t end) {

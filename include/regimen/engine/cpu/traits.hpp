@@ -1,8 +1,8 @@
 // regimen/engine/cpu/traits.hpp — the facts about the CPU engine that a plan needs.
 #pragma once
 
-#include <regimen/core/view.hpp>
 #include <regimen/core/operation.hpp>
+#include <regimen/core/view.hpp>
 #include <regimen/engine/engine.hpp>
 #include <regimen/policy/attention.hpp>
 

@@ -1,5 +1,5 @@
-// regimen/engine/cpu/update.hpp — the norm of a gradient; an update rule applied to a unit (weights, state and the rounded
-// copy in one pass), and to a whole tensor.
+// regimen/engine/cpu/update.hpp — the norm of a gradient; an update rule applied to a unit (weights, state and the
+// rounded copy in one pass), and to a whole tensor.
 #pragma once
 
 #include <regimen/core/operation.hpp>
