@@ -182,9 +182,16 @@ constexpr std::size_t bytes_of(ElementType type) {
 /// f(a number of the type that `element` stands for).
 template <class F>
 decltype(auto) with_element(ElementType element, F&& f) {
-  if (element == ElementType::float64) return f(fp64{});
-  if (element == ElementType::float32) return f(fp32{});
-  if (element == ElementType::bfloat16) return f(bf16{});
+  switch (element) {
+    case ElementType::float64:
+      return f(fp64{});
+    case ElementType::float32:
+      return f(fp32{});
+    case ElementType::bfloat16:
+      return f(bf16{});
+    case ElementType::float16:
+      break;
+  }
   return f(fp16{});
 }
 
