@@ -44,7 +44,8 @@ inline constexpr PoolOptions pool_options = [] {
 /// Of a convolution (layer/conv.hpp); those of other axes derive from it.
 struct ConvOptions;
 template <class Layer>
-concept IsConvolution = requires { requires std::is_base_of_v<ConvOptions, std::remove_cv_t<decltype(Layer::options)>>; };
+concept IsConvolution =
+    requires { requires std::is_base_of_v<ConvOptions, std::remove_cv_t<decltype(Layer::options)>>; };
 /// Of a pool over all positions.
 struct GlobalPoolOptions {};
 /// Of a layer that makes images larger, or smaller if it cuts them into squares.

@@ -115,9 +115,9 @@ template <class Value>
 struct rules_of_option<Momentum<Value>> : RuleList<momentum_in_range<Value>> {};
 /// Chosen   reads the layer's options; of others than these another rule speaks
 template <template <class...> class Chosen, class Layer, class X, class... Options>
-using norm_rules = mp::mp_append<
-    mp::mp_list<input_matches<X, Layer>>,
-    typename mp::mp_if_c<is_among<Chosen, Options>, rules_of_option<Options>, RuleList<>>::type...>;
+using norm_rules =
+    mp::mp_append<mp::mp_list<input_matches<X, Layer>>,
+                  typename mp::mp_if_c<is_among<Chosen, Options>, rules_of_option<Options>, RuleList<>>::type...>;
 template <class Value, class X>
 struct layer_rules<in_order::LayerNormWith<Epsilon<Value>>, X>
     : RuleList<input_matches<X, in_order::LayerNormWith<Epsilon<Value>>>, epsilon_above_zero<Value>> {};
@@ -134,11 +134,10 @@ struct layer_rules<in_order::BatchNorm<Options...>, X> {
 template <std::size_t Groups, class... Options, class X>
 struct layer_rules<in_order::GroupNorm<Groups, Options...>, X> {
   using Layer = in_order::GroupNorm<Groups, Options...>;
-  using type =
-      mp::mp_push_back<norm_rules<detail::group_norm_options, Layer, X, Options...>,
-                       norm_groups_divide_channels<Layer, Groups, typename X::Shape>,
-                       group_norm_takes_option<Layer, options_differ<detail::group_norm_options, Options...>>,
-                       group_norm_takes_option<Options>...>;
+  using type = mp::mp_push_back<norm_rules<detail::group_norm_options, Layer, X, Options...>,
+                                norm_groups_divide_channels<Layer, Groups, typename X::Shape>,
+                                group_norm_takes_option<Layer, options_differ<detail::group_norm_options, Options...>>,
+                                group_norm_takes_option<Options>...>;
 };
 
 }  // namespace regimen::rule

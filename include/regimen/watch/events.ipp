@@ -102,8 +102,8 @@ inline std::string png(std::size_t width, std::size_t height, std::size_t channe
   }
   ::uLongf size = ::compressBound(raw.size());
   std::string stored(size, '\0');
-  if (::compress2(reinterpret_cast<Bytef*>(stored.data()), &size, reinterpret_cast<const Bytef*>(raw.data()), raw.size(),
-                  Z_NO_COMPRESSION) != Z_OK)
+  if (::compress2(reinterpret_cast<Bytef*>(stored.data()), &size, reinterpret_cast<const Bytef*>(raw.data()),
+                  raw.size(), Z_NO_COMPRESSION) != Z_OK)
     throw std::bad_alloc();
   stored.resize(size);
   constexpr std::array<char, 5> colours{0, 0, 4, 2, 6};  // by channels: gray, gray and alpha, colour, colour and alpha
