@@ -94,6 +94,14 @@ struct SelfAttention final {
   using Parts = detail::attention_parts<Layout, Chosen, Attend, false>;
 };
 }  // namespace in_order
+namespace detail {
+template <class... Given>
+struct self_attention_in_order;
+template <class HeadCount, class... Options>
+struct self_attention_in_order<HeadCount, Options...> {
+  using type = boost::mp11::mp_apply<in_order::SelfAttention, typename attention_in_order<HeadCount, Options...>::type>;
+};
+}  // namespace detail
 /// y = projection(concat over heads of softmax(q kᵀ / √D) v),  (q, k, v) = qkv(x)
 ///
 ///   x, y (B,T,C)   H = N heads of D = C / H channels, K = H key heads
@@ -129,8 +137,7 @@ struct SelfAttention final {
 ///          each; with Alibi and RelativeBias some H·T numbers while it runs; RelativeBias B·H·T more in backward, and
 ///          2·T² additions a head. Decoding keeps 2·T·K·D numbers of a text; with a window it reads N positions of them
 template <class... Given>
-using SelfAttention =
-    boost::mp11::mp_apply<in_order::SelfAttention, typename detail::attention_in_order<Given...>::type>;
+using SelfAttention = typename detail::self_attention_in_order<Given...>::type;
 
 /// Written out in its place.
 template <class HeadCount, class... Options>

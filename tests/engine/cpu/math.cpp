@@ -177,8 +177,9 @@ TEST_CASE("a number's bits depend on no width of registers and no instruction bu
 #endif
 
 TEST_CASE("fp64 is the standard library's, lane by lane") {
+  volatile double first = -3.0;  // compilers round constants better than the library does
   double x[lanes<double>];
-  for (std::size_t i = 0; i < lanes<double>; ++i) x[i] = 1.1 * double(i) - 3.0;
+  for (std::size_t i = 0; i < lanes<double>; ++i) x[i] = 1.1 * double(i) + first;
   const Vector<double> v = cpu::load<double>(x);
   for (std::size_t i = 0; i < lanes<double>; ++i) {
     CHECK(cpu::exp(v)[i] == std::exp(x[i]));
