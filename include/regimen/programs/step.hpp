@@ -108,7 +108,7 @@ struct Step : Forward<Bound_> {
     if constexpr (moves_apart) sum_buffers(walk, r.buffers, r.moved, {}, {.constant = 0});
     Bound::enter_tied(walk, weights, true);
     Bound::enter_named(walk, true);
-    [[maybe_unused]] const std::size_t floor = walk.arena.top;
+    walk.saved = walk.arena.top;
     std::size_t output =
         Body::forward(walk, walk::Tensor{r.input, false}, weights, Bound::path, {walk::Mode::save, output_place});
     if constexpr (moves_apart) {  // by how much: what stays where it was does so to the bit
@@ -125,8 +125,8 @@ struct Step : Forward<Bound_> {
     }
     walk.path = {};  // what a loss runs is no layer's
     Loss::template run<true, Output>(walk, output, r.target, r.scalars, scale_of(walk.capacity, walk.ranks));
-    // Backward finds what is saved below the top. (A loss may take transient memory, and gives it back.)
-    if (walk.arena.top != floor + Body::footprint(walk, output_place))
+    // (A loss may take transient memory, and gives it back.)
+    if (walk.arena.top != walk.saved + Body::footprint(walk, output_place))
       defect("a walker pushed other than its footprint, or a loss left saved tensors");
     return output;
   }
@@ -137,8 +137,8 @@ struct Step : Forward<Bound_> {
     walk.phase(op::Phase::backward);
     walk.reduces = Sharding::reduces_each || micro_batch + 1 == micro_batches;
     Bound::clear_named_gradients(walk);
-    Body::backward(walk, walk::Tensor{gradient, !gradient_on_stack}, r.input,
-                   walk.arena.top - Body::footprint(walk, output_place), weights, Bound::path, output_place);
+    Body::backward(walk, walk::Tensor{gradient, !gradient_on_stack}, r.input, walk.saved, weights, Bound::path,
+                   output_place);
     Bound::reduce_tied(walk, weights);
     if constexpr (!Sharding::alone) walk::finish_reductions<Reduce, Sharding>(walk);
     walk.arena.pop_to(r.end);

@@ -41,6 +41,7 @@ struct HostStack {
 ///   reducing, bucket   gradients that are being reduced, or wait for it
 ///   after      the unit after the one that computes
 ///   host       the host's memory, under Checkpoint<Offload>
+///   saved      where the layers' saved tensors begin, from forward to the end of backward
 template <class E>
 struct Walk {
   using Engine = E;
@@ -64,6 +65,7 @@ struct Walk {
   GradientBucket bucket{};
   NextUnit after{};
   HostStack host{};
+  std::size_t saved = 0;
 
   template <class... Arguments>
   explicit constexpr Walk(std::size_t batch_size, std::size_t world, std::size_t own_rank, Arguments&&... arguments)
