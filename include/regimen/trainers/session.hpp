@@ -64,6 +64,16 @@ struct HostCopies {
           }};
 }
 
+/// Held while a member of the Trainer runs operations, or accesses memory of the engine: no other thread is in a
+/// member, and this thread has the engine's device and number of threads. fit holds only enter_trainer between its
+/// steps, so that callbacks run with the thread's own.
+template <class Session, class Scope>
+struct Entry final {
+  Session& session;
+  OneThread::Scope thread;
+  Scope scope;
+};
+
 /// The Session of a Trainer: of its network and its policies.
 template <class Self>
 struct SessionOf;
@@ -179,15 +189,9 @@ struct Session final {
     all_ranks.reset();
   }
 
-  /// Held while a member of the Trainer runs operations, or accesses memory of the engine: no other thread is in a
-  /// member, and this thread has the engine's device and number of threads. fit holds only enter_trainer between its
-  /// steps, so that callbacks run with the thread's own.
-  struct Entry final {
-    Session& session;
-    OneThread::Scope thread;
-    decltype(std::declval<const Engine&>().scope()) scope;
-  };
-  [[nodiscard]] Entry enter(const char* who) { return {*this, enter_trainer(one, who), walk.engine.scope()}; }
+  [[nodiscard]] auto enter(const char* who) {
+    return Entry<Session, decltype(walk.engine.scope())>{*this, enter_trainer(one, who), walk.engine.scope()};
+  }
   /// See Trainer::sample_shape.
   static constexpr SampleShape sample_shape() {
     return {input_size, target_size, programs::single_bound(vocabulary),
