@@ -1,5 +1,5 @@
 # cmake -DROOT=<source folder> -P sources.cmake: what the library's headers must not call, since one place does it for all of
-# them, or since it depends on the user's locale.
+# them, or since it depends on the user's locale; and what a file of bodies must not include, since its header does.
 #
 #   pattern   a regular expression; comments are not searched
 #   allowed   the headers that may; none: "-"

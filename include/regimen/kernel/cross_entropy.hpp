@@ -27,9 +27,10 @@ struct Kernel<op::CrossEntropy<WithGradient, S, D>, 0> final {
   op::CrossEntropy<WithGradient, S, D> o;
   Memory at;
 
+  /// Of the rows' losses.
   static constexpr std::size_t scratch(const op::CrossEntropy<WithGradient, S, D>& operation) {
     return operation.rows * sizeof(double);
-  }  // rows' losses
+  }
   constexpr unsigned blocks() const { return blocks_for(o.rows, 1); }
 
   REGIMEN_HD_UNCHECKED
@@ -133,9 +134,10 @@ struct Kernel<op::SoftCrossEntropy<WithGradient, S, D>, 0> final {
   op::SoftCrossEntropy<WithGradient, S, D> o;
   Memory at;
 
+  /// Of the rows' losses.
   static constexpr std::size_t scratch(const op::SoftCrossEntropy<WithGradient, S, D>& operation) {
     return operation.rows * sizeof(double);
-  }  // rows' losses
+  }
   constexpr unsigned blocks() const { return blocks_for(o.rows, 1); }
 
   /// Neighbours of a target.   together   they begin at a multiple of 16 bytes, if there are several

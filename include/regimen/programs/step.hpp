@@ -125,7 +125,8 @@ struct Step : Forward<Bound_> {
     }
     walk.path = {};  // what a loss runs is no layer's
     Loss::template run<true, Output>(walk, output, r.target, r.scalars, scale_of(walk.capacity, walk.ranks));
-    // (A loss may take transient memory, and gives it back.)
+    // A loss may take transient memory, which it gives back. (Backward does not compute the footprint again: plans of
+    // many layers would take more steps than compilers allow a constant.)
     if (walk.arena.top != walk.saved + Body::footprint(walk, output_place))
       defect("a walker pushed other than its footprint, or a loss left saved tensors");
     return output;
