@@ -144,9 +144,9 @@ class Planted : public emulated::Runtime {
                 Stream stream) {
     const std::size_t number = is_captured_ ? products_++ : ~std::size_t{0};
     if (is(Defect::product_left_out, number)) return spoil();
-    if (is(Defect::product_made_late, number)) spoil(), (void)Base::make_product(product.descriptor);
+    if (is(Defect::product_made_late, number)) spoil(), (void)Base::make_product(product);
     if (is(Defect::workspace_misaligned)) spoil(), scratch += 16;
-    if (is(Defect::workspace_of_the_host)) scratch = pageable(product.descriptor.workspace);
+    if (is(Defect::workspace_of_the_host)) scratch = pageable(product.workspace);
     Base::multiply(product, tensors, beta, scratch, stream);
   }
 
