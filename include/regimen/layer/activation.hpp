@@ -28,9 +28,7 @@ struct ActivationBound : LayerDefaults {
   using Element = T;
   using Output = X;
   static constexpr auto parameters = [] {
-    if constexpr (has_bias)
-      return std::array<Parameter, 1>{
-          Parameter{"bias", ParameterRole::bias, 1, {X::columns, 1, 1, 1}, {}, {InitialValue::Kind::by_fan_in}}};
+    if constexpr (has_bias) return std::array<Parameter, 1>{bias_of_product(X::columns)};
     else return std::array<Parameter, 0>{};
   }();
   using OfOutput = of_output<Function>;
@@ -38,8 +36,7 @@ struct ActivationBound : LayerDefaults {
   static constexpr Reads backward_reads(bool) {
     return reads_y ? Reads::output : output_suffices<Function> ? Reads::input_or_output : Reads::input;
   }
-  static constexpr bool in_place = true;
-  static constexpr bool always_writes_d_x = true;
+  static constexpr bool in_place = true, always_writes_d_x = true;
 
   static constexpr void forward(auto& walk, const auto& call) {
     walk.run(op::BiasActivation<Function, T>{

@@ -25,8 +25,7 @@ struct AddBias final {
     using G = typename Roles::reduce;
     using Element = T;
     using Output = X;
-    static constexpr std::array<Parameter, 1> parameters{
-        Parameter{"bias", ParameterRole::bias, 1, {X::columns, 1, 1, 1}, {}}};
+    static constexpr std::array<Parameter, 1> parameters{detail::per_channel("bias", ParameterRole::bias, X::columns)};
     static constexpr bool in_place = true;
     static constexpr bool backward_reads_parameters(bool) { return false; }
 

@@ -62,11 +62,8 @@ struct distance_bias<RelativeBias<Buckets, MaxDistance, Table>> {
   }
   template <std::size_t heads, class X>
   static constexpr std::array<Parameter, 1> parameters{
-      Parameter{"table",
-                ParameterRole::table,
-                2,
-                {Buckets, heads, 1, 1},
-                {InitialValue::Kind::normal, inverse_square_root(double(X::channels))}}};
+      in_rows("table", ParameterRole::table, Buckets, heads,
+              {InitialValue::Kind::normal, inverse_square_root(double(X::channels))})};
   template <class T, std::size_t heads>
   static constexpr void write(auto& walk, const auto& call, View<statistic_t<T>> bias, std::size_t length,
                               bool causal) {

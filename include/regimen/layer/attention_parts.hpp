@@ -50,19 +50,18 @@ struct HeadLayout final {
                   X::channels>;
 };
 
+template <std::size_t count>
+constexpr std::array<Parameter, count> out_projection(std::array<Parameter, count> product) {
+  if constexpr (count > 1) product[1].torch = {};
+  return product;
+}
 /// The initial values of torch.nn's MultiheadAttention: q, k and v as one weight, in_proj_weight, or as three if keys
 /// and values have other inputs; Glorot's uniform distribution, ±√(6 / (inputs + outputs)); all biases zero.
 template <std::size_t count>
 constexpr std::array<Parameter, count> in_projection(std::array<Parameter, count> product, std::size_t inputs,
                                                      std::size_t outputs) {
   product[0].torch = {InitialValue::Kind::uniform, inverse_square_root(double(inputs + outputs) / 6)};
-  if constexpr (count > 1) product[1].torch = {};
-  return product;
-}
-template <std::size_t count>
-constexpr std::array<Parameter, count> out_projection(std::array<Parameter, count> product) {
-  if constexpr (count > 1) product[1].torch = {};
-  return product;
+  return out_projection(product);
 }
 
 /// q, k and v of all heads, side by side.
@@ -160,7 +159,7 @@ struct HeadsNorm final {
     gather(walk, x, o.x, rows, heads);
     o.rows = rows * heads;
     o.columns = width;
-    o.epsilon = epsilon(Epsilon{});
+    o.epsilon = boost::mp11::mp_front<Epsilon>::value;
     walk.run(o);
     scatter(walk, o.y, y, rows, heads);
   }
@@ -178,14 +177,7 @@ struct HeadsNorm final {
   static constexpr void scatter(auto& walk, View<T> copy, View<T> all, std::size_t rows, std::size_t heads) {
     walk.run(copy_of_rows<T>({copy.offset, heads * width}, {all.offset, row}, rows, heads * width));
   }
-  template <class Value>
-  static constexpr double epsilon(regimen::Epsilon<Value>) {
-    return Value::value;
-  }
 };
-constexpr Parameter head_gain(const char* name, std::size_t width) {
-  return {name, ParameterRole::gain, 1, {width, 1, 1, 1}, {InitialValue::Kind::one, 1}};
-}
 
 /// QueryKeyNorm after the first product: heads are copied side by side, normalised, and copied back. Saves its input.
 /// Without keys in the product, only of q.
@@ -203,8 +195,8 @@ struct NormalizeHeads final {
     static constexpr std::size_t width = X::columns / Layout::all, parts = Layout::key_heads > 0 ? 2 : 1;
     using Norm = HeadsNorm<T, typename Roles::reduce, Epsilon, width, X::columns>;
     static constexpr auto parameters = [] {
-      if constexpr (parts == 1) return std::array<Parameter, 1>{head_gain("query", width)};
-      else return std::array<Parameter, 2>{head_gain("query", width), head_gain("key", width)};
+      if constexpr (parts == 1) return std::array<Parameter, 1>{gain_of_norm("query", width)};
+      else return std::array<Parameter, 2>{gain_of_norm("query", width), gain_of_norm("key", width)};
     }();
     using OfQueries = PerSample<S, X::rows * Layout::heads>;  // rstd
     using OfKeys = PerSample<S, X::rows * Layout::key_heads>;

@@ -82,8 +82,8 @@ struct BatchNorm final {
     static constexpr std::size_t columns = X::columns;
     static constexpr auto parameters = detail::gain_and_bias(columns);
     static constexpr std::array<Parameter, 2> buffers{
-        Parameter{"running_mean", ParameterRole::buffer, 1, {columns, 1, 1, 1}, {InitialValue::Kind::constant, 0}},
-        Parameter{"running_var", ParameterRole::buffer, 1, {columns, 1, 1, 1}, {InitialValue::Kind::constant, 1}}};
+        detail::per_channel("running_mean", ParameterRole::buffer, columns, {InitialValue::Kind::constant, 0}),
+        detail::per_channel("running_var", ParameterRole::buffer, columns, {InitialValue::Kind::constant, 1})};
     using Saved = Tensors<FixedTensor<S, columns>, FixedTensor<S, columns>>;  // mean, rstd
     static constexpr Reads backward_reads(bool) { return Reads::input; }
     static constexpr bool in_place = true;

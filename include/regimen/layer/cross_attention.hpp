@@ -49,7 +49,7 @@ struct AttendTo final {
       else {
         std::array<Parameter, products + 1> all{};
         for (std::size_t i = 0; i < products; ++i) all[i] = product[i];
-        all[products] = head_gain("norm", width);
+        all[products] = gain_of_norm("norm", width);
         return all;
       }
     }();

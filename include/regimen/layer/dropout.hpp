@@ -20,8 +20,7 @@ template <template <class> class Operation, class Rate, bool sums, class X>
 struct DropBound : LayerDefaults {
   using T = typename X::Element;
   using Output = X;
-  static constexpr bool in_place = true;
-  static constexpr bool sums_y = sums, sums_d_x = sums;
+  static constexpr bool in_place = true, sums_y = sums, sums_d_x = sums;
 
   static constexpr void forward(auto& walk, const auto& call) { drop(walk, call.x, call.y, call.path, call.onto); }
   static constexpr void backward(auto& walk, const auto& call) { drop(walk, call.d_y, call.d_x, call.path, call.onto); }

@@ -22,7 +22,9 @@ struct Vocabulary final {
 namespace detail {
 constexpr Parameter table(std::size_t rows, std::size_t columns, std::int32_t zero_row = -1) {
   constexpr InitialValue fill{InitialValue::Kind::normal, 0.02}, torch{InitialValue::Kind::normal, 1};
-  return {"weight", ParameterRole::table, 2, {rows, columns, 1, 1}, fill, torch, zero_row};
+  Parameter weight = in_rows("weight", ParameterRole::table, rows, columns, fill, torch);
+  weight.zero_row = zero_row;
+  return weight;
 }
 }  // namespace detail
 

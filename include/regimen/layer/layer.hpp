@@ -109,6 +109,22 @@ struct Parameter {
   constexpr std::size_t size() const { return extents[0] * extents[1] * extents[2] * extents[3]; }
 };
 
+namespace detail {
+/// A parameter, or a buffer, with an element for each channel.
+constexpr Parameter per_channel(const char* name, ParameterRole role, std::size_t channels, InitialValue fill = {},
+                                InitialValue torch = {InitialValue::Kind::as_fill}) {
+  return {.name = name, .role = role, .extents = {channels, 1, 1, 1}, .fill = fill, .torch = torch};
+}
+/// A parameter of rows and columns.
+constexpr Parameter in_rows(const char* name, ParameterRole role, std::size_t rows, std::size_t columns,
+                            InitialValue fill, InitialValue torch = {InitialValue::Kind::as_fill}) {
+  return {.name = name, .role = role, .rank = 2, .extents = {rows, columns, 1, 1}, .fill = fill, .torch = torch};
+}
+constexpr Parameter bias_of_product(std::size_t outputs) {
+  return per_channel("bias", ParameterRole::bias, outputs, {}, {InitialValue::Kind::by_fan_in});
+}
+}  // namespace detail
+
 /// A declared tensor whose number of elements is Elements for each sample of the batch.
 template <class T, std::size_t Elements>
 struct PerSample final {

@@ -28,11 +28,10 @@ struct LayerScale final {
     using G = typename Roles::reduce;
     using Element = T;
     using Output = X;
-    static constexpr std::array<Parameter, 1> parameters{Parameter{
-        "weight", ParameterRole::gain, 1, {X::columns, 1, 1, 1}, {InitialValue::Kind::constant, Initial::value}}};
+    static constexpr std::array<Parameter, 1> parameters{
+        detail::per_channel("weight", ParameterRole::gain, X::columns, {InitialValue::Kind::constant, Initial::value})};
     static constexpr Reads backward_reads(bool trains) { return trains ? Reads::input : Reads::nothing; }
-    static constexpr bool in_place = true;
-    static constexpr bool always_writes_d_x = true;
+    static constexpr bool in_place = true, always_writes_d_x = true;
 
     static constexpr void forward(auto& walk, const auto& call) { scale(walk, call, call.x, call.y); }
     static constexpr void backward(auto& walk, const auto& call) {

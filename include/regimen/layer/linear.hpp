@@ -24,9 +24,8 @@ constexpr double inverse_square_root(double x) {  // Newton; std::sqrt is no con
 template <bool has_bias>
 constexpr auto weight_and_bias(std::size_t rank, const std::array<std::size_t, 4>& extents, std::size_t inputs) {
   const InitialValue fill{InitialValue::Kind::uniform, inverse_square_root(double(inputs))};
-  const Parameter weight{"weight", ParameterRole::matrix, rank, extents, fill};
-  const Parameter bias{"bias", ParameterRole::bias, 1, {extents[0], 1, 1, 1}, {}, {InitialValue::Kind::by_fan_in}};
-  if constexpr (has_bias) return std::array<Parameter, 2>{weight, bias};
+  const Parameter weight{.name = "weight", .rank = rank, .extents = extents, .fill = fill};
+  if constexpr (has_bias) return std::array<Parameter, 2>{weight, bias_of_product(extents[0])};
   else return std::array<Parameter, 1>{weight};
 }
 

@@ -13,12 +13,14 @@ namespace regimen {
 
 namespace detail {
 
+constexpr Parameter gain_of_norm(const char* name, std::size_t columns) {
+  return per_channel(name, ParameterRole::gain, columns, {InitialValue::Kind::one, 1});
+}
 /// The parameters of a norm; without a bias, unless `centered`.
 template <bool centered = true>
 constexpr auto gain_and_bias(std::size_t columns) {
-  const Parameter gain{"weight", ParameterRole::gain, 1, {columns, 1, 1, 1}, {InitialValue::Kind::one, 1}};
-  if constexpr (centered)
-    return std::array<Parameter, 2>{gain, Parameter{"bias", ParameterRole::bias, 1, {columns, 1, 1, 1}, {}}};
+  const Parameter gain = gain_of_norm("weight", columns);
+  if constexpr (centered) return std::array<Parameter, 2>{gain, per_channel("bias", ParameterRole::bias, columns)};
   else return std::array<Parameter, 1>{gain};
 }
 
@@ -34,9 +36,7 @@ struct NormBound : LayerDefaults {
   using Row = PerSample<S, X::rows>;
   using Saved = std::conditional_t<centered, Tensors<Row, Row>, Tensors<Row>>;  // rstd, then mean
   static constexpr Reads backward_reads(bool) { return Reads::input; }
-  static constexpr bool in_place = true;
-  static constexpr bool always_writes_d_x = true;
-  static constexpr bool sums_d_x = Roles::Epilogues::sums;
+  static constexpr bool in_place = true, always_writes_d_x = true, sums_d_x = Roles::Epilogues::sums;
 
   // All in one expression: compilers limit the statements of a plan.
   static constexpr void forward(auto& walk, const auto& call) {

@@ -69,7 +69,7 @@ struct ClassToken final {
     static constexpr std::size_t columns = X::columns, row = X::size + columns;
     using Output = Value<T, Shape<X::rows + 1, columns>>;
     static constexpr std::array<Parameter, 1> parameters{
-        Parameter{"token", ParameterRole::table, 1, {columns, 1, 1, 1}, {InitialValue::Kind::normal, 0.02}}};
+        detail::per_channel("token", ParameterRole::table, columns, {InitialValue::Kind::normal, 0.02})};
     static constexpr bool backward_reads_parameters(bool) { return false; }
 
     static constexpr void forward(auto& walk, const auto& call) {

@@ -27,12 +27,11 @@ struct RecurrentBound : LayerDefaults {
   using OfInput = LinearBound<wide, X, WithoutEpilogues<Roles>, T, BiasIs::absent>;
   static constexpr InitialValue fill{InitialValue::Kind::uniform, inverse_square_root(double(Width))};
   static constexpr auto parameters = [] {
-    constexpr Parameter of_input{"weight_ih", ParameterRole::matrix, 2, {wide, in, 1, 1}, fill},
-        of_state{"weight_hh", ParameterRole::matrix, 2, {wide, Width, 1, 1}, fill};
+    constexpr Parameter of_input = in_rows("weight_ih", ParameterRole::matrix, wide, in, fill),
+                        of_state = in_rows("weight_hh", ParameterRole::matrix, wide, Width, fill);
     if constexpr (has_bias)
-      return std::array<Parameter, 4>{of_input, of_state,
-                                      Parameter{"bias_ih", ParameterRole::bias, 1, {wide, 1, 1, 1}, fill},
-                                      Parameter{"bias_hh", ParameterRole::bias, 1, {wide, 1, 1, 1}, fill}};
+      return std::array<Parameter, 4>{of_input, of_state, per_channel("bias_ih", ParameterRole::bias, wide, fill),
+                                      per_channel("bias_hh", ParameterRole::bias, wide, fill)};
     else return std::array<Parameter, 2>{of_input, of_state};
   }();
 

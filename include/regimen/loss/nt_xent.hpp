@@ -50,21 +50,26 @@ struct NtXent final {
     const std::size_t views = 2 * walk.capacity;
     const Everywhere<S> z(walk, views * (Output::size / 2 + 1));
     const Everywhere<op::SoftmaxRow<S>> softmax(walk, views);
-    const op::Embeddings<S> embeddings{{z.all},
-                                       walk.ranks,
-                                       walk.rank,
-                                       views,
-                                       Output::size / 2,
-                                       z.bytes / sizeof(S),
-                                       softmax.bytes / sizeof(op::SoftmaxRow<S>)};
+    const op::Embeddings<S> embeddings{.all = {z.all},
+                                       .ranks = walk.ranks,
+                                       .rank = walk.rank,
+                                       .rows = views,
+                                       .columns = Output::size / 2,
+                                       .slice = z.bytes / sizeof(S),
+                                       .sum_slice = softmax.bytes / sizeof(op::SoftmaxRow<S>)};
     walk.path = path;
     walk.run(op::NormalizeViews<S>{{output}, {target}, embeddings, walk.batch});
     z.gather(walk);
     walk.run(op::NtXent<S>{embeddings, {softmax.all}, scalars, Temperature::value});
     if constexpr (gradient) {
       softmax.gather(walk);
-      walk.run(
-          op::NtXentBackward<S>{embeddings, {softmax.all}, {output}, scalars, walk.batch, Temperature::value, scale});
+      walk.run(op::NtXentBackward<S>{.z = embeddings,
+                                     .softmax = {softmax.all},
+                                     .d_x = {output},
+                                     .scalars = scalars,
+                                     .samples = walk.batch,
+                                     .temperature = Temperature::value,
+                                     .scale = scale});
     }
     walk.arena.give(softmax.all);
     walk.arena.give(z.all);

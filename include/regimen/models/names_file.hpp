@@ -64,9 +64,8 @@ struct TensorMap {
       if (at->open->is_optional && std::find(optional.begin(), optional.end(), at->open->text) == optional.end())
         optional.push_back(at->open->text);
     Piece piece{text_of(scope, entry.text, true), text_of(scope, entry.text, false), tensor, both, entry.is_absent};
-    if (entry.kind == Entry::Kind::layer) {
+    if (entry.kind == Entry::Kind::layer)
       for (std::string* name : {&piece.name, &piece.key}) *name += std::string(".") + tensors[tensor].parameter.name;
-    }
     pieces.push_back(std::move(piece));
   }
   void also(const Entry& entry, const Scope* scope) { pieces.back().also.push_back(text_of(scope, entry.text, false)); }
