@@ -1,7 +1,7 @@
 // regimen/regimen.hpp — everything a program that trains includes.
 //
-// X11's headers may stand before it or behind it. In their files `None` stays X11's macro; leave `Checkpoint<None>` and its
-// like out there, which are what Trainer takes without them.
+// X11's headers may stand before it or behind it. In their files `None` stays X11's macro; leave `Checkpoint<None>` and
+// its like out there, which are what Trainer takes without them.
 #pragma once
 
 #pragma push_macro("None")

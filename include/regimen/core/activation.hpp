@@ -66,7 +66,7 @@ struct TanhOfOutput final {
   REGIMEN_HD static auto derivative(auto y) { return (1 - y) * (1 + y); }
 };
 
-/// y = x · min(max(x + 3, 0), 6) / 6, NaN where x is; the derivatives at −3 and 3 are −1/2 and 3/2     Howard et al. 2019
+/// y = x · min(max(x + 3, 0), 6) / 6, NaN where x is; the derivatives at −3 and 3 are −1/2 and 3/2   Howard et al. 2019
 struct HardSwish final {
   template <class S>
   REGIMEN_HD static S value(S x) {

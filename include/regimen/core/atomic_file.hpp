@@ -19,8 +19,9 @@ namespace regimen::detail {
 /// The path behind a symbolic link, or behind links to links; a file need not exist there yet.
 [[gnu::cold]] std::string behind_links(const std::string& path);
 
-/// Bytes go to `path.tmp-<process>` in the same directory (the name is cut where the whole would be too long for the system); commit() syncs them, renames them over `path`, and syncs the
-/// directory. Without commit() the destructor removes them and `path` is as it was. Linux and other POSIX systems.
+/// Bytes go to `path.tmp-<process>` in the same directory (the name is cut where the whole would be too long for the
+/// system); commit() syncs them, renames them over `path`, and syncs the directory. Without commit() the destructor
+/// removes them and `path` is as it was. Linux and other POSIX systems.
 ///
 /// links     a symbolic link stays one: the file that it leads to is replaced
 /// mode      the mode of `mode_of` if it is given, else of the replaced file; if that file does not exist, the
@@ -51,7 +52,7 @@ class AtomicFile final {
   /// The names in the folder of a file are on the disk; if not, errno says why.
   [[gnu::cold]] static bool sync_directory_of(const std::string& path);
 
-  /// The same under another name in the same folder, which only now is known; a link of that name is replaced.
+  /// As commit(), to another path in the same folder, which is known only now; a link of that name is replaced.
   [[gnu::cold]] void commit_as(const std::string& path);
 
   /// Whether `text` is the suffix of a temporary's name: ".tmp-<process>" or ".tmp-<process>-<number>".

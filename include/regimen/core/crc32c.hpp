@@ -32,7 +32,7 @@ constexpr std::uint32_t crc32c_by_table(std::uint32_t crc, std::span<const std::
 
 #if defined(__x86_64__) && !defined(__CUDACC__)
 #define REGIMEN_CRC32C_BY_HARDWARE 1
-/// The same, by the instruction of SSE 4.2, which a processor must have.
+/// The register, after these bytes, by the instruction of SSE 4.2, which a processor must have.
 [[gnu::target("sse4.2")]] inline std::uint32_t crc32c_by_hardware(std::uint32_t crc, std::span<const std::byte> bytes) {
   std::uint64_t wide = crc;
   const std::byte* at = bytes.data();
@@ -53,7 +53,8 @@ constexpr std::uint32_t crc32c_by_table(std::uint32_t crc, std::span<const std::
 /// CRC-32C (Castagnoli) of the bytes: "123456789" gives 0xE3069283.
 ///
 /// source   RFC 3720, appendix B.4
-/// cost     8 bytes in the 3 cycles of an instruction where the processor has SSE 4.2; otherwise a byte in about as many
+/// cost     8 bytes in the 3 cycles of an instruction where the processor has SSE 4.2; otherwise a byte in about as
+///          many
 inline std::uint32_t crc32c(std::span<const std::byte> bytes) {
 #ifdef REGIMEN_CRC32C_BY_HARDWARE
   static const bool has_instruction = __builtin_cpu_supports("sse4.2") != 0;
@@ -62,7 +63,7 @@ inline std::uint32_t crc32c(std::span<const std::byte> bytes) {
   return ~detail::crc32c_by_table(~std::uint32_t{0}, bytes);
 }
 
-/// The same, rotated and shifted, as TFRecord files store it, since the checksum of data that contain their own checksum
+/// crc32c, rotated and shifted, as TFRecord files store it, since the checksum of data that contain their own checksum
 /// says little.
 inline std::uint32_t masked_crc32c(std::span<const std::byte> bytes) {
   const std::uint32_t crc = crc32c(bytes);
@@ -71,8 +72,8 @@ inline std::uint32_t masked_crc32c(std::span<const std::byte> bytes) {
 
 namespace detail {
 
-/// What stands before and behind the data of a record in TFRecord files: their length, in 8 bytes, little-endian, and its
-/// masked sum; the masked sum of the data.
+/// What stands before and behind the data of a record in TFRecord files: their length, in 8 bytes, little-endian, and
+/// its masked sum; the masked sum of the data.
 struct RecordEnds final {
   std::array<std::byte, 12> before{};
   std::array<std::byte, 4> behind{};

@@ -103,7 +103,7 @@ template <class Bytes = std::string>
 ///
 /// failure  Error when it cannot be read, or not to its end
 [[gnu::cold]] std::vector<std::string> names_in(const std::string& directory);
-/// The same for who tidies up; none if the directory cannot be read: what cannot be found stays.
+/// As names_in, but none if the directory cannot be read: for code that tidies up, where an unknown file just stays.
 [[gnu::cold]] std::vector<std::string> names_to_tidy(const std::string& directory);
 
 }  // namespace regimen::detail

@@ -112,7 +112,7 @@ class JsonReader final {
   static bool is_digit(char c) { return c >= '0' && c <= '9'; }
   /// The byte that is read next; 0 at the end.
   char now() const { return at_ == end_ ? '\0' : *at_; }
-  /// The same after space.
+  /// The first byte that is no space, which is read next; 0 at the end.
   char next() {
     while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
     return now();

@@ -1,4 +1,4 @@
-// regimen/core/misnamed.hpp — members of options that other libraries have: to write one is an error with the cure in it.
+// regimen/core/misnamed.hpp — members of options that other libraries have: to write one is an error with its cure.
 #pragma once
 
 #include <type_traits>
@@ -31,8 +31,8 @@ struct sampling;       // of generate: max_new_tokens, top_p, ...
 
 namespace detail {
 
-/// A member of options under such a name. It can be neither given a value, whatever the value's type, nor assigned to; it is
-/// empty, and takes no memory where it is [[no_unique_address]], if each of a struct has its own Number.
+/// A member of options under such a name. It can be neither given a value, whatever the value's type, nor assigned to;
+/// it is empty, and takes no memory where it is [[no_unique_address]], if each of a struct has its own Number.
 template <class Meaning, int Number = 0>
 struct Misnamed final {
   constexpr Misnamed() noexcept {}

@@ -23,8 +23,9 @@ class LocaleC final {
   ::locale_t users_;
 };
 
-/// What printf writes in the locale "C". A program may have set another (setlocale, as Qt, GTK and R do), whose numbers have
-/// a decimal comma: files that are read again, JSON and drawings must not. No other header prints numbers by a format.
+/// What printf writes in the locale "C". A program may have set another (setlocale, as Qt, GTK and R do), whose numbers
+/// have a decimal comma: files that are read again, JSON and drawings must not. No other header prints numbers by a
+/// format.
 [[gnu::cold, gnu::format(printf, 1, 2)]] std::string printed(const char* format, ...);
 
 /// "0.001", "1e+39"

@@ -64,9 +64,9 @@ struct Value final {
   static constexpr std::size_t bytes = size * sizeof(Element);  // of one sample
 };
 
-/// The same in rows that all begin at multiples of so many bytes. What lies between them belongs to nothing: it is never
-/// written by intent, and never read into a result. Its gradient, which overwrites it, has elements of type Gradient, in
-/// rows that begin where its own do.
+/// A Value whose rows all begin at multiples of so many bytes. The bytes between rows belong to nothing: they are never
+/// written by intent, and never read into a result. Its gradient, which overwrites it, has elements of type Gradient,
+/// in rows that begin where its own do.
 template <class Dense, std::size_t row_alignment, class Gradient_ = typename Dense::Element>
 struct PaddedValue final {
   using Element = typename Dense::Element;

@@ -16,8 +16,8 @@ namespace detail {
 /// A variable's number; 0 if it is not set, or no number above zero.
 int number_above_zero(const char* text);
 
-/// The rule of thread_count(), for a thread without a number of its own. `look` maps a variable's name to its value, or to
-/// null. `ranks` are those of launch or launch_processes; 0: as torchrun or mpirun says. (srun gives each task
+/// The rule of thread_count(), for a thread without a number of its own. `look` maps a variable's name to its value, or
+/// to null. `ranks` are those of launch or launch_processes; 0: as torchrun or mpirun says. (srun gives each task
 /// processors of its own.)
 template <class Look>
 int threads_from(const Look& look, std::size_t ranks, int available) {
@@ -33,7 +33,8 @@ inline thread_local int share_here = 0;    // of share_processors; 0: none
 
 }  // namespace detail
 
-/// Sets the threads of loops and products that the calling thread starts from now on; 0: as thread_count() says without it.
+/// Sets the threads of loops and products that the calling thread starts from now on; 0: as thread_count() says without
+/// it.
 inline void set_threads(int count) { detail::threads_here = (std::max)(0, count); }
 
 /// The calling thread is one of `ranks` ranks that share this machine's processors, and has no number of its own.

@@ -8,8 +8,8 @@
 
 namespace regimen::detail {
 
-/// What stands at a place of a text: the bytes of one character of UTF-8 (RFC 3629) or, where there is none, the bytes that
-/// a decoder replaces by one U+FFFD: the longest beginning of a character, or one byte.
+/// What stands at a place of a text: the bytes of one character of UTF-8 (RFC 3629) or, where there is none, the bytes
+/// that a decoder replaces by one U+FFFD: the longest beginning of a character, or one byte.
 struct Utf8 final {
   std::size_t length = 1;
   bool is_valid = false;

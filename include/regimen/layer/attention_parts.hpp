@@ -180,7 +180,7 @@ struct HeadsNorm final {
 };
 
 /// QueryKeyNorm after the first product: heads are copied side by side, normalised, and copied back. Saves its input.
-/// Without keys in the product, only of q.
+/// If the product has no keys, only q is normalised.
 template <class Layout, class Epsilon>
 struct NormalizeHeads final {
   static constexpr const char* name = "query_key_norm";

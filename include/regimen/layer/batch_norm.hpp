@@ -186,10 +186,10 @@ struct BatchNorm final {
 ///           and moves the running statistics. In a Frozen<KeepStatistics, ...> it normalises by the running
 ///           statistics, which stay: d_x = gain · rstd · d_y
 /// source    Ioffe, Szegedy 2015, algorithms 1 and 2; running statistics as in PyTorch
-/// error     Mean and variance are sums in at least fp32. The rows of a batch are cut into chunks; a sum rounds once for
-///           each row of a chunk, once for each chunk, and once for each rank. A chunk has up to 8 rows; more than 1024
-///           rows are cut into 128 chunks (of more than 8192 channels: 2^20 / C). The number of rows has the type of
-///           statistics; fp32 is exact up to 2^24
+/// error     Mean and variance are sums in at least fp32. The rows of a batch are cut into chunks; a sum rounds once
+///           for each row of a chunk, once for each chunk, and once for each rank. A chunk has up to 8 rows; more than
+///           1024 rows are cut into 128 chunks (of more than 8192 channels: 2^20 / C). The number of rows has the type
+///           of statistics; fp32 is exact up to 2^24
 /// source    of OverRanks: Chan, Golub, LeVeque 1983, eq. 2.1, for means and squares, which avoids cancellation
 /// cost      x three times and y; saves x and 2·C statistics. OverRanks: x once more, forward and backward; each rank
 ///           sends 2·C + 1 numbers to each other rank, forward and backward, and again if Checkpoint recomputes

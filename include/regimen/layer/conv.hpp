@@ -246,12 +246,12 @@ struct Conv2d final {
 ///   weight (Channels,R,S,C/groups)      uniform in ±1/√(R·S·C/groups); c counts the channels of o's group
 ///   bias (Channels)                     zero
 ///
-/// Conv2d<64, 3> has a window of 3 x 3, Conv2d<64, KernelSize<R, S>> any other. Options, in any order, each once: Stride<2>,
-/// Padding<1>, Dilation<2>, Groups<N> (depthwise with as many groups as channels), NoBias.
+/// Conv2d<64, 3> has a window of 3 x 3, Conv2d<64, KernelSize<R, S>> any other. Options, in any order, each once:
+/// Stride<2>, Padding<1>, Dilation<2>, Groups<N> (depthwise with as many groups as channels), NoBias.
 /// error    sums in at least fp32; one rounding. The CPU computes windows of 3 x 3 with stride 1, without dilation and
-///          groups, of 32 channels or more on both sides, with 4/9 of the multiplications (Lavin, Gray 2015, F(2x2,3x3)):
-///          the sum of the rounded terms is then up to 36 · max |x| · Σ |weights of an output|, and one number that is
-///          not finite spreads to all pixels of its tiles of 2 x 2
+///          groups, of 32 channels or more on both sides, with 4/9 of the multiplications (Lavin, Gray 2015,
+///          F(2x2,3x3)): the sum of the rounded terms is then up to 36 · max |x| · Σ |weights of an output|, and one
+///          number that is not finite spreads to all pixels of its tiles of 2 x 2
 /// refuses  a window that is larger than the padded image; groups that do not divide C and Channels
 /// cost     2·B·H'·W'·Channels·R·S·C/groups flops forward, twice that backward; saves x. A window of one pixel without
 ///          stride, padding and groups is the product of Linear. For other windows the CPU gathers tiles of windows,

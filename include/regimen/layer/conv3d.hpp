@@ -77,15 +77,16 @@ struct Conv3d final {
 }  // namespace in_order
 
 /// y[b,k,i,j,o] = bias[o] + Σ over q, r, s, c of weight[o,r,s,q,c] · x[b, k·stride + q·dilation − padding, i·stride +
-///                                            r·dilation − padding, j·stride + s·dilation − padding, c], x being 0 outside
+///                                            r·dilation − padding, j·stride + s·dilation − padding, c],
+///                                            x being 0 outside
 ///
 ///   x (B,D,H,W,C), y (B,D',H',W',Channels)   D' = ⌊(D + 2·padding − dilation·(Q − 1) − 1) / stride⌋ + 1, H', W' alike
-///   weight (Channels,R,S,Q·C/groups)         uniform in ±1/√(Q·R·S·C/groups); its last extent has q, then the channels of
-///                                            o's group
+///   weight (Channels,R,S,Q·C/groups)         uniform in ±1/√(Q·R·S·C/groups); its last extent has q, then the channels
+///                                            of o's group
 ///   bias (Channels)                          zero
 ///
-/// Conv3d<64, 3> has a window of 3 x 3 x 3, Conv3d<64, KernelSize<Q, R, S>> any other: Q frames of R lines of S pixels. It
-/// has the options of Conv2d, each for all three axes.
+/// Conv3d<64, 3> has a window of 3 x 3 x 3, Conv3d<64, KernelSize<Q, R, S>> any other: Q frames of R lines of S pixels.
+/// It has the options of Conv2d, each for all three axes.
 /// error    sums in at least fp32; one rounding; the gradient of x is rounded once more if windows have several frames
 /// refuses  a window that is larger than the padded volume; groups that do not divide C and Channels
 /// cost     2·B·D'·H'·W'·Channels·Q·R·S·C/groups flops forward, twice that backward; saves x. Computed as Conv2d of

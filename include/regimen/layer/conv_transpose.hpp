@@ -93,9 +93,10 @@ struct ConvTranspose2d final {
 /// The gradient of Conv2d as a layer: y[b, i·stride + r·dilation − padding, j·stride + s·dilation − padding, o] is the
 /// sum of weight[c,r,s,o] · x[b,i,j,c] over all i, j, r, s, c with this index of y, plus bias[o]
 ///
-///   x (B,H,W,C), y (B,H',W',Channels)   H' = (H − 1)·stride − 2·padding + dilation·(R − 1) + 1 + output padding, W' alike
-///   weight (C,R,S,Channels/groups)      uniform in ±1/√(R·S·Channels/groups), as PyTorch's; o counts the channels of c's
-///                                       group
+///   x (B,H,W,C), y (B,H',W',Channels)   H' = (H − 1)·stride − 2·padding + dilation·(R − 1) + 1 + output padding;
+///                                       W' alike
+///   weight (C,R,S,Channels/groups)      uniform in ±1/√(R·S·Channels/groups), as PyTorch's; o counts the channels of
+///                                       c's group
 ///   bias (Channels)                     zero
 ///
 /// ConvTranspose2d<64, 2, Stride<2>> doubles height and width. Options: the options of Conv2d, and OutputPadding<N>.

@@ -1,4 +1,4 @@
-// regimen/layer/decoding.hpp — the layers of a causal model for incremental decoding, with caches of keys and values, and of states.
+// regimen/layer/decoding.hpp — the layers of a causal model for incremental decoding, with their caches.
 #pragma once
 
 #include <regimen/layer/children.hpp>

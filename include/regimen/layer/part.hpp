@@ -14,7 +14,8 @@ namespace regimen {
 /// y = value I of the model's input, a Bundle          y has the value's shape and kind, tokens or numbers; exact
 ///
 ///   Model<Input<Bundle<Tokens<8>, Vector<4>>>,
-///         Fork<Concat, Sequential<Part<0>, Embedding<Vocabulary<100>, 16>, MeanPool>, Sequential<Part<1>, Linear<16>>>,
+///         Fork<Concat, Sequential<Part<0>, Embedding<Vocabulary<100>, 16>, MeanPool>,
+///                      Sequential<Part<1>, Linear<16>>>,
 ///         ...>
 ///
 /// refuses  an input that is no Bundle; an I beyond its values

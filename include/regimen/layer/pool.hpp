@@ -158,7 +158,8 @@ struct AveragePool final {
 };
 }  // namespace in_order
 
-/// y[b,i,j,c] = mean of x[b, i·stride + r − padding, j·stride + s − padding, c] over 0 <= r, s < Size, x being 0 outside
+/// y[b,i,j,c] = mean of x[b, i·stride + r − padding, j·stride + s − padding, c] over 0 <= r, s < Size,
+/// x being 0 outside
 ///
 ///   x (B,H,W,C)   y (B,H',W',C)   extents and options as those of MaxPool
 ///
@@ -207,8 +208,8 @@ struct Upsample final {
 };
 
 /// Downsample<N>             y[b,i,j,c] = x[b, i·N, j·N, c]: one pixel of each N x N
-/// Downsample<N, Bilinear>   y[b,i,j,c] = x at line (i + 1/2) · N − 1/2, column (j + 1/2) · N − 1/2: the mean of the four
-///                           pixels around this point, if N is even, or the pixel at this point
+/// Downsample<N, Bilinear>   y[b,i,j,c] = x at line (i + 1/2) · N − 1/2, column (j + 1/2) · N − 1/2: the mean of the
+///                           four pixels around this point, if N is even, or the pixel at this point
 ///                           (PyTorch's interpolate with scale_factor 1/N: "nearest", "bilinear"; align_corners=False)
 ///
 ///   x (B,H,W,C)   y (B,H/N,W/N,C)   a pixel is exact; means are summed in at least fp32, one rounding

@@ -273,7 +273,8 @@ template <>
 inline constexpr bool only_no_bias<NoBias> = true;
 }  // namespace detail
 
-/// Long short-term memory. With s_t = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh in four parts of Width, h_{-1} = c_{-1} = 0:
+/// Long short-term memory. With s_t = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh in four parts of Width,
+/// h_{-1} = c_{-1} = 0:
 ///
 ///   i, f, g, o = σ(s⁰), σ(s¹), tanh(s²), σ(s³)     c_t = f · c_{t-1} + i · g     y_t = h_t = o · tanh(c_t)
 ///

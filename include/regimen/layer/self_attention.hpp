@@ -133,9 +133,10 @@ struct self_attention_in_order<HeadCount, Options...> {
 ///          Cpu, 32 in fp64, 128 on a GPU) and none of its probabilities is above 1 − 2^−10.
 ///          The errors of Attention<Cudnn> are cuDNN's
 /// source   Vaswani et al. 2017, section 3.2; Attention<Tiled>: Dao et al. 2022, which does not store (T,T)
-/// cost     saves q, k, v, the heads' output, and 2·B·H·T statistics; with QueryKeyNorm q, k, v twice, and statistics of
-///          each; with Alibi and RelativeBias some H·T numbers while it runs; RelativeBias B·H·T more in backward, and
-///          2·T² additions a head. Decoding keeps 2·T·K·D numbers of a text; with a window it reads N positions of them
+/// cost     saves q, k, v, the heads' output, and 2·B·H·T statistics; with QueryKeyNorm q, k, v twice, and statistics
+///          of each; with Alibi and RelativeBias some H·T numbers while it runs; RelativeBias B·H·T more in backward,
+///          and 2·T² additions a head. Decoding keeps 2·T·K·D numbers of a text; with a window it reads N positions of
+///          them
 template <class... Given>
 using SelfAttention = typename detail::self_attention_in_order<Given...>::type;
 

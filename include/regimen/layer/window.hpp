@@ -18,8 +18,8 @@ inline constexpr PaddingOption Padding{Size};
 
 namespace detail {
 
-/// A layer's member `options` is of this type: so rules know a pool without its header, and a change to it concerns only
-/// programs that have one.
+/// A layer's member `options` is of this type: so rules know a pool without its header, and a change to it concerns
+/// only programs that have one.
 template <class Layer, class Options>
 concept HasOptions = requires { requires std::is_same_v<std::remove_cv_t<decltype(Layer::options)>, Options>; };
 

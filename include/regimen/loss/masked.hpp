@@ -21,7 +21,8 @@ namespace regimen {
 ///
 /// cost     an absent row of SoftCrossEntropy, like an ignored row of CrossEntropy, only writes zeros, which costs less
 ///          than gathering the other rows
-/// refuses  a loss without such a form: CrossEntropy, SmoothedCrossEntropy and NtXent leave out ignore_index by themselves
+/// refuses  a loss without such a form: CrossEntropy, SmoothedCrossEntropy and NtXent leave out ignore_index by
+///          themselves
 template <class Function>
 struct Masked final : detail::LossOfNumbers {};  // that has no such form: rule masked_takes_loss
 template <class Function>

@@ -47,8 +47,8 @@ struct Huber final : detail::PointwiseLoss<pointwise::Huber<Delta>> {
   using delta = Delta;
 };
 
-/// −Σ target · log s(x) + (1 − target) · log(1 − s(x)), s the logistic function, divided by the number of elements of the
-/// global batch: each output answers its own question
+/// −Σ target · log s(x) + (1 − target) · log(1 − s(x)), s the logistic function, divided by the number of elements of
+/// the global batch: each output answers its own question
 ///
 ///   x (B,...) the model's output, before the logistic function, at least fp32; overwritten by its gradient
 ///   target: the shape and type of x, probabilities in [0, 1]

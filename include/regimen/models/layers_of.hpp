@@ -43,7 +43,8 @@ using LayersOf = typename detail::model_sequence<Network>::type;
 /// The layers of a model without the last layer, as one layer. In the networks of models/ the last layer makes the
 /// logits.
 ///
-///   struct Mine : Model<Input<Image<32, 32, 3>>, EncoderOf<ResNet18<Image<32, 32, 3>, 10, resnet::CifarStem>>, Linear<5>> {};
+///   struct Mine : Model<Input<Image<32, 32, 3>>,
+///                       EncoderOf<ResNet18<Image<32, 32, 3>, 10, resnet::CifarStem>>, Linear<5>> {};
 ///   Tower<Image<224, 224, 3>, EncoderOf<VitBase16>>
 template <class Network>
 using EncoderOf = detail::without_last<typename detail::model_sequence<Network>::type>;

@@ -1,4 +1,4 @@
-// regimen/models/llama.hpp — Llama 3, Qwen 2.5 and Qwen 3: the published sizes, and weights in the naming of Hugging Face.
+// regimen/models/llama.hpp — Llama 3, Qwen 2.5 and Qwen 3: the published sizes, and the names of Hugging Face.
 #pragma once
 
 #include <regimen/core/ratio.hpp>

@@ -38,8 +38,8 @@ struct lstm_layers {
 /// Every window begins with states of zero; the paper carries the states of a window on to the next one. Embedding,
 /// Lstm and Linear initialise their weights in their own way, not as in the paper. Generates text position by position.
 ///
-/// source   Zaremba, Sutskever, Vinyals 2014, "Recurrent neural network regularization"; two biases for each layer, as in
-///          PyTorch
+/// source   Zaremba, Sutskever, Vinyals 2014, "Recurrent neural network regularization"; two biases for each layer, as
+///          in PyTorch
 template <std::size_t Words, std::size_t Length, std::size_t Width, std::size_t Depth, class Rate = Ratio<0>>
 struct LstmModel : detail::lstm_layers<Words, Width, Depth, Rate>::template model<Length, Linear<Words>> {
   static constexpr std::size_t lstm_depth = Depth;

@@ -117,8 +117,8 @@ constexpr auto inside_optional(const char* prefix, const Names<N>&... parts) {
   all.entries[0].is_optional = true;
   return all;
 }
-/// These names `count` times, with a prefix whose {} is the index: of a Repeat, or of equal layers in a row. A {} in one of
-/// these names is the index, too. Indices begin with `first`.
+/// These names `count` times, with a prefix whose {} is the index: of a Repeat, or of equal layers in a row. A {} in
+/// one of these names is the index, too. Indices begin with `first`.
 template <std::size_t... N>
 constexpr auto repeat_from(std::size_t first, std::size_t count, const char* prefix, const Names<N>&... parts) {
   auto all = inside(prefix, parts...);
@@ -164,7 +164,8 @@ TensorMap written_for() {
 /// Reads weights that another library wrote into a Trainer or an Inference.
 ///
 ///   struct Mine : Model<...> {};
-///   inline constexpr auto their_names = names::list(names::layer("embed"), ...);      names::load<their_names>(trainer, path);
+///   inline constexpr auto their_names = names::list(names::layer("embed"), ...);
+///   names::load<their_names>(trainer, path);
 ///
 ///   path       of a file, of an index, or a folder of either: see safetensors::ShardedFile
 ///   types      F64, F32, F16, BF16. A Trainer takes types no wider than its master weights; an Inference rounds once
@@ -177,8 +178,8 @@ TensorMap written_for() {
 ///
 /// A Trainer then starts at step 0, without optimizer state. All ranks of a Trainer call it; not in a callback of fit.
 /// refuses   to compile with a mapping that does not fit the model
-/// failure   Error naming the tensor that is missing, unknown, or of another shape or type, or absent for an Inference that
-///           has no weights yet; then nothing has changed
+/// failure   Error naming the tensor that is missing, unknown, or of another shape or type, or absent for an Inference
+///           that has no weights yet; then nothing has changed
 template <const auto& map, class Owner>
 void load(Owner& owner, const std::string& path) {
   constexpr bool trains = requires { typename Owner::Master; };

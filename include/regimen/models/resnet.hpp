@@ -1,4 +1,4 @@
-// regimen/models/resnet.hpp — residual networks of convolutions: the published sizes, as torchvision and Keras have them.
+// regimen/models/resnet.hpp — residual networks of convolutions: the published sizes, as in torchvision and Keras.
 #pragma once
 
 #include <regimen/core/ratio.hpp>
@@ -27,7 +27,8 @@ namespace resnet {
 
 /// For images of 32 x 32: the stem is a 3x3 of stride 1 without a pool, instead of a 7x7 of stride 2 and a max pool.
 struct CifarStem final {};
-/// Stages halve the image in the first 1x1 of a bottleneck (He et al. 2016, Keras), not in its 3x3 (torchvision, "v1.5").
+/// Stages halve the image in the first 1x1 of a bottleneck (He et al. 2016, Keras), not in its 3x3 (torchvision,
+/// "v1.5").
 struct StrideInFirst final {};
 /// Convolutions have biases, as in Keras' weights, although the norms after them cancel every bias.
 struct ConvBias final {};
@@ -212,8 +213,9 @@ constexpr auto resnet_encoder_names(std::index_sequence<stage...>, resnet::Depth
 ///   Classes   logits
 ///   Block     resnet::Basic or resnet::Bottleneck
 ///   Depths    resnet::Depths<3, 4, 6, 3>: blocks in each stage
-///   Options   in any order: resnet::CifarStem, StrideInFirst, ConvBias, MaxPooling, Width<64>; a BatchNorm<...>, which takes
-///             the place of BatchNorm<> (BatchNorm<PerMicroBatch> among ranks, BatchNorm<OverRanks>, resnet::KerasNorm)
+///   Options   in any order: resnet::CifarStem, StrideInFirst, ConvBias, MaxPooling, Width<64>; a BatchNorm<...>, which
+///             takes the place of BatchNorm<> (BatchNorm<PerMicroBatch> among ranks, BatchNorm<OverRanks>,
+///             resnet::KerasNorm)
 ///
 ///   struct Cifar : ResNet18<Image<32, 32, 3>, 10, resnet::CifarStem> {};
 ///   struct Keras : ResNet50<Image<224, 224, 3>, 1000, resnet::StrideInFirst, resnet::ConvBias, resnet::KerasNorm> {};
@@ -227,9 +229,10 @@ constexpr auto resnet_encoder_names(std::index_sequence<stage...>, resnet::Depth
 /// counts, writing leaves them out, and load_state_dict does not need them. Compile time does not depend on the depths:
 /// a stage is its first block and a Repeat. Initial weights are those that the layers choose (Conv2d: uniform in
 /// ±1/√fan-in), not torchvision's (normal, of variance 2/fan-out) or Keras' (Glorot's).
-/// refuses  stages without blocks, options that it does not have, and StrideInFirst of basic blocks, whose first convolution
-///          has the stride anyway
-/// source   He et al. 2016, "Deep residual learning for image recognition", table 1; the stride in the 3x3 is torchvision's
+/// refuses  stages without blocks, options that it does not have, and StrideInFirst of basic blocks, whose first
+///          convolution has the stride anyway
+/// source   He et al. 2016, "Deep residual learning for image recognition", table 1; the stride in the 3x3 is
+///          torchvision's
 template <class Kind, std::size_t Classes, class Block, class Depths, class... Options>
 struct ResNetModel;
 template <class Kind, std::size_t Classes, class Block, std::size_t... Depth, class... Options>

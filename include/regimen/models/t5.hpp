@@ -108,8 +108,8 @@ struct T5Sizes {
 /// Input t of the target is its token t − 1; input 0 is the token that begins a target, in T5 the padding token, 0. A
 /// target that is shorter than Target has ignore_index after its end.
 ///
-/// padding   nothing attends to the padding at the end of a source, as with Hugging Face's attention mask; with a padding
-///           of −1 every token counts, as with a mask of ones
+/// padding   nothing attends to the padding at the end of a source, as with Hugging Face's attention mask; with a
+///           padding of −1 every token counts, as with a mask of ones
 /// initial   values are the initial values of the layers. In T5 words are normal(0, 1) and queries are smaller
 /// generate  (model, source, prompt, count) reads the source once; the prompt is the token that begins a target
 /// cost      the encoded source and its gradient stay in memory from the encoder's forward to its backward

@@ -65,8 +65,8 @@ struct transformer_layers {
 /// position of the target. The norms come after the sums; embeddings are multiplied by √width; positions are sines,
 /// then cosines. One table is the embedding of both texts and the output layer; the logits have a bias.
 ///
-///   Sizes            words, width, heads, inner, encoder_depth, decoder_depth, each a std::size_t; Activation, a layer;
-///                    Rate, a Ratio: dropout of the embedded texts and at the end of each branch; padding, a
+///   Sizes            words, width, heads, inner, encoder_depth, decoder_depth, each a std::size_t; Activation, a
+///                    layer; Rate, a Ratio: dropout of the embedded texts and at the end of each branch; padding, a
 ///                    std::int32_t: the token after the end of a shorter source, or −1
 ///   Source, Target   positions of the two texts, each at least 1
 ///

@@ -15,7 +15,7 @@ namespace regimen {
 /// An encoder: the kind of its input, and layers that make one vector of it.
 ///
 ///   Tower<Image<32, 32, 3>, Conv2d<64, 3>, ..., GlobalMaxPool>      Tower<Tokens<64>, Embedding<...>, ..., MeanPool>
-///   Tower<Image<224, 224, 3>, EncoderOf<ResNet50<>>>                a ready network without its head (models/layers_of.hpp)
+///   Tower<Image<224, 224, 3>, EncoderOf<ResNet50<>>>           a ready network without its head (models/layers_of.hpp)
 template <class Kind_, class... Layers>
 struct Tower final {
   using Kind = Kind_;
@@ -33,7 +33,7 @@ struct Tower final {
 ///   Width           of the embeddings; y is (B, 2 Width), which NtXent<...> takes
 ///
 ///   struct Clip : TwoTowers<Tower<Image<224, 224, 3>, ...>, Tower<Tokens<77>, ...>, 512> {};
-///   Trainer<Clip, Loss<NtXent<Ratio<7, 100>>>, Batch<256>>       // samples of Bundle<Image<...>, Tokens<77>>, targets 0
+///   Trainer<Clip, Loss<NtXent<Ratio<7, 100>>>, Batch<256>>     // samples of Bundle<Image<...>, Tokens<77>>, targets 0
 ///
 /// NtXent takes all other embeddings as negatives, also embeddings of the same tower, and its temperature is a
 /// constant. CLIP's loss takes only embeddings of the other tower as negatives, and learns its temperature; Regimen
@@ -55,10 +55,10 @@ struct TwinWeights;
 ///   Both   Tower<...>       Head   layers, for which SimCLR takes Linear<2048>, Relu, Linear<128>
 ///
 ///   struct SimClr : TwinTowers<Tower<Image<224, 224, 3>, EncoderOf<ResNet50<>>>, Linear<2048>, Relu, Linear<128>> {};
-///   Trainer<SimClr, Loss<NtXent<Ratio<1, 10>>>, Batch<512>>      // samples of Bundle<Image<...>, Image<...>>, targets 0
+///   Trainer<SimClr, Loss<NtXent<Ratio<1, 10>>>, Batch<512>>    // samples of Bundle<Image<...>, Image<...>>, targets 0
 ///
-/// The set of weights is one: its gradient is the sum over both views (Shared). A BatchNorm in it sees one view at a time,
-/// and moves its statistics twice in a step.
+/// The set of weights is one: its gradient is the sum over both views (Shared). A BatchNorm in it sees one view at a
+/// time, and moves its statistics twice in a step.
 /// source   Chen et al. 2020, "A simple framework for contrastive learning of visual representations"
 template <class Both, class... Head>
 struct TwinTowers
@@ -82,8 +82,8 @@ namespace hugging_face {
 
 /// The names of a VisionTextDualEncoderModel, for TwoTowers of images and texts.
 ///
-///   vision, text   the names of the towers' tensors. A table that a TiedLinear shares, or a set of Shared, comes last in a
-///                  model: with one in a tower write the list by hand
+///   vision, text   the names of the towers' tensors. A table that a TiedLinear shares, or a set of Shared, comes last
+///                  in a model: with one in a tower write the list by hand
 ///   ignored        logit_scale, the temperature, which is a constant of the loss here
 template <std::size_t First, std::size_t Second>
 constexpr auto two_towers_names(const names::Names<First>& vision, const names::Names<Second>& text) {

@@ -123,11 +123,11 @@ constexpr auto unet_names(std::size_t depth) {
 /// names::load and names::save take them. Its form with bilinear upsampling has the tensors of unet::Interpolated, but
 /// places pixels in another way (align_corners=True): with weights that it trained, UNetModel is another network.
 ///
-/// source   Ronneberger, Fischer, Brox 2015, "U-Net: convolutional networks for biomedical image segmentation", figure 1.
-///          As usual today convolutions are padded, so the output is as large as the input, and a norm takes the place
-///          of their biases
-/// cost     each level's connection and its gradient stay in memory from the beginning of forward to the end of backward
-///          (Keep, Read)
+/// source   Ronneberger, Fischer, Brox 2015, "U-Net: convolutional networks for biomedical image segmentation", figure
+///          1. As usual today convolutions are padded, so the output is as large as the input, and a norm takes the
+///          place of their biases
+/// cost     each level's connection and its gradient stay in memory from the beginning of forward to the end of
+///          backward (Keep, Read)
 template <class Kind, std::size_t Classes, std::size_t Channels = 64, std::size_t Depth = 4,
           class Up = unet::Transposed, class Norm = BatchNorm<>>
 struct UNetModel : detail::unet_layers<Kind, Classes, Channels, Depth, Up,

@@ -45,8 +45,8 @@ struct Selective final : detail::ScheduleOf<detail::ScheduleKind::layers> {
   static constexpr bool recomputes = detail::is_any_of<Layer, Layers...>;
 };
 
-/// Recomputes the outputs of all layers of the model for which Predicate is true, and whole blocks for which it is true,
-/// as Checkpointed<...> does.
+/// Recomputes the outputs of all layers of the model for which Predicate is true, and whole blocks for which it is
+/// true, as Checkpointed<...> does.
 ///
 ///   layers    the predicate sees each layer of the model, also inside blocks, branches and composites (Sequential, As,
 ///             SelfAttention)
@@ -107,15 +107,15 @@ struct Offload final : detail::ScheduleOf<detail::ScheduleKind::blocks> {};
 ///             If<FlopsPerByteBelow<8>::of> chooses; it is left out if it saves no memory
 ///               1. None
 ///               2. cheap, if it recomputes no more than Every<1>
-///               3. Every<1>, cheap, KeepLast<K, cheap>, or without cheap if cheap recomputes more than Every<1>: at most
-///                  16 numbers K, the largest first, if Every<1> fits and recomputes no less
+///               3. Every<1>, cheap, KeepLast<K, cheap>, or without cheap if cheap recomputes more than Every<1>:
+///                  at most 16 numbers K, the largest first, if Every<1> fits and recomputes no less
 ///               4. Every<1>
 ///               5. cheap, if step 2 did not have it
 ///               6. Every<N>, cheap, for N = 1, 2, 4, 8, ..., up to the square root of the model's depth
 ///             Without a Repeat, or with a layer that cannot be computed again: None, cheap, the layers of
 ///             FlopsPerByteBelow<64>, and all layers
-///   promises  the plan fits. A larger Budget recomputes no more floating-point operations. If Every<1> fits, the budget
-///             is enough, and no more is recomputed than by Every<1>
+///   promises  the plan fits. A larger Budget recomputes no more floating-point operations. If Every<1> fits, the
+///             budget is enough, and no more is recomputed than by Every<1>
 ///   gives up  the least recomputation: a schedule that is not in the order may fit and recompute less. The first K is
 ///             one above the K at which a straight line between the peaks of Every<1> and of all blocks kept reaches
 ///             Bytes; smaller K follow

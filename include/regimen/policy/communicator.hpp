@@ -51,7 +51,8 @@ struct Gloo final : detail::OptionOf<axis::communicator> {
 ///   choices   Communicator<Solo>, Threads, Tcp, Mpi, Nccl
 ///   default   Communicator<Solo>
 ///   refuses   Gloo, since Tcp replaces it; Nccl without GPUs; Tcp and Mpi with Device<Cuda>
-///   effect    programs/facts.hpp (communicator), trainers/session.hpp (all_ranks), engine/cuda/engine.hpp (communicator)
+///   effect    programs/facts.hpp (communicator), trainers/session.hpp (all_ranks), engine/cuda/engine.hpp
+///             (communicator)
 template <class Ranks>
 struct Communicator final {
   using axis = regimen::axis::communicator;

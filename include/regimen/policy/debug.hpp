@@ -27,7 +27,8 @@ struct Synchronous final : detail::OptionOf<axis::debug> {};
 ///   cost      Anomaly: one more read of every activation and gradient. Profile: two clock readings per operation.
 ///             Synchronous, and Profile on a GPU: no graph, and a wait for each operation. A program with Debug prints
 ///             this when it starts, and in its log
-///   effect    programs/recipe.hpp (Anomaly), walk/walk.hpp (checks_finite), trainers/session.hpp (Profile, Synchronous)
+///   effect    programs/recipe.hpp (Anomaly), walk/walk.hpp (checks_finite), trainers/session.hpp (Profile,
+///             Synchronous)
 ///
 ///   checks            whether any check runs
 ///   uses<Check>       whether this check runs

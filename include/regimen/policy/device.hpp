@@ -8,7 +8,7 @@ namespace regimen {
 /// The processor that runs the program.
 struct Cpu final : detail::OptionOf<axis::device> {};
 
-/// A GPU of NVIDIA. Compiled by nvcc; has the same engine as Emulated.
+/// A GPU of NVIDIA, with the engine of Emulated. nvcc compiles the program, or it links regimen::cuda_compiled.
 struct Cuda final : detail::OptionOf<axis::device> {};
 
 /// A GPU that the host emulates: the engine of Cuda without a GPU, for tests. Slow.

@@ -1,4 +1,4 @@
-// regimen/rule/arguments.hpp — rules about arguments of Trainer: options, layers and types where a policy or the model belongs.
+// regimen/rule/arguments.hpp — rules about arguments of Trainer: others where a policy or the model belongs.
 #pragma once
 
 #include <regimen/layer/model.hpp>
@@ -27,9 +27,9 @@ struct model_comes_first {
   };
 };
 
-/// A struct without members and bases. If its base is what the compiler could not read, as in Model<Input<784>, ...>, then
-/// that error stands above, and nothing may follow it that speaks of another mistake; else the program does not link:
-/// "undefined reference to regimen::rule::model_comes_first<Net>::struct_without_a_model".
+/// A struct without members and bases. If its base is what the compiler could not read, as in Model<Input<784>, ...>,
+/// then that error stands above, and nothing may follow it that speaks of another mistake; else the program does not
+/// link: "undefined reference to regimen::rule::model_comes_first<Net>::struct_without_a_model".
 template <class First>
 concept Blank = requires { sizeof(First); } && std::is_empty_v<First> && !Policy<First> && !detail::is_model<First> &&
                 !requires { First::name; };

@@ -128,7 +128,8 @@ struct theta_above_zero {
   };
 };
 
-/// Near positions have a bucket for each distance, in each direction.   docs/errors/attention.md#relative_bias_has_buckets
+/// Near positions have a bucket for each distance, in each direction.
+/// docs/errors/attention.md#relative_bias_has_buckets
 template <class Bias>
 struct relative_bias_has_buckets {
   static constexpr bool holds = Bias::buckets >= 4 && Bias::buckets % 2 == 0 && Bias::most > Bias::buckets / 2;
@@ -183,7 +184,8 @@ template <std::size_t Channels, class Head>
 struct rules_of_option<HeadWidth<Channels>, Head>
     : RuleList<extents_at_least_one<HeadWidth<Channels>, Channels>,
                extents_at_least_one<typename Head::HeadCount, Head::count>> {};
-/// The rule about the length that ends the keys of an attention; holds if that has none, or something else has its name.
+/// The rule about the length that ends the keys of an attention; holds if that has none, or something else has its
+/// name.
 template <class Attention, std::size_t keys>
 using length_of_keys =
     within_ends_its_keys<Attention, (detail::positions_of<typename Attention::Chosen::lengths> > 0 ? keys : 0),

@@ -49,7 +49,7 @@ struct every_at_most_depth<Checkpoint, 0> {
 };
 
 /// Of two Every<N> one would be ignored; None beside another contradicts it; KeepLast<K> alone keeps all. What Offload
-/// moves is not recomputed, but for the layers that are named. The schedules of KeepLast agree, too.
+/// moves is not recomputed, except the layers that are named. The schedules of KeepLast agree, too.
 ///   docs/errors/checkpointing.md#schedules_agree
 template <class Checkpoint>
 struct schedules_agree;
@@ -127,8 +127,8 @@ struct recomputed_layer_is_replayable {
   };
 };
 
-/// Otherwise nothing would be recomputed.   Chooses: whether it is true of a layer; by_cost: whether it asks what layers
-/// cost; of_list: whether it is true of a composite that is written out in a list of layers
+/// Otherwise nothing would be recomputed.   Chooses: whether it is true of a layer; by_cost: whether it asks what
+/// layers cost; of_list: whether it is true of a composite that is written out in a list of layers
 /// docs/errors/checkpointing.md#if_chooses_a_layer
 template <class Schedule, bool Chooses, bool by_cost = false, bool of_list = false>
 struct if_chooses_a_layer {

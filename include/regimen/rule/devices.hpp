@@ -90,8 +90,8 @@ struct spans_stay_on_the_host {
   };
 };
 
-/// The policy that calls cuDNN, and whether the engine has that library; CMake's target regimen::cuda says so where it finds
-/// it. An engine that does not say so is refused by device_attends_in_form or device_convolves_in_form.
+/// The policy that calls cuDNN, and whether the engine has that library; CMake's target regimen::cuda says so where it
+/// finds it. An engine that does not say so is refused by device_attends_in_form or device_convolves_in_form.
 template <class Configuration>
 using calls_cudnn = std::conditional_t<std::is_same_v<typename Configuration::attention::form, Cudnn>,
                                        typename Configuration::attention, typename Configuration::convolution>;

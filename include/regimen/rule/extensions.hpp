@@ -73,7 +73,7 @@ struct coupling_is_declared {
   };
 };
 
-/// The same for a loss.   docs/errors/extensions.md#coupling_is_declared_loss
+/// A loss has no default either.   docs/errors/extensions.md#coupling_is_declared_loss
 template <class Loss>
 struct coupling_is_declared_by_loss {
   static constexpr bool holds = SaysWhetherItCouples<Loss>;

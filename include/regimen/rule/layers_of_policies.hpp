@@ -89,7 +89,7 @@ template <std::size_t K, class... Schedules, class All, class Layers>
 struct schedule_rules<KeepLast<K, Schedules...>, All, Layers> : schedule_rules<Checkpoint<Schedules...>, All, Layers> {
 };
 
-/// The same for predicates that ask what layers cost.
+/// The rules of a schedule whose predicate asks what layers cost.
 template <class Schedule, class All, class Costs>
 struct cost_rules : RuleList<> {};
 template <template <class> class Predicate, class All, class Costs>

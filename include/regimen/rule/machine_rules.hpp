@@ -22,7 +22,7 @@ constexpr std::size_t smaller_batch() {
   if constexpr (Recipe::batch == 1) return 0;
   else return Recipe::template largest_batch<Recipe::Target::memory>();
 }
-/// The same as the policy that says it.
+/// The policy for a batch of so many samples.
 template <class Recipe, class Configuration, std::size_t samples>
 using batch_of_size =
     std::conditional_t<(Configuration::batch::global > 0),

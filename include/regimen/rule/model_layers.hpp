@@ -212,7 +212,7 @@ template <std::size_t Begin, std::size_t Count>
 struct keeps_numbers<Slice<Begin, Count>> : std::true_type {};
 template <std::size_t axis, std::size_t Begin, std::size_t Count>
 struct keeps_numbers<SliceAlong<axis, Begin, Count>> : std::true_type {};
-/// The layer of a list that computes its output: the last, but for those that keep numbers; void without one.
+/// The layer of a list that computes its output: the last of those that do not keep numbers; void without one.
 template <class Layers, class Computing = mp::mp_remove_if<Layers, keeps_numbers>>
 struct last_of_list : last_of_list<void, mp::mp_list<mp::mp_back<Computing>>> {};
 template <class Layers>
@@ -225,7 +225,7 @@ struct last_of_list<void, mp::mp_list<Layer>> {
 };
 template <detail::InSequence Layer>
 struct last_of_list<void, mp::mp_list<Layer>> : last_of_list<typename children<Layer>::type> {};
-/// The same of a layer, or of the layers in a sequence: never a sequence itself.
+/// The layer that computes the output of a layer or a sequence: never a sequence itself.
 template <class Layer>
 using last_of = typename last_of_list<mp::mp_list<Layer>>::type;
 

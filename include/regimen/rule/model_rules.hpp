@@ -1,4 +1,4 @@
-// regimen/rule/model_rules.hpp — the rules about a model and its policies, in stages: layers, names, shapes, output, machine.
+// regimen/rule/model_rules.hpp — the rules about a model and its policies, by stage: layers, names, shapes, ...
 #pragma once
 
 // What holds rules comes before what includes it: compilers print the way to a rule that is broken.
@@ -44,7 +44,7 @@ struct coupling_rules {
   using of = mp::mp_append<mp::mp_transform<coupling_is_declared, Layers>, mp::mp_transform<together, Layers>>;
 };
 
-/// The layers of a model, but for those with statistics where these are kept, so that no batch has a say in them.
+/// The layers of a model, without those whose statistics are kept: no batch changes these.
 template <class Layer>
 struct layers_that_couple : mp::mp_identity<mp::mp_list<Layer>> {};
 template <class... Layers>

@@ -1,4 +1,4 @@
-// regimen/rule/options.hpp — rules about options of policies: types where others belong, and a device without its header.
+// regimen/rule/options.hpp — rules about options of policies: wrong types, and a device without its header.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -124,7 +124,7 @@ struct group_takes_a_parameter {
 };
 
 /// A device's header brings its engine: regimen.hpp that of Cpu, regimen/engine/emulated/device.hpp that of Emulated,
-/// regimen/engine/cuda/device.hpp, which nvcc compiles, that of Cuda.   docs/errors/options.md#device_is_included
+/// regimen/engine/cuda/device.hpp that of Cuda.   docs/errors/options.md#device_is_included
 template <class Device>
 struct device_is_included {
   static constexpr bool holds = !detail::is_incomplete<engines::Of<typename Device::where>>;

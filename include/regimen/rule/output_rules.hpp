@@ -131,7 +131,8 @@ struct outputs_come_last {
 
 // ---- the last layer and the loss that reads it
 
-/// What a loss takes its input for: the logits of classes, of questions, or numbers. Of a loss in a wrapper, that loss's.
+/// What a loss takes its input for: the logits of classes, of questions, or numbers. Of a loss in a wrapper, that
+/// loss's.
 enum class Takes { numbers, logits_of_classes, logits_of_questions };
 template <class Smoothing>
 std::integral_constant<Takes, Takes::logits_of_classes> taken_by(const SmoothedCrossEntropy<Smoothing>*);
@@ -147,8 +148,8 @@ inline constexpr Takes takes = decltype(taken_by(static_cast<const Loss*>(nullpt
 template <class Loss>
 inline constexpr Takes takes<SampleWeighted<Loss>> = takes<Loss>;
 
-/// Logits below 0 are what a loss asks for where a class is unlikely. Of Softmax and Sigmoid they also end at 1; of Relu the
-/// gradient is 0 where a logit would be below 0.   docs/errors/losses.md#logits_take_both_signs
+/// Logits below 0 are what a loss asks for where a class is unlikely. Of Softmax and Sigmoid they also end at 1; of
+/// Relu the gradient is 0 where a logit would be below 0.   docs/errors/losses.md#logits_take_both_signs
 template <class Loss, class Ending>
 struct logits_take_both_signs {
   static constexpr bool holds = !((takes<Loss> != Takes::numbers && std::is_same_v<Ending, Relu>) ||

@@ -125,7 +125,8 @@ struct groups_divide_world {
   };
 };
 
-/// Whether some blocks are computed again in segments of several: all but the last, or these by a KeepLast of their own.
+/// Whether some blocks are computed again in segments of several: all but the last, or these by a KeepLast of their
+/// own.
 template <class Checkpoint>
 inline constexpr bool has_long_segments = Checkpoint::segment >= 2 || has_long_segments<typename Checkpoint::Last>;
 template <>
@@ -195,8 +196,9 @@ struct nccl_connects_gpus {
   };
 };
 
-/// Whether the engine of a configuration has the library that connects GPUs, if it needs it; CMake's target regimen::nccl
-/// says so, which exists where the library was found. An engine that does not say so is refused by nccl_connects_gpus.
+/// Whether the engine of a configuration has the library that connects GPUs, if it needs it; CMake's target
+/// regimen::nccl says so, which exists where the library was found. An engine that does not say so is refused by
+/// nccl_connects_gpus.
 template <class Configuration>
 inline constexpr bool finds_nccl = !connects_gpus<typename Configuration::communicator::ranks> ||
                                    !requires { requires !engines::OfConfiguration<Configuration>::Traits::has_nccl; };

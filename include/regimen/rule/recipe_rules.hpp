@@ -1,4 +1,4 @@
-// regimen/rule/recipe_rules.hpp — the rules about a model bound to its policies: what trains, what is sharded, what is recomputed.
+// regimen/rule/recipe_rules.hpp — the rules about a model bound to its policies: what is trained, sharded, recomputed.
 #pragma once
 
 #include <regimen/programs/recipe.hpp>

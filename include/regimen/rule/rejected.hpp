@@ -109,7 +109,8 @@ template <class Broken, std::size_t Index>
 using speech =
     typename boost::mp11::mp_at_c<boost::mp11::mp_push_back<Broken, silent, silent, silent>, Index>::must_hold;
 
-/// A member of a refused Trainer or Inference whose first rule does not speak where it is broken, but when the program is linked.
+/// A member of a refused Trainer or Inference whose first rule does not speak where it is broken, but when the program
+/// is linked.
 template <class Broken>
 struct unlinked {};
 template <class First, class... Others>

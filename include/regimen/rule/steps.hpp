@@ -89,9 +89,9 @@ struct coupled_samples_stay_together {
   };
 };
 
-/// Whether the layer means the pieces into which Accumulate and ranks cut the batch: it says PerMicroBatch, or, where only ranks
-/// cut, OverRanks. One that joins ranks does not mean
-/// those of SimulateWorld<N>, which are computed one after the other.
+/// Whether the layer means the pieces into which Accumulate and ranks cut the batch: it says PerMicroBatch, or, where
+/// only ranks cut, OverRanks. One that joins ranks does not mean those of SimulateWorld<N>, which are
+/// computed one after the other.
 template <class Layer, class Accumulate>
 inline constexpr bool means_pieces =
     joins_ranks<Layer> ? Accumulate::count == 1 ||

@@ -39,8 +39,8 @@ struct SampleAlone {  // nothing: one sample needs more
   static constexpr Remedy remedy = Remedy::target_of_sample;
 };
 
-/// Needed and There in bytes, their difference, and what would fit; then the largest owners as types: layers, iterations
-/// and bytes.   docs/errors/targets.md#fits_target
+/// Needed and There in bytes, their difference, and what would fit; then the largest owners as types: layers,
+/// iterations and bytes.   docs/errors/targets.md#fits_target
 template <std::size_t Needed, std::size_t There, class Difference = void, class Cure = Either<>, class... Owners>
 struct fits_target {
   static constexpr bool holds = Needed <= There;
@@ -82,8 +82,8 @@ struct largest_batch_needs_target {
   };
 };
 
-/// Extents, Repeats and batches multiply; beyond 2^52 elements the plan's bytes would wrap around. So elements are counted
-/// in floating point first.   docs/errors/targets.md#bytes_can_be_counted
+/// Extents, Repeats and batches multiply; beyond 2^52 elements the plan's bytes would wrap around. So elements are
+/// counted in floating point first.   docs/errors/targets.md#bytes_can_be_counted
 template <class Network, class Batch>
 struct bytes_can_be_counted {
   static constexpr bool holds = never<Network>;

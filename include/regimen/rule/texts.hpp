@@ -1,4 +1,4 @@
-// regimen/rule/texts.hpp — rules about texts of unlike lengths, and their padding. Of generated ones: rule/generate.hpp.
+// regimen/rule/texts.hpp — rules about texts of unlike lengths, and their padding. generate.hpp: generated ones.
 #pragma once
 
 #include <regimen/layer/padding.hpp>

@@ -14,8 +14,9 @@
 namespace regimen::op {
 
 /// Neighbouring heads may share keys and values: then there are fewer key heads, whose number divides that of heads.
-/// Below H is `heads`, K is of_keys(): q, k and v lie side by side per position, (B,T,H+2K,D), and head h attends to key
-/// head h / (H/K). Attention to another text has key_length S > 0: q (B,T,H,D), and k and v side by side, (B,S,2K,D).
+/// Below H is `heads`, K is of_keys(): q, k and v lie side by side per position, (B,T,H+2K,D), and head h attends to
+/// key head h / (H/K). Attention to another text has key_length S > 0: q (B,T,H,D), and k and v side by side,
+/// (B,S,2K,D).
 struct AttentionShape {
   static constexpr std::size_t largest_width = 2048;  // of a head
   std::size_t batch = 0, length = 0, heads = 0, width = 0;
@@ -59,8 +60,8 @@ struct AttentionShape {
 
 /// y = softmax(q kᵀ / √D) v per head; causal: position t sees 0..t
 ///   qkv (B,T,H+2K,D): q, k, v side by side per position; y (B,T,H,D)
-///   softmax (B,H,T): the score is q kᵀ, its scale 1 / √D; with a bias the score is q kᵀ / √D + bias, its scale 1. A form
-///   may leave it unwritten, or keep something else there
+///   softmax (B,H,T): the score is q kᵀ, its scale 1 / √D; with a bias the score is q kᵀ / √D + bias, its scale 1. A
+///   form may leave it unwritten, or keep something else there
 ///   drop.threshold > 0 drops probabilities after normalisation: for query t and key u, element
 ///   (h·T + t)·T + u of the sample
 ///   Never stores (T,T): works on tiles with a running maximum                       Dao et al. 2022, algorithm 1
@@ -79,8 +80,8 @@ struct Attention final {
   }
 };
 
-/// d_qkv from d_y; probabilities are computed again from qkv and softmax. The gradient of a key head is the sum over the
-/// heads that share it, in their order, rounded once.   row_dot (B,H,T) S: scratch for Σ_D y · d_y
+/// d_qkv from d_y; probabilities are computed again from qkv and softmax. The gradient of a key head is the sum over
+/// the heads that share it, in their order, rounded once.   row_dot (B,H,T) S: scratch for Σ_D y · d_y
 template <class T>
 struct AttentionBackward final {
   static constexpr const char* name = "attention_backward";
@@ -97,7 +98,7 @@ struct AttentionBackward final {
   }
 };
 
-/// The same where heads share key heads. An operation of its own, since its kernels hold more in registers.
+/// AttentionBackward where heads share key heads. An operation of its own, since its kernels hold more in registers.
 template <class T>
 struct SharedAttentionBackward final {
   static constexpr const char* name = AttentionBackward<T>::name;
@@ -106,7 +107,8 @@ struct SharedAttentionBackward final {
   constexpr Cost cost() const { return backward.cost(); }
 };
 
-/// The same with shape.window. Operations of their own, as SharedAttentionBackward; heads may share keys.
+/// Attention and AttentionBackward with shape.window. Operations of their own, as SharedAttentionBackward; heads may
+/// share keys.
 template <class T>
 struct WindowAttention final {
   static constexpr const char* name = Attention<T>::name;

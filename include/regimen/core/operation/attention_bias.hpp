@@ -127,8 +127,8 @@ struct BucketBiasBackward final {
   }
 };
 
-/// Attention, windows too, with bias[h,u − t + T − 1] added to the scaled score of positions t and u. Operations of their
-/// own, as WindowAttention; heads may share keys.
+/// Attention, windows too, with bias[h,u − t + T − 1] added to the scaled score of positions t and u. Operations of
+/// their own, as WindowAttention; heads may share keys.
 ///   bias (H,distances) S
 template <class T>
 struct BiasedAttention final {

@@ -28,8 +28,8 @@ struct RowChunks final {
   }
 };
 
-/// The mean of some rows and the squares around it. More rows join (Chan, Golub, LeVeque 1983, eq. 2.1), so that no mean
-/// cancels; none change nothing.
+/// The mean of some rows and the squares around it. More rows join (Chan, Golub, LeVeque 1983, eq. 2.1), so that no
+/// mean cancels; none change nothing.
 template <class S>
 struct Moments final {
   S rows = 0, mean = 0, squares = 0;
@@ -60,7 +60,7 @@ REGIMEN_HD constexpr Moments<S> moments_of_chunks(const S* chunk_moments, const 
              chunk_moments[(chunk * 2 + 1) * chunks.columns + column]);
   return all;
 }
-/// The same of what each rank says of its rows.
+/// The moments of a column, of all ranks, each of which describes its rows as described_by says.
 template <class S>
 REGIMEN_HD constexpr Moments<S> moments_of_ranks(const S* of_ranks, std::size_t ranks, std::size_t columns,
                                                  std::size_t column) {
@@ -70,7 +70,7 @@ REGIMEN_HD constexpr Moments<S> moments_of_ranks(const S* of_ranks, std::size_t 
   return all;
 }
 
-/// The mean of each column, the squares around it, and the number of rows      x (rows,columns) T; y described_by(columns)
+/// The mean of each column, the squares around it, and the number of rows   x (rows,columns) T; y described_by(columns)
 template <class T>
 struct BatchMoments final {
   static constexpr const char* name = "batch_moments";

@@ -14,8 +14,8 @@ namespace regimen::op {
 ///   x (samples, height, width, channels), y (samples, out_height(), out_width(), out_channels)
 ///   weight (out_channels, window_height, window_width, channels / groups); group g reads the g-th run of channels of x
 ///   and writes the g-th run of channels of y
-/// y's pixel (i, j) reads x's pixels (i · stride + r · dilation − padding, j · stride + s · dilation − padding), which are
-/// 0 outside of x.
+/// y's pixel (i, j) reads x's pixels (i · stride + r · dilation − padding, j · stride + s · dilation − padding), which
+/// are 0 outside of x.
 struct Convolution {
   std::size_t samples = 0, height = 0, width = 0, channels = 0, out_channels = 0;
   std::size_t window_height = 1, window_width = 1, stride = 1, padding = 0, dilation = 1, groups = 1;
@@ -104,8 +104,8 @@ struct ConvWeight final {
   }
 };
 
-/// y[b,i,j,g,r,c] = x[b, i · stride + r · dilation − padding, j, g, c], 0 where x has no such line: beside each other the
-/// lines of a window, which here is one column wide; columns are taken as they are. Exact
+/// y[b,i,j,g,r,c] = x[b, i · stride + r · dilation − padding, j, g, c], 0 where x has no such line: beside each other
+/// the lines of a window, which here is one column wide; columns are taken as they are. Exact
 ///   x (samples, height, width, groups, channels / groups)
 ///   y (samples, out_height(), width, groups, window_height, channels / groups)
 template <class T>

@@ -10,8 +10,8 @@
 
 namespace regimen::op {
 
-/// (samples,rows,columns), whose columns are cut into equal groups, and the rows of each sample into chunks for sums: by
-/// its own shape alone, so that the results of a sample depend neither on threads nor on how many samples there are.
+/// (samples,rows,columns), whose columns are cut into equal groups, and the rows of each sample into chunks for sums:
+/// by its own shape alone, so that the results of a sample depend neither on threads nor on how many samples there are.
 struct ColumnGroups final {
   static constexpr std::size_t most = 32, least_rows = 32;
   std::size_t samples = 0, rows = 0, columns = 0, groups = 1;

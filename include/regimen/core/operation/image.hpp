@@ -11,7 +11,8 @@
 namespace regimen::op {
 
 /// An image that is cut into squares: height x width of them, each of size x size pixels, for each of its channels.
-///   the large image is (samples, height · size, width · size, columns), the small one (samples, height, width, columns)
+///   the large image is (samples, height · size, width · size, columns), the small one
+///   (samples, height, width, columns)
 struct Squares {
   std::size_t samples = 0, height = 0, width = 0, columns = 0, size = 1;
 
@@ -116,7 +117,7 @@ struct Interpolate final {
     return {9 * squares.pixels(), (squares.pixels() + double(squares.count() * squares.columns)) * sizeof(T), 1};
   }
 };
-/// d_x = Σ of the pixels of d_y, each by the weight that x has in it      d_y large, d_x small; summed in S, rounded once
+/// d_x = Σ of the pixels of d_y, each by the weight that x has in it    d_y large, d_x small; summed in S, rounded once
 template <class T>
 struct InterpolateBackward final {
   static constexpr const char* name = "interpolate_backward";

@@ -1,4 +1,4 @@
-// regimen/core/operation/layer.hpp — the operations of layers, but for products and attention.
+// regimen/core/operation/layer.hpp — the operations of layers, except products and attention.
 #pragma once
 
 #include <regimen/core/activation.hpp>
@@ -144,7 +144,7 @@ struct ScaleBackward final {
   constexpr Cost cost() const { return {3 * double(rows * columns), 3.0 * double(rows * columns) * sizeof(T), 1}; }
 };
 
-/// y = the mean of the rows of a sample                      x (samples,rows,columns), y (samples,columns); summed in S, in
+/// y = the mean of the rows of a sample                  x (samples,rows,columns), y (samples,columns); summed in S, in
 /// their order, rounded once
 template <class T>
 struct MeanRows final {
@@ -296,8 +296,8 @@ struct Dropout final {
   }
 };
 
-/// y[s,:] = x[s,:] · keep_factor, or 0 for a sample that is dropped: by the number of its element 0. y may be x; backward
-/// is the same operation on gradients
+/// y[s,:] = x[s,:] · keep_factor, or 0 for a sample that is dropped: by the number of its element 0. y may be x;
+/// backward is the same operation on gradients
 template <class T>
 struct DropSamples final {
   static constexpr const char* name = "drop_samples";

@@ -45,9 +45,9 @@ struct NormalizeViews final {
 };
 
 /// For each row i of this rank, with t_ik = z_i · z_k / temperature: the softmax of its products, whose scale is
-/// 1 / temperature. Adds the losses log Σ_{k≠i} exp t_ik − t_ij, j the other view of i's sample, to scalars.loss_sum, the
-/// rows to count, and those whose largest t is that of j to correct.     softmax (ranks,sum_slice), of which this rank's
-/// are written
+/// 1 / temperature. Adds the losses log Σ_{k≠i} exp t_ik − t_ij, j the other view of i's sample, to scalars.loss_sum,
+/// the rows to count, and those whose largest t is that of j to correct.     softmax (ranks,sum_slice), of which this
+/// rank's are written
 template <class S>
 struct NtXent final {
   static constexpr const char* name = "nt_xent";
@@ -62,8 +62,9 @@ struct NtXent final {
   }
 };
 
-/// d_x_i = factor · (d_i − (d_i · z_i) z_i) / |x_i|,  d_i = Σ_{k≠i} (p_ik + p_ki) z_k − 2 z_j, p of each row's softmax, factor = scale · scalars.loss_scale / temperature: the gradient of the losses of all ranks, for the rows of
-/// this one. 0 where |x_i| = 0 and where the row does not exist     d_x (2 samples,columns) S
+/// d_x_i = factor · (d_i − (d_i · z_i) z_i) / |x_i|,  d_i = Σ_{k≠i} (p_ik + p_ki) z_k − 2 z_j, p of each row's softmax,
+/// factor = scale · scalars.loss_scale / temperature: the gradient of the losses of all ranks, for the rows of this
+/// one. 0 where |x_i| = 0 and where the row does not exist     d_x (2 samples,columns) S
 template <class S>
 struct NtXentBackward final {
   static constexpr const char* name = "nt_xent_backward";

@@ -25,8 +25,8 @@ struct CountTokens final {
   }
 };
 
-/// Operation, of attention that is not causal, where the queries of sample b see its first lengths[b] keys. The gradients
-/// of other keys and values are 0. Operations of their own, as WindowAttention.
+/// Operation, of attention that is not causal, where the queries of sample b see its first lengths[b] keys. The
+/// gradients of other keys and values are 0. Operations of their own, as WindowAttention.
 ///   lengths (B), each from 1 to the number of keys
 template <class Operation>
 struct WithinLengths final {

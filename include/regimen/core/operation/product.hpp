@@ -10,11 +10,12 @@
 namespace regimen::op {
 
 /// c = op(a) · op(b), or c += if `add`                       accumulation in at least fp32, one rounding to C
-///   a (m,k), or stored (k,m) if transpose_a; b (k,n), or stored (n,k) if transpose_b; c (m,n); row-major, and dense, but
+///   a (m,k), or stored (k,m) if transpose_a; b (k,n), or stored (n,k) if transpose_b; c (m,n); row-major, and
+///   dense unless a leading number says otherwise
 ///   a_leading, c_leading   elements from row to row as it is stored, where they are more than its columns; 0: as many.
 ///                          Only on engines whose Traits say row_alignment
-///   in_series              one of many products with this b, one behind the other, each of a few rows: what an engine may
-///                          know that prepares b before it multiplies
+///   in_series              one of many products with this b, one behind the other, each of a few rows: what an engine
+///                          may know that prepares b before it multiplies
 template <class A, class B, class C>
 struct Product final {
   static constexpr const char* name = "product";
@@ -56,7 +57,8 @@ struct ProductEpilogue final {
   }
 };
 
-/// The sum of a residual branch by the product that the branch ends with, or the gradient's by the one that computes it:
+/// The sum of a residual branch by the product that the branch ends with, or the gradient's by the one that
+/// computes it:
 ///   c = op(a) · op(b) + onto + bias                         rounded once, to C
 ///   the product as above, without `add`; onto (m,n), another tensor than c; bias (n), may be absent
 template <class A, class B, class C>

@@ -1,7 +1,7 @@
 // regimen/core/operation/recurrent.hpp — one position of an LSTM and of a GRU: what lies between their products.
 //
-// Rows are samples, W columns. Tensors of a whole layer, (samples,length,·), are views of the position's first row; from
-// sample to sample they are `length` positions apart. All others are dense.
+// Rows are samples, W columns. Tensors of a whole layer, (samples,length,·), are views of the position's first row;
+// from sample to sample they are `length` positions apart. All others are dense.
 #pragma once
 
 #include <regimen/core/number.hpp>
@@ -36,8 +36,8 @@ struct LstmCell final {
 };
 
 /// With d_h = d_y + d_hidden and e = d_c + d_h · o · (1 − tanh²(c)):
-///   gates becomes d_s = (e · g · i · (1 − i), e · c_before · f · (1 − f), e · i · (1 − g²), d_h · tanh(c) · o · (1 − o)),
-///   which is copied to d_gates (rows,4W);  d_c = e · f
+///   gates becomes d_s = (e · g · i · (1 − i), e · c_before · f · (1 − f), e · i · (1 − g²),
+///   d_h · tanh(c) · o · (1 − o)), which is copied to d_gates (rows,4W);  d_c = e · f
 ///   gates, c, c_before as above; d_y (samples,length,W); d_hidden, d_c (rows,W) S
 ///   d_hidden is absent at the last position, where d_c is only written; c_before at the first
 template <class T>
@@ -84,8 +84,9 @@ struct GruCell final {
 };
 
 /// With d_h = d_y + d_state, e = d_h · (1 − z) · (1 − n²) and h_before = y_before:
-///   gates becomes (e · q · r · (1 − r), d_h · (h_before − n) · z · (1 − z), e), inner becomes e · r, and d_gates (rows,3W)
-///   is gates with inner in place of e;  d_state = d_h · z, to which the hidden product's gradient is still to be added
+///   gates becomes (e · q · r · (1 − r), d_h · (h_before − n) · z · (1 − z), e), inner becomes e · r, and d_gates
+///   (rows,3W) is gates with inner in place of e;  d_state = d_h · z, to which the hidden product's gradient is still
+///   to be added
 ///   gates, inner as above; y_before, d_y (samples,length,W); d_state (rows,W) S
 ///   is_last: d_state is only written; y_before is absent at the first position
 template <class T>

@@ -31,7 +31,7 @@ struct Cost {
 
 /// Target that stands for "no target here": the row adds nothing to loss, count, or gradient.
 inline constexpr std::int32_t ignore_index = -100;
-/// The same among targets that are numbers, for a loss that is Masked: a NaN.
+/// "No target here" among targets that are numbers, for a loss that is Masked: a NaN.
 template <class T>
 inline constexpr T no_target = std::numeric_limits<T>::quiet_NaN();
 template <>
@@ -43,7 +43,8 @@ namespace op {
 enum class Phase : unsigned char { forward, backward, update };
 
 /// Which numbers to draw. The word for element e of sample s in layer `stream` is
-///   Philox::draw(key, e / 8, s)  →  eight 16-bit values, low half of word 0 first; key = Philox::mix(Philox::mix(seed, step), stream)
+///   Philox::draw(key, e / 8, s)  →  eight 16-bit values, low half of word 0 first
+///   key = Philox::mix(Philox::mix(seed, step), stream)
 /// with s the sample's index in the global batch of the step. So a recomputed layer draws the same numbers.
 struct Random {
   std::uint64_t seed = 0, step = 0, first_sample = 0;

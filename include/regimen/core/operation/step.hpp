@@ -18,8 +18,8 @@ namespace regimen::op {
 constexpr double bytes_of_weights(View<float> weight, std::size_t count) {
   return weight.is_absent() ? 0 : double(count) * sizeof(float);
 }
-/// How much a target of this weight counts in the divisor of the loss, and in the accuracy: |weight|. Weights of both signs
-/// may have a sum of 0, which divides nothing; 0 is what leaves a target out.
+/// How much a target of this weight counts in the divisor of the loss, and in the accuracy: |weight|. Weights of both
+/// signs may have a sum of 0, which divides nothing; 0 is what leaves a target out.
 REGIMEN_HD constexpr double count_of_weight(double weight) { return weight < 0 ? -weight : weight; }
 
 /// Softmax cross-entropy over the columns of each row, fused with its gradient.
@@ -29,10 +29,10 @@ REGIMEN_HD constexpr double count_of_weight(double weight) { return weight < 0 ?
 ///   and its gradient is exactly 0, whatever its logits (NaN included)
 ///   gradient = (p − q) · scale · scalars.loss_scale           the division by count comes once, later
 ///   leading   elements from row to row of the logits; 0: columns. What lies between two rows is not touched
-///   D         of the gradient, whose rows begin where those of the logits do: the layer before multiplies by it, and the
-///             engine's products take D. Another type than S: only in rows that begin at multiples of 16 bytes
-///   weight    (rows), absent: 1. A row adds weight times its loss, and |weight| to count; its gradient is times weight.
-///             A row of weight 0 is as an ignored one
+///   D         of the gradient, whose rows begin where those of the logits do: the layer before multiplies by it, and
+///             the engine's products take D. Another type than S: only in rows that begin at multiples of 16 bytes
+///   weight    (rows), absent: 1. A row adds weight times its loss, and |weight| to count; its gradient is times
+///             weight. A row of weight 0 is as an ignored one
 template <bool WithGradient, class S, class D = S>
 struct CrossEntropy final {
   static constexpr const char* name = "cross_entropy";

@@ -10,9 +10,9 @@
 
 namespace regimen::op {
 
-/// Windows of size x size pixels, `stride` lines and columns apart, of an image with `padding` lines and columns on each
-/// side, padding < size; or, without padding, of one whose first `skip` lines and columns are left out. Those that lie in
-/// what is left make a smaller image; each sees a pixel of the image at least.
+/// Windows of size x size pixels, `stride` lines and columns apart, of an image with `padding` lines and columns on
+/// each side, padding < size; or, without padding, of one whose first `skip` lines and columns are left out. Those that
+/// lie in what is left make a smaller image; each sees a pixel of the image at least.
 ///   the image is (samples, height, width, columns), the windows (samples, windows_high(), windows_wide(), columns)
 struct Windows {
   std::size_t samples = 0, height = 0, width = 0, columns = 0, size = 1, stride = 1, padding = 0, skip = 0;
@@ -67,7 +67,7 @@ struct Windows {
   constexpr double seen_numbers() const { return stride > size ? views() : numbers(); }
 };
 
-/// y = scale · Σ of the pixels that each window sees         x image, y windows; summed in S, line by line, rounded once
+/// y = scale · Σ of the pixels that each window sees        x image, y windows; summed in S, line by line, rounded once
 template <class T>
 struct SumWindows final {
   static constexpr const char* name = "sum_windows";
