@@ -52,8 +52,7 @@ inline constexpr bool is_join = requires {
 /// The sum is in place, or part of the operation that computes a term
 struct Add final {
   static constexpr const char* name = "add";
-  static constexpr bool couples_positions = false;
-  static constexpr bool adds = true;
+  static constexpr bool couples_positions = false, adds = true;
   template <class First, class... Others>
   struct of {
     using Output = First;

@@ -59,8 +59,7 @@ struct LinearBound : LayerDefaults {
       has_bias && std::is_same_v<Out, T> && Roles::Epilogues::template has<Activation, T>(Width);
   static_assert(has_epilogue || !activates);
   using Saved = std::conditional_t<activates, Tensors<PerSample<Out, Output::size>>, Tensors<>>;
-  static constexpr bool saves_for_backward = true;
-  static constexpr bool writes_d_sum = activates && derivative == DerivativeIs::taken_here;
+  static constexpr bool saves_for_backward = true, writes_d_sum = activates && derivative == DerivativeIs::taken_here;
   static constexpr bool derives_before = !std::is_same_v<Before, activation::Identity>;
   static constexpr bool sums_y = Roles::Epilogues::sums && has_bias && !activates,
                         sums_d_x = Roles::Epilogues::sums && !derives_before;

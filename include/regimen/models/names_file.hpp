@@ -63,10 +63,13 @@ struct TensorMap {
     for (const Scope* at = scope; at != nullptr; at = at->outer)
       if (at->open->is_optional && std::find(optional.begin(), optional.end(), at->open->text) == optional.end())
         optional.push_back(at->open->text);
-    Piece piece{text_of(scope, entry.text, true), text_of(scope, entry.text, false), tensor, both, entry.is_absent};
-    if (entry.kind == Entry::Kind::layer)
-      for (std::string* name : {&piece.name, &piece.key}) *name += std::string(".") + tensors[tensor].parameter.name;
-    pieces.push_back(std::move(piece));
+    std::string of_layer;
+    if (entry.kind == Entry::Kind::layer) of_layer = std::string(".") + tensors[tensor].parameter.name;
+    pieces.push_back({.name = text_of(scope, entry.text, true) + of_layer,
+                      .key = text_of(scope, entry.text, false) + of_layer,
+                      .tensor = tensor,
+                      .both = both,
+                      .is_absent = entry.is_absent});
   }
   void also(const Entry& entry, const Scope* scope) { pieces.back().also.push_back(text_of(scope, entry.text, false)); }
   void ignore(const Entry& entry, const Scope* scope) { ignored.push_back(text_of(scope, entry.text, false)); }

@@ -45,8 +45,7 @@ template <class Scale>
 struct LossScale final {
   using axis = regimen::axis::loss_scale;
   using scale = Scale;
-  static constexpr bool scales = Scale::scales;
-  static constexpr bool dynamic = Scale::dynamic;
+  static constexpr bool scales = Scale::scales, dynamic = Scale::dynamic;
   static constexpr float initial = Scale::initial;
   static constexpr std::size_t interval = Scale::interval;
 };
