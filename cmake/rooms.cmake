@@ -20,15 +20,15 @@ set(rule       core engine layer loss policy programs walk)
 set(saves    comm core data layer)
 set(trainers   core comm data engine loss optimizer policy programs rule saves)
 set(models     core layer saves)
-set(watch      comm core programs rule saves trainers)
-set(tune       comm core data rule saves trainers watch)   # comm: how a forked process computes
+set(watch      comm core programs saves trainers)
+set(tune       comm core data saves trainers watch)   # comm: how a forked process computes
 set(compiled   comm core data engine kernel optimizer programs saves trainers watch)  # the sources of a library
 # Other folders include only these headers of engine/: the concept, and the plan. A Device selects an engine; the user includes
 # its header.
 set(engines_for_all engine/engine.hpp engine/plan/engine.hpp engine/plan/devices.hpp)
 
 file(GLOB_RECURSE headers RELATIVE ${ROOT}/include/regimen ${ROOT}/include/regimen/*.hpp ${ROOT}/include/regimen/*.ipp
-  ${ROOT}/include/regimen/*.cpp)
+  ${ROOT}/include/regimen/*.cuh ${ROOT}/include/regimen/*.cpp ${ROOT}/include/regimen/*.cu)
 set(wrong "")
 foreach(header IN LISTS headers)
   if(NOT header MATCHES "^([a-z]+)/")
