@@ -1,5 +1,5 @@
-// What a consumer with a GPU gets: the CUDA engine's runtime, cuBLASLt and, as the macro promises, cuDNN. It starts on a machine
-// without a driver.
+// What a consumer with a GPU gets: the CUDA engine's runtime, cuBLASLt and, as the macro promises, cuDNN; of no other
+// component is there anything. It starts on a machine without a driver.
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cuda/library.cuh>
 
@@ -10,6 +10,9 @@
 #endif
 #if !defined(REGIMEN_HAS_CUDA)
 #error "regimen::cuda defines REGIMEN_HAS_CUDA"
+#endif
+#if defined(REGIMEN_HAS_NCCL) || defined(REGIMEN_HAS_MPI) || defined(REGIMEN_HAS_JPEG) || defined(REGIMEN_HAS_PCRE2)
+#error "regimen::cuda brings another component"
 #endif
 
 int main() {

@@ -117,7 +117,7 @@ TEST_CASE("halving goes on with the bits of an uninterrupted run, and so does a 
   CHECK(whole.trials.size() == 6);
   const tune::Trained best = whole.best();
   REQUIRE(best.rungs.size() == 3);
-  for (const tune::Trained::Reached& rung : best.rungs) {
+  for (const tune::Trained::Result& rung : best.rungs) {
     const Evaluation expected = best.recipe == 0 ? by_hand<WithAdamW>(best.values[0], rung.steps)
                                                  : by_hand<WithSgd>(best.values[0], rung.steps);
     CHECK(rung.loss == expected.loss);

@@ -67,16 +67,16 @@ class Cache final {
   static constexpr std::size_t height = detail::height<D>;
   using Value = value_of<D>;
 
-  explicit Cache(D dataset) : below_(std::move(dataset)), kept_(std::make_shared<Kept>(below_.size())) {}
+  explicit Cache(D dataset) : below_(std::move(dataset)), content_(std::make_shared<Content>(below_.size())) {}
   std::size_t size() const { return below_.size(); }
   std::string name() const { return below_.name() + " | cache"; }
   const Value& at(const Key& key) const& {
-    std::atomic<const Value*>& place = kept_->values[key.index];
+    std::atomic<const Value*>& place = content_->values[key.index];
     if (const Value* const found = place.load(std::memory_order_acquire)) return *found;
-    const std::lock_guard lock(kept_->locks[key.index % kept_->locks.size()]);
+    const std::lock_guard lock(content_->locks[key.index % content_->locks.size()]);
     if (const Value* const found = place.load(std::memory_order_acquire)) return *found;
     auto value = std::make_unique<const Value>(below_.at(key));
-    kept_->bytes.fetch_add(sizeof(Value) + detail::owned_bytes(*value), std::memory_order_relaxed);
+    content_->bytes.fetch_add(sizeof(Value) + detail::owned_bytes(*value), std::memory_order_relaxed);
     place.store(value.get(), std::memory_order_release);
     return *value.release();
   }
@@ -84,14 +84,14 @@ class Cache final {
   std::string place(const Key& key) const { return below_.place(key); }
   void timings(std::vector<Timing>& all) const { below_.timings(all); }
   /// The bytes of the values that are kept by now.
-  std::size_t bytes() const { return below_.bytes() + kept_->bytes.load(std::memory_order_relaxed); }
+  std::size_t bytes() const { return below_.bytes() + content_->bytes.load(std::memory_order_relaxed); }
 
  private:
-  struct Kept {
-    explicit Kept(std::size_t size) : values(size), bytes(size * sizeof(values[0])) {}
-    Kept(const Kept&) = delete;
-    Kept& operator=(const Kept&) = delete;
-    ~Kept() {
+  struct Content {
+    explicit Content(std::size_t size) : values(size), bytes(size * sizeof(values[0])) {}
+    Content(const Content&) = delete;
+    Content& operator=(const Content&) = delete;
+    ~Content() {
       for (const auto& value : values) delete value.load(std::memory_order_relaxed);
     }
     std::vector<std::atomic<const Value*>> values;
@@ -100,7 +100,7 @@ class Cache final {
   };
 
   detail::Underlying<D> below_;
-  std::shared_ptr<Kept> kept_;
+  std::shared_ptr<Content> content_;
 };
 
 /// Computes each value once, when it is first read, and keeps it as long as a copy of this dataset exists. Put stages

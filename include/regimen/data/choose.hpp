@@ -70,14 +70,14 @@ std::uint64_t hash_of(T number) {
 
 /// Values of D under other indices: the value at an index is the value of D at the place that Find gives.
 template <class D, class Find>
-class Chosen final : public detail::Underlying<D> {
+class Choice final : public detail::Underlying<D> {
   using Lower = detail::Underlying<D>;
 
  public:
   static constexpr bool varies = data::varies<D>;
   static constexpr std::size_t height = detail::height<D>;
 
-  Chosen(Lower below, Find find, std::size_t size, std::string label)
+  Choice(Lower below, Find find, std::size_t size, std::string label)
       : Lower(std::move(below)), find_(std::move(find)), size_(size), label_(std::move(label)) {}
   std::size_t size() const { return size_; }
   std::string name() const { return Lower::name() + label_; }
@@ -111,13 +111,13 @@ struct IndexList final {
 
 template <class D>
 auto slice(Underlying<D> below, std::size_t first, std::size_t count, std::string label) {
-  return Chosen<D, From>(std::move(below), {first}, count, std::move(label));
+  return Choice<D, From>(std::move(below), {first}, count, std::move(label));
 }
 template <class D>
 auto listed(Underlying<D> below, std::vector<std::size_t> index, std::string label) {
   index.shrink_to_fit();
   const std::size_t size = index.size();
-  return Chosen<D, IndexList>(std::move(below), {std::make_shared<const std::vector<std::size_t>>(std::move(index))},
+  return Choice<D, IndexList>(std::move(below), {std::make_shared<const std::vector<std::size_t>>(std::move(index))},
                               size, std::move(label));
 }
 inline void expect_as_many(const std::string& name, const char* stage, std::size_t size, std::size_t count) {
@@ -201,7 +201,7 @@ auto skip(D dataset, std::size_t n) {
 inline auto shuffle(std::uint64_t seed) {
   return detail::Pipe{[seed]<class D>(D dataset) {
     const std::size_t size = dataset.size();
-    return Chosen<D, detail::Permutation>(detail::Underlying<D>(std::move(dataset)), {Philox::mix(seed, 0x5F), size},
+    return Choice<D, detail::Permutation>(detail::Underlying<D>(std::move(dataset)), {Philox::mix(seed, 0x5F), size},
                                           size, " | shuffle");
   }};
 }
@@ -271,7 +271,7 @@ inline auto split(double fraction) {
     regimen::detail::expect_fraction(dataset.name(), fraction);
     const std::size_t size = dataset.size(), first = static_cast<std::size_t>(std::floor(double(size) * fraction));
     const detail::Underlying<D> below(std::move(dataset));
-    return Split<Chosen<D, detail::From>>{detail::slice(below, 0, first, " | train"),
+    return Split<Choice<D, detail::From>>{detail::slice(below, 0, first, " | train"),
                                           detail::slice(below, first, size - first, " | validation")};
   }};
 }

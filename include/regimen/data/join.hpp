@@ -238,12 +238,12 @@ std::vector<std::size_t> sizes_of(const All& parts) {
 
 /// See concatenate, interleave and mixture.
 template <class How, class All>
-class Joined final {
+class Join final {
  public:
   static constexpr bool varies = How::varies || All::varies;
   static constexpr std::size_t height = All::height;
 
-  Joined(How how, All parts) : how_(std::make_shared<const How>(std::move(how))), parts_(std::move(parts)) {}
+  Join(How how, All parts) : how_(std::make_shared<const How>(std::move(how))), parts_(std::move(parts)) {}
   std::size_t size() const { return how_->size; }
   std::string name() const {
     std::string text = std::string(How::name) + "(";
@@ -286,7 +286,7 @@ namespace detail {
 template <class All>
 auto join_parts(const auto& how, All parts) {
   auto rule = how(sizes_of(parts));
-  return Joined<decltype(rule), All>(std::move(rule), std::move(parts));
+  return Join<decltype(rule), All>(std::move(rule), std::move(parts));
 }
 template <class... D>
 auto join(const auto& how, D... datasets) {

@@ -129,11 +129,11 @@ struct CutMix final {
 
 /// See mixed().
 template <Dataset D, class How>
-class Mixed final : public detail::ValueStage<D> {
+class Mix final : public detail::ValueStage<D> {
  public:
   static constexpr bool varies = true;
 
-  Mixed(D dataset, How how) : detail::ValueStage<D>(std::move(dataset), "mixed"), how_(std::move(how)) {}
+  Mix(D dataset, How how) : detail::ValueStage<D>(std::move(dataset), "mixed"), how_(std::move(how)) {}
   MixedImage at(const Key& key) const {
     Draws draws(this->own(key), 0xC5);
     LabelledImage first = detail::Underlying<D>::at(key);
@@ -158,7 +158,7 @@ auto mixed(How how) {
   return detail::Pipe{[how]<class D>(D dataset) {
     constexpr bool is_image = std::is_convertible_v<value_of<D>, LabelledImage>;
     static_assert(sizeof(typename rule::mixed_takes_images<value_of<D>, is_image>::must_hold));
-    if constexpr (is_image) return Mixed<D, How>(std::move(dataset), how);
+    if constexpr (is_image) return Mix<D, How>(std::move(dataset), how);
     else return dataset;
   }};
 }

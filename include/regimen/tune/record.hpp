@@ -23,13 +23,13 @@ namespace regimen::tune {
 ///   rungs     its results after a number of steps in all: one entry, or under Halving one for each rung
 ///   failure   why it failed; empty if it did not. A failed trial is not run again, and is never the best
 struct Trained final {
-  struct Reached {
+  struct Result {
     std::uint64_t steps = 0;
     double loss = no_value, accuracy = no_value, seconds = 0;
   };
   std::size_t number = 0, recipe = 0;
   std::vector<double> values{};
-  std::vector<Reached> rungs{};
+  std::vector<Result> rungs{};
   std::string failure{};
 
   bool has_failed() const { return !failure.empty(); }
@@ -38,7 +38,7 @@ struct Trained final {
   std::uint64_t steps() const { return rungs.empty() ? 0 : rungs.back().steps; }
   double seconds() const {
     double sum = 0;
-    for (const Reached& rung : rungs) sum += rung.seconds;
+    for (const Result& rung : rungs) sum += rung.seconds;
     return sum;
   }
 };
@@ -154,7 +154,7 @@ namespace detail {
     line += ':' + json_of(trial.values[i]);
   }
   line += "},\"rungs\":[";
-  for (const Trained::Reached& rung : trial.rungs)
+  for (const Trained::Result& rung : trial.rungs)
     line += (line.back() == '[' ? "{\"steps\":" : ",{\"steps\":") + std::to_string(rung.steps) +
             ",\"loss\":" + json_of(rung.loss) + ",\"accuracy\":" + json_of(rung.accuracy) +
             ",\"seconds\":" + json_of(rung.seconds) + "}";
@@ -195,7 +195,7 @@ namespace detail {
     } else if (key == "rungs") {
       open(Kind::array, "an array");
       while (json.element()) {
-        Trained::Reached rung;
+        Trained::Result rung;
         open(Kind::object, "an object");
         for (std::string name; json.key(name);) {
           const auto value = json.value();
