@@ -38,7 +38,7 @@ class Draws final {
   std::uint64_t bits_, drawn_ = 0;
 };
 
-// ---- at random: function objects of an image and its key ---------------------------------------------------------------
+// ---- at random: function objects of an image and its key -----------------------------------------------------------
 //
 // Give two of one kind in one function different `stage`s. Different kinds never draw the same numbers.
 
@@ -119,7 +119,8 @@ struct RandomFlip final {
   }
 };
 
-/// Brightness, contrast and saturation by factors from 1 − x to 1 + x, but not below 0, hue by −x to x turns, in any order.
+/// Brightness, contrast and saturation by factors from 1 − x to 1 + x, but not below 0, hue by −x to x turns, in any
+/// order.
 /// failure   Error for a hue that is not from 0 to 0.5, or another number that is not from 0 to 63
 /// source    torchvision's ColorJitter
 struct ColorJitter final {

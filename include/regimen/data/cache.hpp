@@ -89,14 +89,12 @@ class Cache final {
  private:
   struct Content {
     explicit Content(std::size_t size) : values(size), bytes(size * sizeof(values[0])) {}
-    Content(const Content&) = delete;
-    Content& operator=(const Content&) = delete;
     ~Content() {
       for (const auto& value : values) delete value.load(std::memory_order_relaxed);
     }
     std::vector<std::atomic<const Value*>> values;
     std::atomic<std::size_t> bytes;
-    std::array<std::mutex, 64> locks;  // who computes a value makes others wait that want it, and each 64th
+    std::array<std::mutex, 64> locks;  // each of every 64th value: one thread computes a value, others wait for it
   };
 
   detail::Underlying<D> below_;

@@ -193,7 +193,7 @@ auto skip(D dataset, std::size_t n) {
   return std::move(dataset) | skip(n);
 }
 
-/// All values in another order, the same in every epoch. Training needs no shuffle: the Loader reads in
+/// All values in another order, which is the same in every epoch. Training needs no shuffle: the Loader reads in
 /// Order::Shuffled. A shuffle is for a later take or split of a file that is sorted (by class, by date).
 ///
 ///   cost   no memory and no reading: a permutation of indices, as Order::Shuffled is one. So it shuffles a whole file;

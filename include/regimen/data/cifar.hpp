@@ -27,19 +27,19 @@ struct CifarImage final {
 
 /// The images of CIFAR-10 or CIFAR-100 from files of the binary version, in the order of the files.
 ///
-///   format   for each image: the label (of CIFAR-100 the coarse label, then the fine one), a byte; then the red values, row
-///            after row, the green ones and the blue ones, 3072 bytes
+///   format   for each image: the label (of CIFAR-100 the coarse label, then the fine one), a byte; then the red
+///            values, row after row, the green ones and the blue ones, 3072 bytes
 ///   value    CifarImage, with the channels of a pixel side by side; owned, since the file is planar
 ///
 ///   data::Cifar train(data::Cifar::Ten, "cifar-10-batches-bin/data_batch_*.bin");
 ///   data::Cifar test(data::Cifar::Hundred, "cifar-100-binary/test.bin");
 ///
-/// failure  Error for a file whose size is no whole number of images; in at(), with file and offset, for a label beyond the
-///          classes; with Corrupt::Skip such images are left out and counted when opened. The format has no checksum: a
-///          damaged pixel is not found
+/// failure  Error for a file whose size is no whole number of images; in at(), with file and offset, for a label beyond
+///          the classes; with Corrupt::Skip such images are left out and counted when opened. The format has no
+///          checksum: a damaged pixel is not found
 /// source   cs.toronto.edu/~kriz/cifar.html, "Binary version"
-/// cost     mapped; a value is 3074 bytes, and 8 bytes of memory for each image. Opening reads only sizes, so it reports no
-///          progress; with Corrupt::Skip it reads all labels
+/// cost     mapped; a value is 3074 bytes, and 8 bytes of memory for each image. Opening reads only sizes, so it
+///          reports no progress; with Corrupt::Skip it reads all labels
 class Cifar final : public detail::IndexedReader<detail::IndexedFiles> {
  public:
   enum Kind : std::size_t { Ten = 1, Hundred = 2 };  // labels of an image

@@ -76,11 +76,11 @@ std::string field_type() {
 /// The fault of a row, and its place.
 struct FieldProblem {
   const char* at = nullptr;  // null: nothing
-  std::string column, expected, found;
+  std::string column{}, expected{}, found{};
 };
 
-/// Reads fields from `at` to the end of the row: field(number, text) for each, text without quotes. Returns where the next row
-/// begins; after a problem, the next line, or the end.
+/// Reads fields from `at` to the end of the row: field(number, text) for each, text without quotes. Returns the begin
+/// of the next row; after a problem, the begin of the next line, or the end.
 template <class Field>
 const char* scan_row(const char* at, const char* end, const CsvOptions& options, FieldProblem& problem,
                      const Field& field) {
@@ -181,10 +181,9 @@ struct CsvContent final : IndexedFiles {
           }(std::index_sequence_for<Types...>());
         });
     if (problem.at == nullptr && fields != layout.fields)
-      problem = {begin + offset,
-                 {},
-                 regimen::detail::counted(layout.fields, "field") + ", as in the header",
-                 std::to_string(fields)};
+      problem = FieldProblem{.at = begin + offset,
+                             .expected = regimen::detail::counted(layout.fields, "field") + ", as in the header",
+                             .found = std::to_string(fields)};
     if (problem.at == nullptr) problem = std::move(wrong);
     return static_cast<std::size_t>(next - begin);
   }
@@ -208,7 +207,8 @@ struct CsvContent final : IndexedFiles {
 
 /// The rows of CSV files: columns chosen by name from the header, each as a type.
 ///
-///   Types    std::string, float, double, integers, bool (true, false, 1, 0), std::optional of these: a field may be empty
+///   Types    std::string, float, double, integers, bool (true, false, 1, 0), std::optional of these, whose field may
+///            be empty
 ///   value    std::tuple<Types...>, owned
 ///   format   RFC 4180: a header, fields in quotation marks if need be, LF or CRLF; a byte order mark is ignored.
 ///            tabs() for values separated by tabs. All files have the same header, or the columns in another order
@@ -216,9 +216,9 @@ struct CsvContent final : IndexedFiles {
 ///   data::Csv<float, std::string> houses("houses.csv", {"price", "street"});
 ///   const auto [price, street] = houses.at({.index = 7});
 ///
-/// failure  Error that names the file, the line and the column: when opened, for a column that is absent or occurs twice, a row
-///          with more or fewer fields than the header, quotation marks that do not match; in at(), for a field that is
-///          not of its type. With Corrupt::Skip such rows are left out and counted when opened
+/// failure  Error that names the file, the line and the column: when opened, for a column that is absent or occurs
+///          twice, a row with more or fewer fields than the header, quotation marks that do not match; in at(), for a
+///          field that is not of its type. With Corrupt::Skip such rows are left out and counted when opened
 /// cost     8 bytes of memory for each row; opening reads all of the files
 template <class... Types>
 class Csv final : public detail::IndexedReader<detail::CsvContent<Types...>> {

@@ -272,8 +272,8 @@ class Example final {
   std::vector<Feature> features_;  // by name
 };
 
-/// Builds a tf.train.Example. Numbers are packed; features are written in the order of their names, so that equal Examples
-/// have equal bytes.
+/// Builds a tf.train.Example. Numbers are packed; features are written in the order of their names, so that equal
+/// Examples have equal bytes.
 ///
 ///   data::ExampleBuilder example;
 ///   example.bytes("image", jpeg).integers("class", {3}).floats("one_hot", {0, 0, 0, 1});

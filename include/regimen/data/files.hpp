@@ -68,7 +68,7 @@ class Paths final {
 
   const std::vector<std::string>& files() const& { return files_; }
   std::vector<std::string> files() const&& { return files(); }
-  /// The first, and how many more.
+  /// For errors: the first file, and the number of the others, as in "a.csv and 3 more".
   std::string name() const {
     return files_[0] + (files_.size() == 1 ? "" : " and " + std::to_string(files_.size() - 1) + " more");
   }

@@ -19,8 +19,8 @@ namespace regimen {
 
 namespace detail {
 
-/// A file in IDX format: 0, 0, type of the elements (8: unsigned bytes), number of dimensions, each dimension as 32 bits
-/// big-endian, data.
+/// A file in IDX format: 0, 0, type of the elements (8: unsigned bytes), number of dimensions, each dimension as 32
+/// bits big-endian, data.
 struct IdxContent {
   std::string name;
   std::vector<std::size_t> extents;

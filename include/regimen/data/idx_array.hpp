@@ -54,8 +54,8 @@ T big_endian(T value) {
 ///   T       std::uint8_t, std::int8_t, std::int16_t, std::int32_t, float or double, as the file has it
 ///   value   std::span<const T> of the array (N, ...): all values of one index of the first dimension
 ///
-/// failure  Error for a missing, truncated or damaged file, another magic number or element type, dimensions that do not match
-///          the data, and a gzip file that expands to more than 1 GiB and more than 32 times its size
+/// failure  Error for a missing, truncated or damaged file, another magic number or element type, dimensions that do
+///          not match the data, and a gzip file that expands to more than 1 GiB and more than 32 times its size
 /// source   LeCun, Cortes, Burges, "The MNIST database", file formats
 /// cost     the array in memory, read at construction, with twice this memory meanwhile; `report` gets the progress
 template <detail::IdxElement T>

@@ -49,7 +49,7 @@ Image by_channel(const char* who, Image image, const Fill& fill) {
 
 }  // namespace detail
 
-// ---- colours: gray images, or red, green and blue. Within 1 level of Pillow's ImageEnhance and ImageOps --------------
+// ---- colours: gray images, or red, green and blue. Within 1 level of Pillow's ImageEnhance and ImageOps -------------
 
 /// factor · pixel. 0: black, 1: unchanged
 inline Image brightness(Image image, double factor) {

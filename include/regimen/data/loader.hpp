@@ -77,9 +77,6 @@ namespace detail {
 /// it.
 class BatchRing {
  public:
-  BatchRing(const BatchRing&) = delete;
-  BatchRing& operator=(const BatchRing&) = delete;
-
   /// Samples of an epoch.
   std::size_t size() const { return size_; }
   /// The place of the batch of the following next(): the `first` of a loader that continues here.
@@ -185,8 +182,8 @@ class BatchRing {
 ///
 ///   for (auto batch = loader.next(); batch; batch = loader.next()) { ... }
 ///
-///   input     (samples, shape.input)    In         contiguous; valid until the following next(), in a BatchMemory until
-///                                                  the one after it and its wait
+///   input     (samples, shape.input)    In         contiguous; valid until the following next(), in a BatchMemory
+///                                                  until the next() after that one, and its wait
 ///   target    (samples, shape.target)   Label
 ///   samples   options.batch; fewer, possibly 0, in a short batch; 0 after the last epoch
 ///
@@ -207,8 +204,8 @@ class Loader final : public detail::BatchRing {
 
  public:
   struct Batch {
-    std::span<const In> input;
-    std::span<const Label> target;
+    std::span<const In> input{};
+    std::span<const Label> target{};
     std::size_t samples = 0;
     std::uint64_t step = 0;   // number of the batch, counted from 0 over all epochs
     std::uint64_t epoch = 0;  // of its first sample
@@ -228,9 +225,14 @@ class Loader final : public detail::BatchRing {
   /// The next batch; after the last one, a batch of 0 samples.
   [[gnu::noinline]] Batch next() & {
     Slot* const slot = wait();
-    if (slot == nullptr) return {{}, {}, 0, next_, options_.epochs, false};
+    if (slot == nullptr) return {.step = next_, .epoch = options_.epochs};
     const Sample<In, Label> all = samples_of(*slot);
-    return {all.input, all.target, slot->samples, next_++, slot->epoch, true};
+    return {.input = all.input,
+            .target = all.target,
+            .samples = slot->samples,
+            .step = next_++,
+            .epoch = slot->epoch,
+            .exists = true};
   }
   template <class Self = Loader>
   Batch next() && {

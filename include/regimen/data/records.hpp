@@ -27,17 +27,17 @@ struct Record final {
 
 /// The records of TFRecord files, in the order of the files, mapped.
 ///
-///   format   for each record: its length (8 bytes, little-endian), the masked CRC-32C of these 8 bytes, the data, the masked
-///            CRC-32C of the data
+///   format   for each record: its length (8 bytes, little-endian), the masked CRC-32C of these 8 bytes, the data, the
+///            masked CRC-32C of the data
 ///   value    Record; it points into the file, and lives as long as a copy of this dataset
 ///
 ///   data::Records records("flowers-*.tfrec");
 ///   const data::Example example(records.at({.index = 7}));
 ///
-/// failure  Error that names the file and the offset, when opened: for a checksum of a length that does not match, a length
-///          beyond the file's end, a file that is cut off, a compressed file; in at(): for a checksum of the data that does
-///          not match. With Corrupt::Skip a record with wrong data is left out. After a wrong length no reader can find
-///          the next record: the whole rest of the file is left out, and counts as one record
+/// failure  Error that names the file and the offset, when opened: for a checksum of a length that does not match, a
+///          length beyond the file's end, a file that is cut off, a compressed file; in at(): for a checksum of the
+///          data that does not match. With Corrupt::Skip a record with wrong data is left out. After a wrong length no
+///          reader can find the next record: the whole rest of the file is left out, and counts as one record
 /// source   tensorflow.org/tutorials/load_data/tfrecord, "TFRecords format details"
 /// cost     8 bytes of memory for each record; opening reads a page for each record (all pages with Corrupt::Skip),
 ///          at() reads the record, for its checksum

@@ -56,7 +56,8 @@ class Samples final : public detail::ValueStage<D> {
 ///           extents; write all of it (put() checks extents). `write` may have check(name, shape) const, to refuse a
 ///           model
 ///
-///   trainer.fit(records | data::map(decode) | data::samples([](const Image& image, Sample<float, std::int32_t> sample) {
+///   const auto images = records | data::map(decode);
+///   trainer.fit(images | data::samples([](const Image& image, Sample<float, std::int32_t> sample) {
 ///     data::put(sample.input, image.pixels);
 ///     data::put(sample.target, image.label);
 ///   }), {.epochs = 5});

@@ -35,9 +35,9 @@ struct TarEntry {
 /// Reads the entries of a mapped archive one after the other. Long names (types L and K of GNU tar) and pax headers
 /// (type x: path and size, other keys mean nothing here) belong to the entry after them.
 ///
-/// failure  Error that names the file and the offset: for a header whose checksum does not match, data beyond the file's end,
-///          an archive that does not end with a block of zeros, data after it; for long names and pax headers without an
-///          entry
+/// failure  Error that names the file and the offset: for a header whose checksum does not match, data beyond the
+///          file's end, an archive that does not end with a block of zeros, data after it; for long names and pax
+///          headers without an entry
 class TarReader final {
  public:
   TarReader(const std::string& path, std::span<const std::byte> archive) : path_(path), archive_(archive) {}
@@ -67,7 +67,9 @@ class TarReader final {
       const std::size_t next = begin + data.size() + padding;
       if (type == 'L') name = text_until_zero(data);
       else if (type == 'x') read_pax(offset, text_of(data), name, length);
-      if (!extension) return TarEntry{name ? *name : plain_name(header), data, type, offset, next};
+      if (!extension)
+        return {
+            {.name = name ? *name : plain_name(header), .data = data, .type = type, .offset = offset, .next = next}};
       offset = next;
     }
   }
@@ -152,7 +154,8 @@ class TarReader final {
   std::span<const std::byte> archive_;
 };
 
-/// Writes a header of a regular file in ustar format, and before it, for a name of more than 100 bytes, a long name of GNU tar.
+/// Writes a header of a regular file in ustar format, and before it, for a name of more than 100 bytes, a long name of
+/// GNU tar.
 inline void put_tar_header(FileWriter& file, std::string_view name, std::uint64_t size, char type = '0') {
   const bool is_long = name.size() > 100;
   if (is_long) {
@@ -271,11 +274,11 @@ struct TarContent final : IndexedFiles {
 ///   data::Tar shards("imagenet-*.tar");
 ///   shards.at({.index = 7}).part("jpg")
 ///
-/// failure  Error that names the archive and the offset, when opened: for a header whose checksum does not match, an archive
-///          that is cut off or does not end with zeros, a link or a device, a name without a dot, two files of one name
-///          in a sample. With Corrupt::Skip such files are left out and counted; after a damaged header no reader can
-///          find the next file: the rest of the archive is left out, and counts as one. The format has no checksum of
-///          data
+/// failure  Error that names the archive and the offset, when opened: for a header whose checksum does not match, an
+///          archive that is cut off or does not end with zeros, a link or a device, a name without a dot, two files of
+///          one name in a sample. With Corrupt::Skip such files are left out and counted; after a damaged header no
+///          reader can find the next file: the rest of the archive is left out, and counts as one. The format has no
+///          checksum of data
 /// source   POSIX pax; GNU tar manual, "Basic Tar Format"; WebDataset, "The WebDataset Format"
 /// cost     about 100 bytes of memory for a sample and 50 for each of its files; opening reads a page for each file
 class Tar final : public detail::IndexedReader<detail::TarContent> {

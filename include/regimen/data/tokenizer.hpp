@@ -42,17 +42,18 @@ struct EncodeOptions {
 ///   Tokenizer::gpt2("vocab.json", "merges.txt")
 ///   train_tokenizer(texts, options)                          data/train_tokenizer.hpp
 ///
-///   encode(text)        ids: the same for any number of threads, and the same as from tokenizers and tiktoken
+///   encode(text)        ids: those of tokenizers and tiktoken, for any number of threads
 ///   decode(ids)         the bytes again: decode(encode(x)) == x for any bytes x, unless the file says that the pattern
 ///                       drops parts, or a space comes before each text
 ///   save(path)          tokenizer.json, which tokenizers reads; it asks for the form NFC if the file that was read did
 ///
 /// tokenizer.json  model BPE over bytes, with ignore_merges; merges as texts or pairs; pre_tokenizer ByteLevel, or a
-///                 Sequence of Split (Isolated; Removed with invert), Digits and, last, ByteLevel; added tokens; post_processor
-///                 ByteLevel and TemplateProcessing (for `frame`). Everything else that would change ids is refused by name:
-///                 normalizers, dropout, prefixes, lstrip, rstrip, single_word, truncation, padding, other models
-/// patterns        matched by PCRE2, with Unicode's classes of its version; `^`, `\w`, `\b`, nested sets and others, which
-///                 PCRE2 understands in another way, are refused by name. Characters that Unicode gained since
+///                 Sequence of Split (Isolated; Removed with invert), Digits and, last, ByteLevel; added tokens;
+///                 post_processor ByteLevel and TemplateProcessing (for `frame`). Everything else that would change
+///                 ids is refused by name: normalizers, dropout, prefixes, lstrip, rstrip, single_word, truncation,
+///                 padding, other models
+/// patterns        matched by PCRE2, with Unicode's classes of its version; `^`, `\w`, `\b`, nested sets and others,
+///                 which PCRE2 understands in another way, are refused by name. Characters that Unicode gained since
 ///                 are in no class
 /// not UTF-8       bytes between valid characters are words of their own; replace_invalid_utf8 replaces them as Python
 ///                 does

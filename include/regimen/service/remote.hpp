@@ -18,10 +18,10 @@ namespace regimen::data {
 ///   data::Remote<Train::Input, Train::Label> remote({"10.0.0.7:7000", "10.0.0.8:7000"});
 ///   trainer.fit(remote, {.epochs = 5, .workers = 4});     // threads that wait: four batches are on their way
 ///
-/// A sample is a function of its key, so batches have the bits of the pipeline on this machine, whoever computes them.
-/// If a worker is lost, the source asks other workers for the samples that it has not sent, and calls it again at
-/// intervals of 50 ms to 5 s. With a source `local` this machine computes the samples that no worker can compute, or
-/// sends within .patience.
+/// A sample is a function of its key, so batches from any worker have the bits of the pipeline on this machine. If a
+/// worker is lost, the source asks other workers for the samples that it has not sent, and calls it again at intervals
+/// of 50 ms to 5 s. With a source `local` this machine computes the samples that no worker can compute, or sends within
+/// .patience.
 ///
 ///   In, Label   the types of the workers' samples: Trainer::Input and Trainer::Label
 ///   addresses   host:port of each worker

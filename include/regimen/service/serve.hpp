@@ -30,8 +30,8 @@ struct worker_is_told_shape {
 
 namespace regimen::data {
 
-/// Serves the samples of a source while it lives. It keeps nothing between two requests: a worker may be killed, started
-/// again or moved at any time, and may serve any number of trainers.
+/// Serves the samples of a source while it lives. It keeps nothing between two requests: a worker may be killed,
+/// started again or moved at any time, and may serve any number of trainers.
 ///
 ///   data::Server<Train::Input, Train::Label> server(source, Train::sample_shape(), {.port = 7000});
 ///   std::printf("serving at port %d\n", server.port());
@@ -85,7 +85,9 @@ class Server final {
 
 /// A whole worker program: serves until it is killed.
 ///
-///   int main() { data::serve<float, std::int32_t>(images | data::samples(write), Train::sample_shape(), {.port = 7000}); }
+///   int main() {
+///     data::serve<float, std::int32_t>(images | data::samples(write), Train::sample_shape(), {.port = 7000});
+///   }
 template <class In, class Label, class S>
 void serve(S source, const SampleShape& shape, const ServeOptions& options = {}) {
   Server<In, Label>(std::move(source), shape, options).wait();

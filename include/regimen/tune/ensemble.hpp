@@ -47,8 +47,8 @@ constexpr bool members_agree() {
 }  // namespace detail
 
 namespace rule {
-/// Outputs are averaged element by element, so members have one input type and shape, one output type and shape, and one
-/// output.   docs/errors/inference.md#members_agree
+/// Outputs are averaged element by element, so members have one input type and shape, one output type and shape, and
+/// one output.   docs/errors/inference.md#members_agree
 template <class First, class Other>
 struct members_agree {
   static constexpr bool holds = detail::members_agree<First, Other>();
@@ -194,7 +194,7 @@ class Ensemble final {
     constexpr std::size_t targets = of_classes ? First::output_rows : First::output_size;
     const SampleShape shape{First::input_size, targets, 0, of_classes ? columns() : 0};
     Loader<Input, Label, trainers::SourceReference<Source>> loader(
-        {&source}, shape, {First::batch, Order::Sequential, Remainder::Short, 0, {}, 1, workers, 2});
+        {&source}, shape, {.batch = First::batch, .order = Order::Sequential, .epochs = 1, .workers = workers});
     double loss = 0, correct = 0;
     std::size_t count = 0;
     for (auto next = loader.next(); next; next = loader.next()) {

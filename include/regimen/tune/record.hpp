@@ -74,11 +74,8 @@ struct Found final {
     const std::vector<Trained> all = ranking();
     if (!all.empty() && all.front().rungs.size() == rungs) return all.front();
     std::string reason = all.empty() ? "none of them has run" : "none";
-    for (const Trained& trial : trials)
-      if (trial.has_failed()) {
-        reason = "none; trial " + std::to_string(trial.number) + ": " + trial.failure;
-        break;
-      }
+    if (const auto failed = std::ranges::find_if(trials, &Trained::has_failed); failed != trials.end())
+      reason = "none; trial " + std::to_string(failed->number) + ": " + failed->failure;
     throw Error("a search of " + regimen::detail::counted(trials.size(), "trial"),
                 "a trial that has ended well, with all steps", reason);
   }
@@ -136,8 +133,7 @@ namespace detail {
   const std::size_t size = to.size();
   if (regimen::detail::append_json(to, text)) return;
   std::string plain(text);  // no UTF-8: what a user's exception said
-  for (char& letter : plain)
-    if (static_cast<unsigned char>(letter) >= 0x80) letter = '?';
+  std::ranges::replace_if(plain, [](char letter) { return static_cast<unsigned char>(letter) >= 0x80; }, '?');
   to.resize(size);
   regimen::detail::append_json(to, plain);
 }

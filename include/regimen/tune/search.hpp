@@ -42,7 +42,7 @@ struct Recipes final {
 ///   at_once, limit, keep, stops   as in tune::Running; run.progress shows the progress of the search; trials show no
 ///                                 progress
 ///   save_every   steps between the states of a trial, from which it continues if the search was killed. 0: no states;
-///                the trial then begins its rung again. The results are the same
+///                the trial then begins its rung again, with the same results
 struct Settings final {
   FitOptions run{};
   std::size_t at_once = 1;
@@ -174,7 +174,11 @@ class Search<Recipes<Trainers...>> final {
       : settings_(checked(settings)),
         recipes_(detail::Recipe<Trainers, typename Trainers::Options>(set)...),
         trials_(folder, plan, axes, settings.run.steps,
-                {settings.at_once, settings.limit, settings.keep, settings.stops, settings.run.progress},
+                {.at_once = settings.at_once,
+                 .limit = settings.limit,
+                 .keep = settings.keep,
+                 .stops = settings.stops,
+                 .progress = settings.run.progress},
                 {detail::name_of_recipe(regimen::detail::type_name<Trainers>())...}) {
     check_options();
   }
@@ -217,8 +221,7 @@ class Search<Recipes<Trainers...>> final {
         if (line == data_line(validates) + std::to_string(own))
           throw Error(trials_.folder() + ", test data", "data that the search has not seen",
                       validates ? "its validation data" : "its training data");
-    const Trial trial{best.number, best.recipe, Values(trials_.axes(), best.values), best.steps(),
-                      trials_.folder_of(best.number)};
+    const Trial trial = trials_.trial_of(best.number, best.steps());
     Tested tested{best.number, found.looks + 1, {}};
     if (const std::string path = state_of(best); !regimen::detail::exists(path))
       throw Error(path, "the state of the chosen trial", "no such file",
@@ -266,8 +269,8 @@ class Search<Recipes<Trainers...>> final {
                   "one that keeps none", "write Optimizer<Averaged<...>>, or leave the option out");
     return settings;
   }
-  /// Whether every trial's options are possible, and every axis is of use. Leaves a hash of these options: another `set`
-  /// makes another search of the same axes.
+  /// Refuses a trial whose options are impossible, and an axis that no trial reads. Leaves a hash of these options:
+  /// another `set` makes another search of the same axes.
   [[gnu::cold]] void check_options() {
     std::vector<bool> read(trials_.axes().size());
     for (const Candidate& candidate : trials_.candidates()) {

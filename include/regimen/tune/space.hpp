@@ -58,10 +58,9 @@ using regimen::detail::text_of;
     if (!is_finite(value)) throw Error(where, "finite numbers", text_of(value));
   if (axis.kind == Axis::Kind::choice) {
     if (axis.values.empty()) throw Error(where, "at least 1 value", "none");
-    for (std::size_t i = 0; i < axis.values.size(); ++i)
-      if (std::find(axis.values.begin(), axis.values.begin() + static_cast<std::ptrdiff_t>(i), axis.values[i]) !=
-          axis.values.begin() + static_cast<std::ptrdiff_t>(i))
-        throw Error(where, "each value once", text_of(axis.values[i]) + " twice");
+    for (auto value = axis.values.begin(); value != axis.values.end(); ++value)
+      if (std::find(axis.values.begin(), value, *value) != value)
+        throw Error(where, "each value once", text_of(*value) + " twice");
     return axis;
   }
   if (axis.kind == Axis::Kind::log_uniform && !(axis.values[0] > 0))

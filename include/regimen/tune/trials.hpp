@@ -111,6 +111,12 @@ class Trials final {
   std::vector<Rung> rungs() const&& { return rungs(); }
   std::string folder_of(std::size_t trial) const { return folder_ + "/trial-" + std::to_string(trial); }
 
+  /// Trial `i` of the plan, up to this number of steps.
+  Trial trial_of(std::size_t i, std::uint64_t steps) const {
+    const Candidate& of = candidates_[i];
+    return {.number = i, .recipe = of.recipe, .values = {axes_, of.values}, .steps = steps, .folder = folder_of(i)};
+  }
+
   /// Runs all trials that are not recorded. body(const Trial&) gives a loss, or a Score. `about`: further lines of
   /// search.txt: other facts that must be the same when a search continues.
   template <class Body>
@@ -205,8 +211,7 @@ class Trials final {
 
   [[gnu::cold]] Slot start(const std::function<Score(const Trial&)>& body, std::size_t number, std::size_t rung,
                            std::size_t share, int lock) {
-    const Candidate& candidate = candidates_[number];
-    const Trial trial{number, candidate.recipe, Values(axes_, candidate.values), rungs_[rung].steps, folder_of(number)};
+    const Trial trial = trial_of(number, rungs_[rung].steps);
     regimen::detail::make_folder(trial.folder);
     return {number, std::make_unique<detail::Process>([&] { return body(trial); }, share, running_.limit,
                                                       trial.folder + ".txt", lock)};
@@ -272,13 +277,9 @@ class Trials final {
     detail::Descriptor own = lock();
     const std::string what = folder_ + "/search.txt", text = text_ + about;
     const std::vector<std::string> before = detail::lines_of(what);
-    if (before.empty()) {
-      if (!detail::lines_of(records()).empty())
-        throw Error(folder_, "search.txt beside trials.jsonl", "none", "give another folder");
-      regimen::detail::write_text(what, text);
-    } else {
-      expect_same(what, before, text);
-    }
+    if (!before.empty()) expect_same(what, before, text);
+    else if (detail::lines_of(records()).empty()) regimen::detail::write_text(what, text);
+    else throw Error(folder_, "search.txt beside trials.jsonl", "none", "give another folder");
     open();
     return own;
   }
@@ -297,7 +298,7 @@ class Trials final {
   [[gnu::cold]] void open() {
     found_.trials.clear();
     for (std::size_t i = 0; i < candidates_.size(); ++i)
-      found_.trials.push_back({i, candidates_[i].recipe, candidates_[i].values, {}, {}});
+      found_.trials.push_back({.number = i, .recipe = candidates_[i].recipe, .values = candidates_[i].values});
     const std::vector<std::string> lines = detail::lines_of(records());
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::string where = records() + ", line " + std::to_string(i + 1);
@@ -308,9 +309,8 @@ class Trials final {
       if (!fits)
         throw Error(where, "a trial of this search", "trial " + std::to_string(trial.number),
                     "remove the line, or give another folder");
-      Trained& known = found_.trials[trial.number];
-      known.rungs = trial.rungs;
-      known.failure = trial.failure;
+      found_.trials[trial.number].rungs = trial.rungs;
+      found_.trials[trial.number].failure = trial.failure;
     }
     found_.looks = detail::lines_of(folder_ + "/test.jsonl").size();
     found_.complete = true;

@@ -149,8 +149,8 @@ class Cutter final {
     for (const Pattern& pattern : patterns) matchers_.emplace_back(pattern);
   }
 
-  /// Calls word(bytes) for the words whose search begins in [from, until) of `text`, valid UTF-8; returns where the next
-  /// search begins. From there the next call gets the same words, wherever the text was cut.
+  /// Calls word(bytes) for the words whose search begins in [from, until) of `text`, valid UTF-8; returns the begin of
+  /// the next search. From there the next call gets the same words, wherever the text was cut.
   ///
   ///   stage   the first pattern that cuts; those after it cut its pieces
   template <class Word>

@@ -17,8 +17,8 @@
 
 namespace regimen::data::bpe {
 
-/// The character that stands for each byte in the files of byte-level vocabularies, so that these are text: the byte's own
-/// code where Latin-1 has a visible character, else 256, 257, ... in the order of the bytes.
+/// The character that stands for each byte in the files of byte-level vocabularies, so that these are text: the byte's
+/// own code where Latin-1 has a visible character, else 256, 257, ... in the order of the bytes.
 ///
 /// source   GPT-2's bytes_to_unicode
 constexpr std::array<std::uint16_t, 256> make_byte_characters() {

@@ -75,13 +75,14 @@ struct Exchange final {
   std::vector<Socket> arrivals;
   std::deque<Job> jobs;
   std::vector<std::pair<std::uint64_t, Reply>> done;
-  Seat seat = Seat::None;  // for somebody who is at the door
+  Seat seat = Seat::None;  // for a client that waits to be let in
   bool stop = false;
 };
 
-/// Reads requests and sends answers. A request waits, unread by more than its keys, until there is memory for its answer;
-/// who stops within a message, or does not read its answer in time, is hung up on. Where all seats are taken, somebody new
-/// gets the seat of who has asked for nothing for the longest time, the deadline at least.
+/// Reads requests and sends answers. A request waits, with only its keys read, until there is memory for its answer. A
+/// client that stops within a message, or does not read its answer in time, loses its connection. If all seats are
+/// taken, a new client gets the seat of the client that has asked for nothing for the longest time, at least for the
+/// deadline.
 class Clients final {
  public:
   /// bytes, size   of a sample, and the number of samples      seats   connections at once
@@ -171,12 +172,12 @@ class Clients final {
     bool goes = false;             // when its replies are sent
   };
 
-  /// Whether a trainer must say something by `read_by`: what it opens, or the rest of a message.
+  /// Whether a trainer must send something by `read_by`: its request to open, or the rest of a message.
   static bool awaits(const Client& client) {
     return !client.is_held && (client.received > 0 || (!client.has_opened && client.pending == 0));
   }
 
-  /// Hangs up on who has been idle for the longest time, if somebody is at the door.
+  /// Ends the connection that has been idle for the longest time, if a new client waits for a seat.
   void offer_seat() {
     {
       const std::lock_guard lock(exchange_.mutex);

@@ -23,25 +23,26 @@
 
 namespace regimen::data::service {
 
-/// After the handshake of ranks (comm/detail/handshake.hpp), with which both sides prove that they know the secret, both
-/// send frames. A worker answers each, in any order.
+/// After the handshake of ranks (comm/detail/handshake.hpp), with which both sides prove that they know the secret,
+/// both send frames. A worker answers each, in any order.
 ///
 ///   trainer → worker   Open: Extents, then the words of the types      Read: an array of data::Key
 ///   worker → trainer   Opened: PipelineFacts, then the pipeline's name      Samples: all inputs, then all targets
 ///                      Failed: why not, in words
 inline constexpr std::uint64_t protocol = 1;
-/// Whom a trainer calls: more than any rank, so that a rank and a worker never take each other for one of their own.
+/// The number that a trainer calls: more than any rank, so that a rank and a worker never take each other for one of
+/// their own.
 inline constexpr std::uint32_t addressee = 0xDA7A'5E4F, channel = 2;
 
 enum class Kind : std::uint32_t { Open = 1, Opened, Read, Samples, Failed };
 
-/// Before each message. Sums of both parts of what follows, and of the frame itself: a frame that was damaged, or bytes of
-/// another program, are told before a length is believed.
+/// Stands before each message. It has sums of both parts of the message, and of itself: a damaged frame, or bytes of
+/// another program, are recognised before a length is believed.
 struct Frame final {
   Kind kind{};
   std::uint32_t bytes = 0;   // that follow
   std::uint32_t first = 0;   // of them: the inputs
-  std::uint32_t number = 0;  // the trainer's; its answer has the same
+  std::uint32_t number = 0;  // of the trainer's request; its answer has the same number
   std::array<std::uint32_t, 2> sums{};
   std::uint32_t own = 0;
 
@@ -63,7 +64,7 @@ inline Frame frame_of(Kind kind, std::uint32_t number, std::span<const std::byte
 
 /// What a trainer may ask at once, and the words that a worker may say.
 inline constexpr std::size_t most_keys = 256, most_words = 4096, most_bytes_asked = most_keys * sizeof(Key);
-/// Limits of what a worker may say of itself. A million samples a second come to the end of most_samples after nine years.
+/// Limits of a worker's facts. A million samples a second come to the end of most_samples after nine years.
 inline constexpr std::uint64_t most_samples = std::uint64_t{1} << 48, least_memory = std::uint64_t{1} << 16;
 inline constexpr std::uint32_t most_threads = 1024;
 static_assert(sizeof(Key) == 24 && std::has_unique_object_representations_v<Key>);
@@ -89,7 +90,8 @@ struct Extents final {
                ? (std::numeric_limits<std::size_t>::max)()
                : static_cast<std::size_t>(all);
   }
-  /// Whether a worker of these samples may serve a trainer's. A bound that is 0 is none: a loader checks ids against its own.
+  /// Whether a worker of these samples may serve a trainer's. A bound that is 0 is none: a loader checks ids against
+  /// its own.
   bool serve(const Extents& wanted) const {
     const auto agree = [](std::uint64_t here, std::uint64_t there) { return here == 0 || there == 0 || here == there; };
     return input == wanted.input && target == wanted.target && input_bytes == wanted.input_bytes &&
@@ -109,7 +111,12 @@ struct Extents final {
 };
 template <class In, class Label>
 Extents extents_of(const SampleShape& shape) {
-  return {shape.input, shape.target, shape.vocabulary_or_classes, shape.classes, sizeof(In), sizeof(Label)};
+  return {.input = shape.input,
+          .target = shape.target,
+          .bound = shape.vocabulary_or_classes,
+          .classes = shape.classes,
+          .input_bytes = sizeof(In),
+          .target_bytes = sizeof(Label)};
 }
 
 /// What identifies a pipeline, beside its name. `print` is a sum over the first, the middle and the last sample.

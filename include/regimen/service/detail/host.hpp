@@ -29,13 +29,13 @@ struct ServeOptions {
   std::uint16_t port = 0;  // 0: a free one, which port() has
   std::string address{};   // where to listen, a name or an IPv4 address; empty: everywhere if there is a secret,
                            // without one on this machine only, 127.0.0.1
-  std::optional<std::string> secret{};  // as REGIMEN_SECRET, which counts if this is not given: the same for all ranks
+  std::optional<std::string> secret{};  // as REGIMEN_SECRET, which counts if this is not given: one for all ranks
   std::size_t workers = 0;              // threads that compute samples; 0: as many as processors
   std::string name{};                   // by which trainers compare workers; empty: the source's
   std::size_t memory = std::size_t{256} << 20;  // bytes of answers that are computed or being sent, at most
   std::size_t connections = 256;                // one for each rank of each trainer, at most
   comm::Deadline deadline =
-      std::chrono::seconds(30);  // for whoever stops within a message, or does not read its answer
+      std::chrono::seconds(30);  // for a client that stops within a message, or does not read its answer
   int listener = -1;             // a socket that listens already, which is taken over
 };
 
@@ -43,9 +43,9 @@ namespace service {
 
 using comm::detail::Address;
 
-/// Serves samples. One thread lets trainers in, one moves bytes, the others compute samples; so a slow or silent trainer
-/// keeps nobody waiting. What a stranger can cost: a connection of the handshake's 64 for 10 s, and 7 KiB. The extents of
-/// samples are those that the worker was told; a trainer's are compared with them, and used for nothing.
+/// Serves samples. One thread lets trainers in, one moves bytes, the others compute samples; so a slow or silent
+/// trainer keeps nobody waiting. A stranger can cost one of the handshake's 64 connections for 10 s, and 7 KiB. The
+/// extents of samples are the worker's own; a trainer's are compared with them, and used for nothing.
 class Host final {
  public:
   Host(std::unique_ptr<const Samples> samples, const Extents& shape, const ServeOptions& options)
@@ -71,8 +71,8 @@ class Host final {
   }
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
-  /// In a fork of the process that made it, only the descriptor that listens is closed: threads that were not copied hold
-  /// the rest, such as locks, and the other process goes on serving.
+  /// In a fork of the process that made it, only the descriptor that listens is closed: threads that were not copied
+  /// hold the rest, such as locks, and the other process goes on serving.
   struct Delete {
     void operator()(Host* host) const {
       if (!host->owner_.is_another()) delete host;

@@ -28,7 +28,8 @@ using comm::detail::Socket;
 using comm::detail::words;
 using regimen::detail::system_words;
 
-/// Why a worker is of no use now. With `expected`, it will not do at all: its program, its files or its secret are others.
+/// The reason that a worker is of no use now. With `expected` it never will be: its program, its files or its secret
+/// are others.
 class Lost final : public std::runtime_error {
  public:
   explicit Lost(const std::string& reason, std::string expected = {}, std::string cure = {})

@@ -28,10 +28,10 @@
 
 namespace regimen::data::service {
 
-/// Samples from several workers. Each worker has a thread here, which takes parts of batches from one queue. A part that a
-/// worker does not answer returns to the queue; since a sample is a function of its key, whoever answers writes the same
-/// bytes to the same place. Who reads waits for samples, not for workers: one that connects again and again and sends none
-/// uses up the patience, too.
+/// Samples from several workers. Each worker has a thread here, which takes parts of batches from one queue. A part
+/// without an answer returns to the queue; since a sample is a function of its key, every worker writes the same bytes
+/// to the same place. A reader waits for samples, not for workers: a worker that connects again and again and sends
+/// none uses up the patience, too.
 class Pool final {
  public:
   Pool(const std::vector<std::string>& addresses, const RemoteOptions& options, std::string types,
@@ -54,8 +54,8 @@ class Pool final {
   }
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
-  /// In a fork of the process that connected it, only descriptors are closed: threads that were not copied hold the rest,
-  /// such as locks, and the other process goes on with the connections.
+  /// In a fork of the process that connected it, only descriptors are closed: threads that were not copied hold the
+  /// rest, such as locks, and the other process goes on with the connections.
   struct Delete {
     void operator()(Pool* pool) const {
       if (!pool->owner_.is_another()) delete pool;
@@ -183,7 +183,7 @@ class Pool final {
     return std::clamp<std::size_t>(static_cast<std::size_t>(memory / 4) / (shape_->bytes() + 64), 1, most_keys);
   }
 
-  /// Computes a part of the job here, if no worker is connected or none sends samples; false if there is none to be computed.
+  /// Computes a part of the job here, if no worker is connected or none sends samples; false if there is no such part.
   bool compute_part(std::unique_lock<std::mutex>& lock, Reading& job) {
     const auto found = std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) {
       return part.job == &job && (up_ == 0 || is_barren_ || has_failed_everywhere(part));
@@ -301,14 +301,11 @@ class Pool final {
   }
   /// Parts at which every connected worker's source has failed: nobody is left to ask.
   void settle_failures() {
-    for (auto part = parts_.begin(); part != parts_.end();) {
-      if (up_ > 0 && !local_ && has_failed_everywhere(*part)) {
-        part->give_up("a pipeline that computes them", part->failure);
-        part = parts_.erase(part);
-      } else {
-        ++part;
-      }
-    }
+    std::erase_if(parts_, [&](const Part& part) {
+      const bool is_hopeless = up_ > 0 && !local_ && has_failed_everywhere(part);
+      if (is_hopeless) part.give_up("a pipeline that computes them", part.failure);
+      return is_hopeless;
+    });
   }
 
   /// Guarded.

@@ -1,4 +1,4 @@
-// regimen/service/detail/remote_options.hpp — how a trainer reaches workers of the data service, and what it knows of each.
+// regimen/service/detail/remote_options.hpp — how a trainer reaches workers of the data service, and its facts of each.
 #pragma once
 
 #include <regimen/comm/peer_error.hpp>
