@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# regimen::compiled: regimen::regimen, and whatever depends on no type of a program's as a library that is compiled once, here, with CMAKE_CXX_FLAGS of
-# this directory, and optimised in every build type. Built when something links it. A program that was compiled for another processor throws when it
-# makes its first Trainer.
+# regimen::compiled: regimen::regimen, and the code that depends on no type of a program, as a library. It is compiled
+# once, here, with CMAKE_CXX_FLAGS of this directory, optimised in every build type, and only if something links it. A
+# program that was compiled for another processor throws when it makes its first Trainer.
 if(NOT TARGET regimen_compiled)
   get_target_property(regimen_folder regimen::regimen HEADER_DIRS)
   file(GLOB regimen_sources CONFIGURE_DEPENDS ${regimen_folder}/regimen/compiled/*.cpp)
@@ -13,8 +13,9 @@ if(NOT TARGET regimen_compiled)
   target_compile_options(regimen_compiled PRIVATE $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3>)
 endif()
 
-# regimen::cuda_compiled: regimen::compiled, and the kernels of a GPU in fp32, tf32 and bf16 with the calls of CUDA's libraries, compiled by nvcc once, for
-# CMAKE_CUDA_ARCHITECTURES. Programs that link it have Device<Cuda> in files that any compiler compiles. There where the project has the language CUDA.
+# regimen::cuda_compiled: regimen::compiled, and the kernels of a GPU in fp32, tf32 and bf16 with the calls of CUDA's
+# libraries. nvcc compiles it once, for CMAKE_CUDA_ARCHITECTURES. Programs that link it have Device<Cuda> in files that
+# any compiler compiles. It exists if the project has the language CUDA.
 if(TARGET regimen::cuda AND CMAKE_CUDA_COMPILER_LOADED AND NOT TARGET regimen_cuda_compiled)
   get_target_property(regimen_folder regimen::regimen HEADER_DIRS)
   file(GLOB regimen_sources CONFIGURE_DEPENDS ${regimen_folder}/regimen/compiled/cuda/*.cu)

@@ -1,6 +1,6 @@
 # Everything that Regimen stands on, each with its reason. The build includes this file, and so does the installed
-# package: a consumer gets the same decisions. Defines regimen::dependencies, which the library brings, and the components,
-# each where its library is found. A program links the components that it uses:
+# package: a consumer gets the same decisions. Defines regimen::dependencies, which the library brings, and the
+# components, each where its library is found. A program links the components that it uses:
 #
 #   regimen::images       files of images (regimen/data/image_folder.hpp)         libjpeg-turbo, libpng, or one of them
 #   regimen::json         lines of JSON (regimen/data/json_lines.hpp)             nlohmann-json
@@ -99,7 +99,8 @@ int main() {
     list(APPEND regimen_links BLAS::BLAS)
     list(APPEND regimen_includes ${REGIMEN_CBLAS_INCLUDE})
     list(APPEND regimen_defines REGIMEN_HAS_CBLAS=1)
-    # Which library it is, and whether it is fast, is asked again each time that a program starts: regimen/engine/cpu/blas.hpp.
+    # Which library it is, and whether it is fast, is asked again each time that a program starts:
+    # regimen/engine/cpu/blas.hpp.
     get_filename_component(regimen_blas_header "${CMAKE_CURRENT_LIST_DIR}/../include" ABSOLUTE)
     if(NOT EXISTS "${regimen_blas_header}/regimen/engine/cpu/blas.hpp")
       get_filename_component(regimen_blas_header "${CMAKE_CURRENT_LIST_DIR}/../../../include" ABSOLUTE)   # installed: lib/cmake/regimen
@@ -140,7 +141,7 @@ if(NOT REGIMEN_ONEDNN STREQUAL "OFF")
   endif()
 endif()
 
-# ---- libjpeg-turbo and libpng: files of images (regimen/data/image_folder.hpp) --------------------------------------------
+# ---- libjpeg-turbo and libpng: files of images (regimen/data/image_folder.hpp) ---------------------------------------
 # A program that was built without one says so when it opens an image of that kind.
 macro(regimen_images choice target name package)
   set(REGIMEN_HAS_${choice} OFF)
@@ -161,7 +162,7 @@ endmacro()
 regimen_images(JPEG JPEG::JPEG libjpeg-turbo libjpeg-dev)
 regimen_images(PNG PNG::PNG libpng libpng-dev)
 
-# ---- nlohmann-json: JSON of any kind. Readers of weights do without: it costs a program two seconds of compile time -------
+# ---- nlohmann-json: JSON of any kind. Readers of weights do without: it costs a program two seconds of compile time
 set(REGIMEN_HAS_JSON OFF)
 if(NOT REGIMEN_JSON STREQUAL "OFF")
   find_package(nlohmann_json 3.9 QUIET)
@@ -174,8 +175,9 @@ if(NOT REGIMEN_JSON STREQUAL "OFF")
   endif()
 endif()
 
-# ---- PCRE2: patterns with Unicode's classes, which cut text into words for data/tokenizer.hpp ---------------------------
-# 10.40 is the first that knows White_Space and the names of scripts. Not by find_package: Debian has no configuration file.
+# ---- PCRE2: patterns with Unicode's classes, which cut text into words for data/tokenizer.hpp ------------------------
+# 10.40 is the first that knows White_Space and the names of scripts. Not by find_package: Debian has no configuration
+# file.
 set(REGIMEN_HAS_PCRE2 OFF)
 if(NOT REGIMEN_PCRE2 STREQUAL "OFF")
   find_path(REGIMEN_PCRE2_INCLUDE pcre2.h)
@@ -199,7 +201,7 @@ if(NOT REGIMEN_PCRE2 STREQUAL "OFF")
   endif()
 endif()
 
-# ---- MPI: ranks that are processes. A target of its own, as programs of one rank must not need it to start --------------
+# ---- MPI: ranks that are processes. A target of its own, as programs of one rank must not need it to start -----------
 # Used by its C interface alone: the C++ one is gone since MPI 3.
 set(REGIMEN_HAS_MPI OFF)
 if(NOT REGIMEN_MPI STREQUAL "OFF")
@@ -215,8 +217,9 @@ if(NOT REGIMEN_MPI STREQUAL "OFF")
   endif()
 endif()
 
-# ---- CUDA: the runtime, cuBLASLt, and cuDNN for attention and convolutions. A target of its own: programs for a CPU need none of it ---
-# The libraries come from the toolkit, or from the packages that PyTorch installs (without a plain `.so`).
+# ---- CUDA: the runtime, cuBLASLt, and cuDNN for attention and convolutions -------------------------------------------
+# A target of its own: programs for a CPU need none of it. The libraries come from the toolkit, or from the packages
+# that PyTorch installs (without a plain `.so`).
 set(REGIMEN_HAS_CUDA OFF)
 set(REGIMEN_HAS_CUDNN OFF)
 set(REGIMEN_HAS_NCCL OFF)
@@ -266,7 +269,8 @@ if(NOT REGIMEN_CUDA STREQUAL "OFF")
         regimen_missing(NCCL "no NCCL found: one rank on a GPU; set REGIMEN_CUDA_PACKAGES to PyTorch's folder nvidia, which has it")
       endif()
     endif()
-    # Ampere, Hopper with its own instructions, Blackwell (whose PTX later ones compile), and the devices of this machine.
+    # Ampere, Hopper with its own instructions, Blackwell (whose PTX later ones compile), and the devices of this
+    # machine.
     if(NOT DEFINED REGIMEN_CUDA_ARCHITECTURES)
       set(REGIMEN_CUDA_ARCHITECTURES 80-real 90a-real 100)
       find_program(REGIMEN_NVIDIA_SMI nvidia-smi)

@@ -1,5 +1,6 @@
-# cmake -DROOT=<source folder> [-DCHECK=ON] -P errors.cmake: docs/errors from tests/misuse, a page for each file, a heading for each mistake.
-# With CHECK it writes nothing and fails when a page is missing, stale, or left over, or a header or page names an error that is not there.
+# cmake -DROOT=<source folder> [-DCHECK=ON] -P errors.cmake: docs/errors from tests/misuse, a page for each file, a
+# heading for each mistake. With CHECK it writes nothing and fails when a page is missing, stale, or left over, or a
+# header or page names an error that is not there.
 cmake_policy(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/mistakes.cmake)
 get_filename_component(ROOT "${ROOT}" ABSOLUTE)

@@ -1,5 +1,6 @@
-# cmake -DROOT=<source folder> -P kernel_flags.cmake: whatever macro of the compiler's flags the CPU engine's headers ask for, kernel_flags in
-# engine/cpu/compiled.hpp has. Else a program could call kernels of regimen::compiled that were compiled for another processor.
+# cmake -DROOT=<source folder> -P kernel_flags.cmake: kernel_flags in engine/cpu/compiled.hpp has every macro of the
+# compiler's flags that the CPU engine's headers read. Otherwise a program could call kernels of regimen::compiled that
+# were compiled for another processor.
 cmake_policy(VERSION 3.25)
 get_filename_component(ROOT "${ROOT}" ABSOLUTE)
 

@@ -14,7 +14,8 @@ header() {
 }
 program() { command -v "$1" > /dev/null; }
 catch_header() { header catch2/catch.hpp || header catch2/catch_all.hpp; }
-# A BLAS that is written for speed, to build with. cblas.h says nothing: the reference implementation, 40 times slower, has it, too.
+# A BLAS that is written for speed, to build with. cblas.h alone proves nothing: the reference implementation, 40 times
+# slower, has it, too.
 fast_blas() {
   local folder
   header cblas.h || header mkl_cblas.h || return 1

@@ -1,5 +1,5 @@
-# cmake -DROOT=<source folder> -P rejected.cmake: a Trainer or Inference that breaks rules has every public name of a good one.
-# Otherwise a program that uses the name gets a second error, after the rule's sentence.
+# cmake -DROOT=<source folder> -P rejected.cmake: a Trainer or Inference that breaks rules has every public name of a
+# good one. Otherwise a program that uses the name gets a second error, after the rule's sentence.
 cmake_policy(VERSION 3.25)
 get_filename_component(ROOT "${ROOT}" ABSOLUTE)
 
@@ -22,8 +22,8 @@ foreach(class IN ITEMS Trainer Inference)
   string(SUBSTRING "${text}" ${begin} -1 text)
   string(FIND "${text}" "\n private:" end)
   string(SUBSTRING "${text}" 0 ${end} text)
-  # The names: of a type, `using Name =`; of a constant, `name =` in a line that begins with `static constexpr`; of a function,
-  # what stands before the first parenthesis of a declaration. Declarations stand two columns in.
+  # The names: of a type, `using Name =`; of a constant, `name =` in a line that begins with `static constexpr`; of a
+  # function, what stands before the first parenthesis of a declaration. Declarations stand two columns in.
   string(REGEX MATCHALL "\n  [a-zA-Z][^\n]*" lines "${text}")
   set(names "")
   foreach(line IN LISTS lines)

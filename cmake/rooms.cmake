@@ -1,6 +1,6 @@
-# cmake -DROOT=<source folder> -P rooms.cmake: checks that each folder of include/regimen includes only the folders listed
-# after it here, and that the table in docs/architecture.md says the same. Each missing arrow is missing for a reason: ask
-# before you add one.
+# cmake -DROOT=<source folder> -P rooms.cmake: checks that each folder of include/regimen includes only the folders
+# listed after it here, and that the table in docs/architecture.md says the same. Each missing arrow is missing for a
+# reason: ask before you add one.
 cmake_policy(VERSION 3.25)
 get_filename_component(ROOT "${ROOT}" ABSOLUTE)
 
@@ -23,8 +23,8 @@ set(models     core layer saves)
 set(watch      comm core programs saves trainers)
 set(tune       comm core data saves trainers watch)   # comm: how a forked process computes
 set(compiled   comm core data engine kernel optimizer programs saves trainers watch)  # the sources of a library
-# Other folders include only these headers of engine/: the concept, and the plan. A Device selects an engine; the user includes
-# its header.
+# Other folders include only these headers of engine/: the concept, and the plan. A Device selects an engine; the user
+# includes its header.
 set(engines_for_all engine/engine.hpp engine/plan/engine.hpp engine/plan/devices.hpp)
 
 file(GLOB_RECURSE headers RELATIVE ${ROOT}/include/regimen ${ROOT}/include/regimen/*.hpp ${ROOT}/include/regimen/*.ipp

@@ -5,13 +5,14 @@
 #
 #   ///   effect    walk/segments.hpp (segment), walk/repeat.hpp (whole), walk/node.hpp (recomputes)
 #
-# A file must exist, and its code, comments not counted, must have every name in parentheses. One of the files of a policy
-# must name the policy, or its axis as a member of a configuration. docs/policies.md must have the same files and names.
+# A file must exist, and its code, comments not counted, must have every name in parentheses. One of the files of a
+# policy must name the policy, or its axis as a member of a configuration. docs/policies.md must have the same files and
+# names.
 cmake_policy(VERSION 3.25)
 get_filename_component(ROOT "${ROOT}" ABSOLUTE)
 
-# Takes "file (name, name), file (name)" apart, and appends mistakes to `lost`. Sets `quoted`, the entries in Markdown, and
-# `code`, the code of all files without comments.
+# Takes "file (name, name), file (name)" apart, and appends mistakes to `lost`. Sets `quoted`, the entries in Markdown,
+# and `code`, the code of all files without comments.
 macro(follow owner post)
   string(REGEX REPLACE "[ \n]+" " " posted "${post}")
   string(REGEX MATCHALL "[a-z_/]+\\.[a-z]+ \\([^()]*\\)" entries "${posted}")

@@ -1,5 +1,6 @@
-# cmake -DROOT=<source folder> -P sources.cmake: what the library's headers must not call, since one place does it for all of
-# them, or since it depends on the user's locale; and what a file of bodies must not include, since its header does.
+# cmake -DROOT=<source folder> -P sources.cmake: calls that the library's headers must not make, since one place makes
+# them for all, or since they depend on the user's locale; and includes that a file of bodies must not repeat from its
+# header.
 #
 #   pattern   a regular expression; comments are not searched
 #   allowed   the headers that may; none: "-"

@@ -1,5 +1,6 @@
 // A rule composed of others, whose kernels regimen::compiled lacks: refused, or, with kernels.hpp, compiled here. With
-// -DREGIMEN_CUDA_COMPILED=900 the same of a GPU and regimen::cuda_compiled; the cure there is nvcc, or a rule that the library has.
+// -DREGIMEN_CUDA_COMPILED=900 the same rule on a GPU, with regimen::cuda_compiled; the cure there is nvcc, or a rule
+// that the library has.
 #include <regimen/regimen.hpp>
 #if defined(REGIMEN_CUDA_COMPILED)
 #include <regimen/comm/launch.hpp>

@@ -1,7 +1,7 @@
 #!/bin/sh
-# lacks.sh COMPILER FLAGS... FILE: who links regimen::compiled reads no body of a kernel; a kernel that it lacks is refused
-# by one sentence, and compiled by who includes the bodies. With -DREGIMEN_CUDA_COMPILED=... the same of regimen::cuda_compiled, whose
-# programs read no header of CUDA.
+# lacks.sh COMPILER FLAGS... FILE: a program that links regimen::compiled reads no body of a kernel; a kernel that the
+# library lacks is refused by one sentence, and compiled in a program that includes the bodies. With
+# -DREGIMEN_CUDA_COMPILED=... the same checks of regimen::cuda_compiled, whose programs read no header of CUDA.
 set -eu
 says() { "$@" 2>&1 || true; }
 bodies='engine/cpu/|/immintrin\.h$'

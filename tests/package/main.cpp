@@ -1,4 +1,5 @@
-// What a consumer gets: the headers, and the libraries that the macros promise. regimen.hpp reads no header of a component's library.
+// What a consumer gets: the headers, and the libraries that the macros promise. regimen.hpp reads no header of a
+// component's library.
 #include <regimen/core/number.hpp>
 #if __has_include(<regimen/regimen.hpp>)
 #include <regimen/regimen.hpp>
