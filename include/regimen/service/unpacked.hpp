@@ -15,9 +15,9 @@ namespace regimen::data {
 
 /// See unpacked().
 template <class In, class Label, class Write>
-class Unpacked final {
+class Unpacking final {
  public:
-  Unpacked(Remote<In, Label> remote, Write write, const SampleShape& sent)
+  Unpacking(Remote<In, Label> remote, Write write, const SampleShape& sent)
       : remote_(std::move(remote)), write_(std::move(write)), sent_(sent) {}
 
   std::size_t size(const SampleShape& shape) const { return remote_.size(sent(shape.input, shape.target)); }
@@ -77,7 +77,7 @@ class Unpacked final {
 /// cost     memory for the sent samples of a batch while it is read
 template <class In, class Label, class Write>
 auto unpacked(Remote<In, Label> remote, Write write, const SampleShape& sent = {}) {
-  return Unpacked<In, Label, Write>(std::move(remote), std::move(write), sent);
+  return Unpacking<In, Label, Write>(std::move(remote), std::move(write), sent);
 }
 
 }  // namespace regimen::data

@@ -124,9 +124,8 @@ class Recipe final {
   }
   /// Ignores a state of a later rung, which exists if somebody has removed only the trial's line.
   [[gnu::cold]] static bool has_state(const std::string& path, std::uint64_t steps) {
-    using regimen::saves::SavedState;
     return regimen::detail::exists(path) &&
-           regimen::saves::whole_number(path, SavedState::metadata_of(path), "regimen.step") <= steps;
+           regimen::saves::whole_number(path, regimen::saves::SavedState::metadata_of(path), "regimen.step") <= steps;
   }
   static std::string state_in(const std::string& folder) { return folder + "/state.safetensors"; }
 

@@ -30,9 +30,9 @@ using regimen::detail::system_words;
 
 /// The reason that a worker is of no use now. With `expected` it never will be: its program, its files or its secret
 /// are others.
-class Lost final : public std::runtime_error {
+class Failure final : public std::runtime_error {
  public:
-  explicit Lost(const std::string& reason, std::string expected = {}, std::string cure = {})
+  explicit Failure(const std::string& reason, std::string expected = {}, std::string cure = {})
       : std::runtime_error(regimen::detail::printable(reason)),
         expected_(std::move(expected)),
         cure_(std::move(cure)) {}
@@ -47,7 +47,7 @@ class Lost final : public std::runtime_error {
   std::string expected_, cure_;
 };
 
-/// All calls have a deadline, and throw Lost.
+/// All calls have a deadline, and throw Failure.
 class Line final {
  public:
   explicit Line(const std::string& address) : address_(address) {
@@ -67,10 +67,10 @@ class Line final {
     const auto to = comm::detail::resolve(host_, port_, "a data worker's address", "correct the address");
     constexpr comm::Deadline attempt = std::chrono::seconds(1);  // somebody who listens soon accepts
     Socket socket = comm::detail::connect_to(to, end_of((std::min)(deadline, attempt)));
-    if (*socket < 0) throw Lost(system_words(errno));
+    if (*socket < 0) throw Failure(system_words(errno));
     {
       const std::lock_guard lock(mutex_);
-      if (is_interrupted_) throw Lost("the end of this run");
+      if (is_interrupted_) throw Failure("the end of this run");
       socket_ = std::move(socket);
     }
     const Clock::time_point until = end_of(deadline);
@@ -82,13 +82,13 @@ class Line final {
     if (heard == Heard::Challenge) heard = hear(*socket_, transcript, secret, until, text);
     if (heard == Heard::Ended || heard == Heard::Part) throw ended(errno, deadline);
     if (heard == Heard::OtherBytes)
-      throw Lost("other bytes", "the answer of a data worker", "another program listens there; correct the address");
+      throw Failure("other bytes", "the answer of a data worker", "another program listens there; correct the address");
     if (heard == Heard::Unproved)
-      throw Lost(secret.empty() ? "that it has a REGIMEN_SECRET, and this trainer none"
-                                : "that it has another REGIMEN_SECRET than this trainer, or none",
-                 "trainers and workers to know the same secret", "set REGIMEN_SECRET to the same for all");
-    if (heard == Heard::Later) throw Lost(text);
-    if (heard == Heard::Refusal) throw Lost(text, "a worker that takes this trainer");
+      throw Failure(secret.empty() ? "that it has a REGIMEN_SECRET, and this trainer none"
+                                   : "that it has another REGIMEN_SECRET than this trainer, or none",
+                    "trainers and workers to know the same secret", "set REGIMEN_SECRET to the same for all");
+    if (heard == Heard::Later) throw Failure(text);
+    if (heard == Heard::Refusal) throw Failure(text, "a worker that takes this trainer");
   }
   /// Opens a shape of samples: which pipeline is it?
   Pipeline open(const Extents& shape, const std::string& types, comm::Deadline deadline) {
@@ -96,20 +96,21 @@ class Line final {
     send(frame_of(Kind::Open, 0, bytes_of(question)), question.data(), question.size(), deadline);
     const Frame frame = next(deadline);
     if (frame.kind == Kind::Failed)
-      throw Lost(words_of(frame, Kind::Failed, deadline), "a worker that can serve the model's samples",
-                 "serve data that fit the model");
+      throw Failure(words_of(frame, Kind::Failed, deadline), "a worker that can serve the model's samples",
+                    "serve data that fit the model");
     const std::string answer = words_of(frame, Kind::Opened, deadline);
     Pipeline pipeline{.name = {}, .from = address_, .opened = {}};
-    if (!unpack(answer, pipeline.opened, pipeline.name)) throw Lost("an answer that makes no sense");
+    if (!unpack(answer, pipeline.opened, pipeline.name)) throw Failure("an answer that makes no sense");
     const PipelineFacts& opened = pipeline.opened;
     if (opened.size > most_samples)
-      throw Lost(std::to_string(opened.size) + " samples", "a worker of at most 2^48 samples",
-                 "another program listens there; correct the address");
+      throw Failure(std::to_string(opened.size) + " samples", "a worker of at most 2^48 samples",
+                    "another program listens there; correct the address");
     if (opened.threads == 0 || opened.threads > most_threads || opened.memory < least_memory)
-      throw Lost(std::to_string(opened.threads) + " threads and " + std::to_string(opened.memory) + " bytes of memory",
-                 "a worker of 1 to " + std::to_string(most_threads) + " threads and at least " +
-                     std::to_string(least_memory) + " bytes",
-                 "another program listens there; correct the address");
+      throw Failure(
+          std::to_string(opened.threads) + " threads and " + std::to_string(opened.memory) + " bytes of memory",
+          "a worker of 1 to " + std::to_string(most_threads) + " threads and at least " + std::to_string(least_memory) +
+              " bytes",
+          "another program listens there; correct the address");
     return pipeline;
   }
   void ask(std::uint32_t number, std::span<const Key> keys, comm::Deadline deadline) {
@@ -120,25 +121,25 @@ class Line final {
   Frame next(comm::Deadline deadline) {
     Frame frame;
     receive(&frame, sizeof frame, deadline);
-    if (!frame.is_whole()) throw Lost("bytes that are no answer of a data worker");
+    if (!frame.is_whole()) throw Failure("bytes that are no answer of a data worker");
     return frame;
   }
   /// Writes samples where they belong.
   void read(const Frame& frame, std::span<std::byte> input, std::span<std::byte> target, comm::Deadline deadline) {
     if (frame.first != input.size() || frame.bytes - frame.first != target.size())
-      throw Lost("an answer of " + std::to_string(frame.bytes) + " bytes in place of " +
-                 std::to_string(input.size() + target.size()));
+      throw Failure("an answer of " + std::to_string(frame.bytes) + " bytes in place of " +
+                    std::to_string(input.size() + target.size()));
     receive(input.data(), input.size(), deadline);
     receive(target.data(), target.size(), deadline);
     if (crc32c(input) != frame.sums[0] || crc32c(target) != frame.sums[1])
-      throw Lost("an answer that was damaged on its way");
+      throw Failure("an answer that was damaged on its way");
   }
   std::string words_of(const Frame& frame, Kind kind, comm::Deadline deadline) {
     if (frame.kind != kind || frame.first != frame.bytes || frame.bytes > sizeof(PipelineFacts) + most_words)
-      throw Lost("an answer of another kind than was asked for");
+      throw Failure("an answer of another kind than was asked for");
     std::string text(frame.bytes, '\0');
     receive(text.data(), text.size(), deadline);
-    if (crc32c(bytes_of(text)) != frame.sums[0]) throw Lost("an answer that was damaged on its way");
+    if (crc32c(bytes_of(text)) != frame.sums[0]) throw Failure("an answer that was damaged on its way");
     return text;
   }
   /// While nothing is asked.
@@ -168,9 +169,9 @@ class Line final {
   void shut() const {
     if (*socket_ >= 0) ::shutdown(*socket_, SHUT_RDWR);
   }
-  static Lost ended(int code, comm::Deadline deadline) {
-    if (code == 0 || code == ECONNRESET || code == EPIPE) return Lost("it hung up");
-    return Lost(code == ETIMEDOUT ? "no answer within " + words(deadline) : system_words(code));
+  static Failure ended(int code, comm::Deadline deadline) {
+    if (code == 0 || code == ECONNRESET || code == EPIPE) return Failure("it hung up");
+    return Failure(code == ETIMEDOUT ? "no answer within " + words(deadline) : system_words(code));
   }
   void send(const Frame& frame, const void* bytes, std::size_t count, comm::Deadline deadline) {
     const Clock::time_point until = end_of(deadline);

@@ -238,8 +238,8 @@ class Pool final {
         connect(worker);
         serve(worker, flights);
         return;  // stopped
-      } catch (const Lost& lost) {
-        lose(worker, lost.what(), lost.refusal(worker.line.address()), flights);
+      } catch (const Failure& failure) {
+        lose(worker, failure.what(), failure.refusal(worker.line.address()), flights);
       } catch (const std::exception& other) { lose(worker, other.what(), nullptr, flights); }
       std::unique_lock lock(mutex_);
       if (worker.samples != before) pause = shortest;  // it was of use
@@ -254,9 +254,9 @@ class Pool final {
     const std::lock_guard lock(mutex_);
     if (pipeline_ && (found.name != pipeline_->name || found.opened.size != pipeline_->opened.size ||
                       found.opened.print != pipeline_->opened.print))
-      throw Lost("it serves " + words_of_pipeline(found.name, found.opened) + ", and " + pipeline_->from + " serves " +
-                     words_of_pipeline(pipeline_->name, pipeline_->opened),
-                 "workers of one pipeline", "start all with the same program and files, or give both one .name");
+      throw Failure("it serves " + words_of_pipeline(found.name, found.opened) + ", and " + pipeline_->from +
+                        " serves " + words_of_pipeline(pipeline_->name, pipeline_->opened),
+                    "workers of one pipeline", "start all with the same program and files, or give both one .name");
     if (!pipeline_) pipeline_ = found;
     worker.opened = found.opened;
     worker.was_called = worker.is_up = true;
@@ -314,7 +314,7 @@ class Pool final {
     if (!part.job->error) parts_.push_front(std::move(part));
   }
 
-  /// Asks and reads answers, until stopped; throws Lost.
+  /// Asks and reads answers, until stopped; throws Failure.
   void serve(Worker& worker, std::vector<Flight>& flights) {
     const std::size_t depth =
         options_.depth != 0 ? options_.depth : std::clamp<std::size_t>(worker.opened.threads + 2, 2, 256);
@@ -345,7 +345,7 @@ class Pool final {
     const Frame frame = worker.line.next(options_.deadline);
     const auto flight =
         std::find_if(flights.begin(), flights.end(), [&](const Flight& one) { return one.number == frame.number; });
-    if (flight == flights.end()) throw Lost("an answer to nothing that was asked");
+    if (flight == flights.end()) throw Failure("an answer to nothing that was asked");
     if (frame.kind == Kind::Samples) {
       worker.line.read(frame, flight->part.input(), flight->part.target(), options_.deadline);
       const std::lock_guard lock(mutex_);
