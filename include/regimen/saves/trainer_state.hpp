@@ -122,24 +122,24 @@ struct StateAccess {
                                                    std::chrono::seconds limit) {
     finish_saving(session);
     expect_finished_step(session, "Trainer::save_in_background");
-    session.guarded([&] { session.saving = std::make_unique<BackgroundSave>(files_of(session, path), limit); });
+    session.guarded([&] { session.saving.running = std::make_unique<BackgroundSave>(files_of(session, path), limit); });
   }
   static void finish_saving(Session& session) {
-    if (!session.saving) return;
+    if (!session.saving.running) return;
     try {
-      if (session.ranks() == 1) session.saving->wait();
+      if (session.ranks() == 1) session.saving.running->wait();
       else
         session.guarded([&] {
-          session.saving->wait_for_own();
+          session.saving.running->wait_for_own();
           comm::barrier(session.control());  // all parts are there
-          session.saving->wait();
+          session.saving.running->wait();
           comm::barrier(session.control());  // the index is there
         });
     } catch (...) {
-      session.saving.reset();
+      session.saving.running.reset();
       throw;
     }
-    session.saving.reset();
+    session.saving.running.reset();
   }
 
   /// The files that this rank writes, with views of its tensors.
@@ -273,7 +273,7 @@ struct StateAccess {
                                .moves_loss_scale = moves_loss_scale,
                                .place = session.position.place,
                                .patience = session.position.patience};
-    return numbers.metadata(path_text(), decay_text(session), session.evaluated);
+    return numbers.metadata(path_text(), decay_text(session), session.saving.evaluated);
   }
 };
 

@@ -165,7 +165,8 @@ class FitOf final : public FitProgram {
         validation_(validation),
         tell_callbacks_(teller(trainer, callbacks...)),
         measured_(measurement_of(session_, callbacks...)),
-        loader_({&source}, Trainer::sample_shape(), loader_options(session_, session_.run), session_.feed.memory()) {
+        loader_({&source}, Trainer::sample_shape(), loader_options(session_, session_.fit.options),
+                session_.feed.memory()) {
     if constexpr (!Step::Sharding::alone)
       if (session_.ranks() > 1) agree();
     if (!session_.is_between_steps()) out_of_order(session_.waiting, "step");
@@ -175,13 +176,13 @@ class FitOf final : public FitProgram {
         Preparation<Session>::evaluation_of(session_, validation->size(Trainer::sample_shape()));
     });
     if (session_.rank() == 0)
-      say_if_short(session_.ranks(), Trainer::batch, Trainer::micro_batches, loader_.size(), session_.run);
+      say_if_short(session_.ranks(), Trainer::batch, Trainer::micro_batches, loader_.size(), session_.fit.options);
   }
 
   Fitted run() {
     FitMetrics* metrics = nullptr;
     if constexpr (measures) metrics = &measured_;
-    const FitFacts facts{.options = session_.run,
+    const FitFacts facts{.options = session_.fit.options,
                          .rank = session_.rank(),
                          .micro_batches = Trainer::micro_batches,
                          .targets = Trainer::target_size,
@@ -205,7 +206,7 @@ class FitOf final : public FitProgram {
     session_.guarded([&] { results = session_.finish(*std::exchange(oldest_, std::exchange(newest_, nullptr))); });
     return results;
   }
-  Evaluation evaluate() override { return evaluate_in_fit(trainer_, *validation_, session_.run, measured_); }
+  Evaluation evaluate() override { return evaluate_in_fit(trainer_, *validation_, session_.fit.options, measured_); }
   bool on_all_ranks(bool own) override { return trainer_.on_all_ranks(own); }
   bool tell(StepResults steps) override {
     if constexpr (Session::steps > 1) return tell_callbacks_(steps);
@@ -223,7 +224,7 @@ class FitOf final : public FitProgram {
 
  private:
   void agree() {
-    std::uint64_t how = fingerprint_of_run(session_.run);
+    std::uint64_t how = fingerprint_of_run(session_.fit.options);
     if constexpr (measures) how = Philox::mix(how, measured_.fingerprint());
     comm::agree(session_.control(), "Trainer::fit", "run", how);
     comm::agree(session_.control(), "Trainer::fit", "data", fingerprint_of_source<Trainer>(source_));
@@ -234,7 +235,7 @@ class FitOf final : public FitProgram {
   /// Up to the run's last step; `never` if epochs end it.
   std::uint64_t micro_batches() const {
     std::uint64_t count = 0;
-    const std::uint64_t last = session_.run.steps != 0 ? session_.run.steps : saves::never;
+    const std::uint64_t last = session_.fit.options.steps != 0 ? session_.fit.options.steps : saves::never;
     if (session_.position.steps_done >= last) return 0;
     return __builtin_mul_overflow(last - session_.position.steps_done, Trainer::micro_batches, &count) ? saves::never
                                                                                                        : count;
@@ -286,15 +287,14 @@ Fitted fit(Trainer& trainer, const Source& source, const Validation* validation,
   check_run(run, validation != nullptr, programs::keeps_averages<typename Trainer::UpdateRule>);
   const auto inside = enter_trainer(session.one, "Trainer::fit");
   session.expect_no_fit("Trainer::fit");
-  session.run = run;
-  session.fits = true;
+  session.fit = {run, true};
   session.launches.waited = 0;
   session.position.by_hand = 0;
   session.position.batching = {};  // the loader knows the place
   const struct AtTheEnd {
     bool& fits;
     ~AtTheEnd() { fits = false; }
-  } at_the_end{session.fits};
+  } at_the_end{session.fit.is_running};
   session.guarded([&] {  // finds unreadable data now, not after hours
     (void)source.size(Trainer::sample_shape());
     if (validation != nullptr) expect_readable<Trainer>(*validation);

@@ -59,9 +59,9 @@ void compare_weights(Session& session, std::uint64_t further_steps) {
       own = Philox::mix(own, session.walk.engine.hash(begin, bytes));
     }
     session.control()->all_gather_small(reinterpret_cast<const std::byte*>(&own),
-                                        reinterpret_cast<std::byte*>(session.hashes.data()), sizeof own);
+                                        reinterpret_cast<std::byte*>(session.peers.hashes.data()), sizeof own);
     compare_hashes(
-        session.hashes, [](std::size_t r) { return Sharding::group == 0 ? 0 : Sharding::slice_of(r); },
+        session.peers.hashes, [](std::size_t r) { return Sharding::group == 0 ? 0 : Sharding::slice_of(r); },
         done + further_steps);
   }
 }

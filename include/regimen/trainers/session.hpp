@@ -115,17 +115,24 @@ struct Session final {
   mutable OneThread one{};
   Options options;
   std::uint64_t seed;
-  std::size_t resident_at_start = resident_bytes();
-  std::unique_ptr<comm::Ranks> all_ranks;  // null: a single rank
-  std::vector<std::uint64_t> hashes;       // of all ranks' weights, for compare_weights
-  bool has_left = false;                   // the other ranks know that this one has failed
 
-  MemoryPlan plan;
+  /// The connection of all ranks. The engine borrows it: it is made before the walk.
+  struct Peers {
+    std::unique_ptr<comm::Ranks> all_ranks;  // null: a single rank
+    std::vector<std::uint64_t> hashes{};     // of all ranks' weights, for compare_weights
+    bool has_left = false;                   // the other ranks know that this one has failed
+  } peers;
+  /// Bytes, planned and measured. The engine allocates what the plan says: the plan is made before the walk.
+  struct Memory {
+    std::size_t resident_at_start = resident_bytes();  // of the process, before the arena is allocated
+    MemoryPlan plan;
+    std::size_t library = 0;  // bytes of libraries beside the arena, measured at the first step
+  } memory;
+
   walk::Walk<Engine> walk;
   programs::Resident resident{};
   std::vector<programs::TensorRecord> tensors;
   HostCopies<Master, Reduce> host;
-  std::size_t library = 0;  // bytes of libraries beside the arena, measured at the first step
 
   Position position;
   PreparedRows prepared;
@@ -134,20 +141,30 @@ struct Session final {
   Waiting waiting = Waiting::forward;
   ByHand by_hand;
 
-  FitOptions run{};             // of the last call of fit
-  bool fits = false;            // a callback of fit may be running
-  double evaluated = no_value;  // the loss of the evaluation for which a state is saved; else NaN
-  std::unique_ptr<saves::BackgroundSave> saving;
-  int exceptions = std::uncaught_exceptions();  // in flight at construction
+  /// The call of fit, the present one or the last.
+  struct Fit {
+    FitOptions options{};
+    bool is_running = false;  // a callback of fit may be running
+  } fit;
+  /// The save in the background. The last member: its thread ends before anything else is destroyed.
+  struct Saving {
+    std::unique_ptr<saves::BackgroundSave> running;  // null: none
+    double evaluated = no_value;                     // the loss of the evaluation for which a state is saved; else NaN
+    int exceptions = std::uncaught_exceptions();     // in flight at construction
+  } saving;
 
   [[gnu::noinline]] Session(std::unique_ptr<comm::Ranks> given_ranks, const Options& given_options)
       : options(given_options),
         seed(options.seed != 0 ? options.seed : Configuration::seed::value),
-        all_ranks(std::move(given_ranks)),
-        plan(engines::with_room<Engine>(plan_of(all_ranks.get()), all_ranks.get())),
-        walk(batch, all_ranks ? all_ranks->size() : 1, all_ranks ? all_ranks->rank() : 0,
-             engines::Resources<typename Engine::Ranks>{plan.peak, all_ranks.get(), options.threads,
-                                                        Configuration::graph::captures && !waits, waits, plan.host}) {
+        peers{.all_ranks = std::move(given_ranks)},
+        memory{.plan = engines::with_room<Engine>(plan_of(peers.all_ranks.get()), peers.all_ranks.get())},
+        walk(batch, peers.all_ranks ? peers.all_ranks->size() : 1, peers.all_ranks ? peers.all_ranks->rank() : 0,
+             engines::Resources<typename Engine::Ranks>{.bytes = memory.plan.peak,
+                                                        .ranks = peers.all_ranks.get(),
+                                                        .threads = options.threads,
+                                                        .captures = Configuration::graph::captures && !waits,
+                                                        .waits = waits,
+                                                        .host_bytes = memory.plan.host}) {
     if constexpr (Configuration::world::ranks > 0)
       if (ranks() != Configuration::world::ranks)
         throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says",
@@ -156,13 +173,14 @@ struct Session final {
     programs::check_decay<typename Recipe::Bound, UpdateRule>(options.optimizer);
     [[maybe_unused]] const auto scope = walk.engine.scope();
     if constexpr (!Sharding::alone) {
-      comm::agree(all_ranks.get(), "Trainer", "program, seed and options", fingerprint_of<Session>(options, seed));
-      comm::agree_in_words(all_ranks.get(), "Trainer", "arithmetic",
+      comm::agree(peers.all_ranks.get(), "Trainer", "program, seed and options",
+                  fingerprint_of<Session>(options, seed));
+      comm::agree_in_words(peers.all_ranks.get(), "Trainer", "arithmetic",
                            Engine::template numerics<typename Recipe::Roles::computed>(),
                            "build for one processor (-march), and give all ranks the same libraries");
-      hashes.resize(ranks());
+      peers.hashes.resize(ranks());
     }
-    walk.arena.capacity = plan.peak;
+    walk.arena.capacity = memory.plan.peak;
     walk.checks_finite = Recipe::checks_finite;
     resident = Step::setup(walk);
     feed.pin(walk.engine, resident.ring);
@@ -184,9 +202,9 @@ struct Session final {
   Session& operator=(const Session&) = delete;
   /// Ends running collectives before their memory is freed, and finishes a running save, except during stack unwinding.
   ~Session() {
-    if (saving && std::uncaught_exceptions() > exceptions) saving->give_up();
+    if (saving.running && std::uncaught_exceptions() > saving.exceptions) saving.running->give_up();
     if constexpr (requires { walk.engine.leave_ranks(); }) walk.engine.leave_ranks();
-    all_ranks.reset();
+    peers.all_ranks.reset();
   }
 
   [[nodiscard]] auto enter(const char* who) {
@@ -201,7 +219,7 @@ struct Session final {
   std::size_t library_bytes() const {
     [[maybe_unused]] const auto scope = walk.engine.scope();
     if constexpr (requires { walk.engine.library_bytes(); }) return walk.engine.library_bytes();
-    else return library;
+    else return memory.library;
   }
   std::size_t rank() const { return walk.rank; }
   std::size_t ranks() const { return walk.ranks; }
@@ -209,8 +227,8 @@ struct Session final {
   /// The control interface of the ranks, after all earlier operations, since both may use one connection. Null: a
   /// single rank.
   comm::Control* control() {
-    if (all_ranks) walk.engine.download(0, {}).wait();
-    return all_ranks.get();
+    if (peers.all_ranks) walk.engine.download(0, {}).wait();
+    return peers.all_ranks.get();
   }
 
   // ---- the contents of the arena
@@ -261,8 +279,8 @@ struct Session final {
     }
   }
   [[gnu::cold]] void give_up(const std::string& reason) {
-    if (saving) saving->give_up();
-    if (all_ranks && !std::exchange(has_left, true)) all_ranks->leave(reason);
+    if (saving.running) saving.running->give_up();
+    if (peers.all_ranks && !std::exchange(peers.has_left, true)) peers.all_ranks->leave(reason);
     try {
       if constexpr (requires { walk.engine.abort_ranks(); }) walk.engine.abort_ranks();
       abandon();
@@ -280,7 +298,7 @@ struct Session final {
   /// Refuses a change of the state while fit runs: fit continues at its own place in the data, with its own counts.
   void expect_no_fit(const char* who) const {
     if (waiting == Waiting::average) in_average(who);
-    if (fits)
+    if (fit.is_running)
       throw Error(who, "a call outside of fit", "one in a callback of fit",
                   "let the callback return false, which ends fit, and call it then");
   }
@@ -304,7 +322,7 @@ struct Session final {
   void agree_on_whole([[maybe_unused]] bool own) {
     if constexpr (!Sharding::alone && Engine::Traits::has_graphs) {
       if (ranks() > 1) walk.engine.host_waits_elsewhere();
-      walk.all_are_whole = ranks() == 1 || comm::on_all(*all_ranks, own);
+      walk.all_are_whole = ranks() == 1 || comm::on_all(*peers.all_ranks, own);
     }
   }
   /// load(m) gives micro-batch m and returns its number of samples; 0: no more, at least for this rank.
@@ -373,9 +391,9 @@ struct Session final {
     }
     write_results(of, of.scalars, ranks(), launches.finished, end, launches.results);
     if constexpr (!requires { walk.engine.library_bytes(); })
-      if (library == 0) {
-        const std::size_t now = resident_bytes(), planned = resident_at_start + walk.arena.peak;
-        library = now > planned ? now - planned : 0;
+      if (memory.library == 0) {
+        const std::size_t now = resident_bytes(), planned = memory.resident_at_start + walk.arena.peak;
+        memory.library = now > planned ? now - planned : 0;
       }
     launches.finished = end;
     return StepResults(launches.results).first(of.count);

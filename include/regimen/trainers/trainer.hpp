@@ -165,7 +165,7 @@ class Trainer : public trainers::EvaluationAndPrediction<Trainer<Network, Polici
   std::size_t rank() const { return session_.rank(); }
   std::size_t ranks() const { return session_.ranks(); }
   /// The plan for this number of ranks.
-  const MemoryPlan& planned() const& { return session_.plan; }
+  const MemoryPlan& planned() const& { return session_.memory.plan; }
   MemoryPlan planned() const&& { return planned(); }
   /// Whether `own` is true on every rank. All ranks call this. For conditions that only some ranks see (Ctrl-C, a full
   /// disk).

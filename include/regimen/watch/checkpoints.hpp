@@ -124,7 +124,7 @@ class Checkpoints final {
   void save(Trainer& trainer, std::uint64_t step) {
     finish(trainer);
     {
-      const LossOfState judged(saves::Inside::session(trainer).evaluated, step == none ? best_ : no_value);
+      const LossOfState judged(saves::Inside::session(trainer).saving.evaluated, step == none ? best_ : no_value);
       trainer.save_in_background(step == none ? best_file() : file_in(folder_, step));
     }
     saves_ = true;

@@ -56,7 +56,7 @@ class SessionCopy final {
         kept_(session.resident.end),
         options_(session.options),
         position_(session.position),
-        library_(session.library) {
+        library_(session.memory.library) {
     session.walk.engine.download(0, std::span(kept_)).wait();
     host_weights_.swap(session.host.weights);
   }
@@ -70,7 +70,7 @@ class SessionCopy final {
     }
     session_.options = options_;
     session_.position = position_;
-    session_.library = library_;                // measured at the first step, which has this copy, too
+    session_.memory.library = library_;         // measured at the first step, which has this copy, too
     session_.host.weights.swap(host_weights_);  // what a program has read of parameters() before stays its own
   }
 
@@ -80,7 +80,7 @@ class SessionCopy final {
   std::vector<typename Session::Master> host_weights_;
   decltype(Session::options) options_;
   Position position_;
-  decltype(Session::library) library_;
+  std::size_t library_;
 };
 
 }  // namespace trainers
