@@ -22,7 +22,7 @@ constexpr std::size_t batch = 16, width = 64, tensor = batch * width * sizeof(fl
 template <class Network, class... Policies>
 constexpr std::size_t saved = [] {
   using Recipe = programs::Recipe<Network, ConfigurationOf<Loss<MeanSquaredError>, Batch<batch>, Policies...>>;
-  return Recipe::Bound::Body::footprint(typename Recipe::Planned(batch, 1, 0), walk::Place::saved);
+  return Recipe::Bound::Body::footprint(typename Recipe::PlanWalk(batch, 1, 0), walk::Place::saved);
 }();
 template <class... Layers>
 using Mlp = Model<Input<Vector<width>>, Linear<width>, Layers..., Linear<width>>;

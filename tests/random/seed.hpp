@@ -55,10 +55,10 @@ void check_plan(Findings& findings) {
     if (ranks == 2 && Train::Step::Sharding::alone) continue;
     constexpr std::size_t group = Train::Step::Sharding::group > 0 ? Train::Step::Sharding::group : 1;
     if (ranks % group != 0) continue;
-    const typename Recipe::Planned step = Recipe::walk_step(hidden, false, nullptr, ranks),
-                                   full = Recipe::walk_step(hidden, true, nullptr, ranks);
-    const typename Recipe::Planned evaluation = Recipe::walk_evaluation(hidden, false, nullptr, ranks),
-                                   whole = Recipe::walk_evaluation(hidden, true, nullptr, ranks);
+    const typename Recipe::PlanWalk step = Recipe::walk_step(hidden, false, nullptr, ranks),
+                                    full = Recipe::walk_step(hidden, true, nullptr, ranks);
+    const typename Recipe::PlanWalk evaluation = Recipe::walk_evaluation(hidden, false, nullptr, ranks),
+                                    whole = Recipe::walk_evaluation(hidden, true, nullptr, ranks);
     findings.expect(same(step, full), "a plan that skips iterations is not the plan that walks them");
     findings.expect(same(evaluation, whole),
                     "a plan of evaluation that skips iterations is not the one that walks them");

@@ -50,8 +50,8 @@ void descends(const char* name) {
 template <class Recipe>
 void walks_alike(std::size_t ranks) {
   INFO(ranks << " ranks");
-  const typename Recipe::Planned skipped = Recipe::walk_step(3, false, nullptr, ranks),
-                                 whole = Recipe::walk_step(3, true, nullptr, ranks);
+  const typename Recipe::PlanWalk skipped = Recipe::walk_step(3, false, nullptr, ranks),
+                                  whole = Recipe::walk_step(3, true, nullptr, ranks);
   CHECK(skipped.arena.peak == whole.arena.peak);
   for (std::size_t phase = 0; phase < 3; ++phase) {
     CHECK(skipped.engine.cost[phase].wire == whole.engine.cost[phase].wire);

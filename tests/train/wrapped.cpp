@@ -51,7 +51,7 @@ template <class Network, class Schedule>
 void keeps_as_much() {
   using Each = typename Train<Network, Shard<ZeRO3>, Checkpoint<Schedule>>::Recipe;
   using Wrapped = typename Train<Network, Shard<ZeRO3, WrapIf<is_block>>, Checkpoint<Schedule>>::Recipe;
-  const typename Each::Planned engine(2, 1, 0);
+  const typename Each::PlanWalk engine(2, 1, 0);
   CHECK(Each::Bound::Body::footprint(engine, walk::Place::saved) ==
         Wrapped::Bound::Body::footprint(engine, walk::Place::saved));
   CHECK(Each::make_plan(2, 1).peak == Wrapped::make_plan(2, 1).peak);

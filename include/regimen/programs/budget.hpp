@@ -74,7 +74,7 @@ struct first_within<Plans, Least, First, Others...>
     : std::conditional_t<Plans::template fits<First>, boost::mp11::mp_identity<First>,
                          first_within<Plans, typename Plans::template lesser<Least, First>, Others...>> {};
 
-/// The same for segments of N, 2 N, 4 N, ... blocks, behind other schedules.
+/// first_within of the schedules `Others`, and then of segments of N, 2 N, 4 N, ... blocks.
 template <class Plans, class Blocks, std::size_t N, class... Others>
 struct segments_within : segments_within<Plans, Blocks, 2 * N, Others..., typename Blocks::template every<N>> {};
 template <class Plans, class Blocks, std::size_t N, class... Others>

@@ -49,7 +49,7 @@ template <std::size_t count>
 constexpr std::size_t single_bound(const std::array<std::size_t, count>&) {
   return 0;
 }
-/// Likewise of labels; of classes with weights that of the classes.
+/// The bound of labels that a data source is told; of a bundle of classes and weights, the bound of the classes.
 template <class Label>
 constexpr std::size_t bound_of_labels(std::size_t bound) {
   return std::is_integral_v<Label> ? bound : 0;
@@ -76,7 +76,7 @@ void check_tokens([[maybe_unused]] std::span<const Input> inputs, [[maybe_unused
   }
 }
 
-/// The same for bundles.   vocabulary   of each value
+/// check_tokens for each value of the samples of a bundle.   vocabulary   of each value
 template <class... Values>
 void check_tokens(std::span<const Bundled<Values...>> inputs, std::size_t,
                   const std::array<std::size_t, sizeof...(Values)>& vocabulary, const std::string& where,
@@ -105,7 +105,8 @@ void check_labels([[maybe_unused]] std::span<const Label> targets, [[maybe_unuse
     }
   }
 }
-/// The same for bundles.   classes   of each value; are_weights of weights
+/// check_labels for each value of the targets of a bundle, which may have weights: each must be finite.
+///   classes   of each value; are_weights of weights
 template <class... Values>
 void check_labels(std::span<const Bundled<Values...>> targets, std::size_t,
                   const std::array<std::size_t, sizeof...(Values)>& classes, const std::string& where,

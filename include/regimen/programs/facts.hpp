@@ -76,7 +76,8 @@ struct TrainingFacts {
                                row_alignment = row_alignment_;
   static constexpr bool fuses = Chosen::fusion::fuses;
 };
-/// The same for a walk that does not: each parameter is stored once.
+/// What a walk for inference needs to know of the policies: it has no master weights, and so each parameter is stored
+/// once.
 template <class Compute, std::size_t alignment_, std::size_t row_alignment_, class Fusing>
 struct InferenceFacts {
   using Roles = regimen::Roles<Compute, walk::NoMaster, stored_t<Compute>, typename Fusing::Epilogues>;

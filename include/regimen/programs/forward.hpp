@@ -67,7 +67,7 @@ struct Forward {
     return output;
   }
 
-  /// The same for incremental decoding: the output for positions from `first` on, of one sample.
+  /// Forward of incremental decoding: the output for positions from `first` on, of one sample.
   static constexpr std::size_t walk_on(auto& walk, const Resident& r, std::size_t first) {
     walk.batch = 1;
     walk.cache = r.cache;

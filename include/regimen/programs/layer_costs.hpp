@@ -90,7 +90,7 @@ struct LayerCosts {
   struct PlacesFrom {
     using Plain = RecipeOf<Network, typename with_checkpoint<Configuration, Checkpoint<None>>::type>;
     using Body = typename Plain::Bound::Flat;
-    using Places = LayerPlaces<typename Plain::Planned, boost::mp11::mp_drop_c<All, first>, samples>;
+    using Places = LayerPlaces<typename Plain::PlanWalk, boost::mp11::mp_drop_c<All, first>, samples>;
     static constexpr auto places = [] {
       std::array<LayerPlace, Places::template write<Body>(nullptr)> all{};
       Places::template write<Body>(all.data());

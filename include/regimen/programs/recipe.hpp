@@ -48,7 +48,7 @@ struct Recipe {
   static constexpr std::size_t planned_ranks = planned_ranks_of<Configuration>;
   using Target = typename Configuration::target::description;
   using Device = engines::OfConfiguration<Configuration>;
-  using Planned = walk::Walk<planning::Engine<typename Device::Traits>>;
+  using PlanWalk = walk::Walk<planning::Engine<typename Device::Traits>>;
 
   static constexpr op::LossScaling loss_scaling{Configuration::loss_scale::initial,
                                                 Configuration::loss_scale::interval};
@@ -56,9 +56,9 @@ struct Recipe {
   static constexpr bool checks_finite = Configuration::debug::template uses<Anomaly>;
 
   /// One step, or one evaluation, walked by a plan.
-  static constexpr Planned walk_step(std::size_t samples, bool full = false, TensorLog* log = nullptr,
-                                     std::size_t ranks = planned_ranks, planning::WireLog* wire = nullptr) {
-    Planned walk(samples, ranks, std::size_t{0}, ranks, full);
+  static constexpr PlanWalk walk_step(std::size_t samples, bool full = false, TensorLog* log = nullptr,
+                                      std::size_t ranks = planned_ranks, planning::WireLog* wire = nullptr) {
+    PlanWalk walk(samples, ranks, std::size_t{0}, ranks, full);
     walk.checks_finite = checks_finite;
     walk.arena.log = log;
     walk.engine.wire = wire;
@@ -67,9 +67,9 @@ struct Recipe {
     Step::step(walk, resident, loss_scaling, clip, {}, [](std::size_t) { return true; });
     return walk;
   }
-  static constexpr Planned walk_evaluation(std::size_t samples, bool full = false, TensorLog* log = nullptr,
-                                           std::size_t ranks = planned_ranks) {
-    Planned walk(samples, ranks, std::size_t{0}, ranks, full);
+  static constexpr PlanWalk walk_evaluation(std::size_t samples, bool full = false, TensorLog* log = nullptr,
+                                            std::size_t ranks = planned_ranks) {
+    PlanWalk walk(samples, ranks, std::size_t{0}, ranks, full);
     walk.checks_finite = checks_finite;
     walk.training = false;
     walk.arena.log = log;
@@ -114,12 +114,17 @@ struct Recipe {
   struct WalkSummary {
     std::size_t peak = 0, peak_of_live = 0, peak_event = 0, host = 0;
     std::array<Cost, 3> cost{};
-    typename Planned::Engine::Lacking lacking{};
+    typename PlanWalk::Engine::Lacking lacking{};
     planning::ProductRows rows{};
   };
-  static constexpr WalkSummary summary(const Planned& walk) {
-    return {walk.arena.peak,  walk.arena.peak_of_live, walk.arena.peak_event, walk.host.peak,
-            walk.engine.cost, walk.engine.lacking,     walk.engine.rows};
+  static constexpr WalkSummary summary(const PlanWalk& walk) {
+    return {.peak = walk.arena.peak,
+            .peak_of_live = walk.arena.peak_of_live,
+            .peak_event = walk.arena.peak_event,
+            .host = walk.host.peak,
+            .cost = walk.engine.cost,
+            .lacking = walk.engine.lacking,
+            .rows = walk.engine.rows};
   }
 
   /// A second pass over the larger of step and evaluation: the first pass found the time of the peak, this one logs the
@@ -166,7 +171,7 @@ struct Recipe {
       live_at_peak(batch, planned_ranks, step_walked, evaluation_walked);
   static constexpr MemoryPlan plan = make_plan(batch, planned_ranks, step_walked, evaluation_walked, live);
   /// An operation that the device lacks, of a step, or of an evaluation alone.
-  static constexpr typename Planned::Engine::Lacking lacking =
+  static constexpr typename PlanWalk::Engine::Lacking lacking =
       step_walked.lacking.any ? step_walked.lacking : evaluation_walked.lacking;
 };
 
@@ -187,15 +192,15 @@ struct Recipe<Network, Configuration> : BudgetChoice<Recipe, Network, Configurat
 template <class Layers>
 inline constexpr std::size_t sets_in = boost::mp11::mp_size<walk::shared_sets<Layers>>::value;
 
-/// The same for Inference<Network, ...>: one forward pass, and parameters in the compute type; if the model decodes
+/// The recipe of Inference<Network, ...>: one forward pass, and parameters in the compute type; if the model decodes
 /// incrementally, also that walk and its caches.
 template <class Network_, class Configuration>
 struct InferenceRecipe {
   using Network = Network_;
-  template <class WalkSummary>
+  template <class Of>
   using bound = walk::BoundModel<
-      WalkSummary, InferenceFacts<typename Configuration::precision::compute, alignment_of_parameters<Configuration>,
-                                  alignment_of_rows<Configuration>, fusing_of<Configuration>>>;
+      Of, InferenceFacts<typename Configuration::precision::compute, alignment_of_parameters<Configuration>,
+                         alignment_of_rows<Configuration>, fusing_of<Configuration>>>;
   using Bound = bound<Network>;
   using Step = Forward<Bound>;
   using Target = typename Configuration::target::description;
@@ -213,10 +218,10 @@ struct InferenceRecipe {
   template <std::size_t Rows>
   using Walk = Forward<bound<typename Decoding::template by<Rows>>>;
 
-  using Planned = walk::Walk<planning::Engine<typename engines::OfConfiguration<Configuration>::Traits>>;
+  using PlanWalk = walk::Walk<planning::Engine<typename engines::OfConfiguration<Configuration>::Traits>>;
 
-  static constexpr Planned begin_plan(std::size_t batch_size, bool full, TensorLog* log) {
-    Planned walk(batch_size, std::size_t{1}, std::size_t{0}, std::size_t{1}, full);
+  static constexpr PlanWalk begin_plan(std::size_t batch_size, bool full, TensorLog* log) {
+    PlanWalk walk(batch_size, std::size_t{1}, std::size_t{0}, std::size_t{1}, full);
     walk.training = false;
     walk.arena.log = log;
     walk.engine.counts = log == nullptr;
@@ -227,7 +232,7 @@ struct InferenceRecipe {
       static_assert(
           bound<typename Decoding::template by<1>>::size(1).parameters == Bound::size(1).parameters,
           "regimen: a layer says couples_positions = false, and has parameters that depend on how many there are");
-      Planned walk = begin_plan(1, false, nullptr);
+      PlanWalk walk = begin_plan(1, false, nullptr);
       Resident resident = Step::setup_inference(walk);
       resident.cache = 0;
       Walk<1>::walk_on(walk, resident, 0);
@@ -237,9 +242,9 @@ struct InferenceRecipe {
     }
   }();
   /// borrows   parameters and buffers are those of another Inference     decoding   of one position, if the model can
-  static constexpr Planned walk_forward(std::size_t batch_size, bool full = false, TensorLog* log = nullptr,
-                                        bool borrows = false, bool decoding = false) {
-    Planned walk = begin_plan(batch_size, full, log);
+  static constexpr PlanWalk walk_forward(std::size_t batch_size, bool full = false, TensorLog* log = nullptr,
+                                         bool borrows = false, bool decoding = false) {
+    PlanWalk walk = begin_plan(batch_size, full, log);
     const Resident resident = Step::setup_inference(walk, cache_bytes, borrows);
     if (!decoding) walk.arena.give(Step::predict(walk, resident));
     else if constexpr (decodes) walk.arena.give(Walk<1>::walk_on(walk, resident, 0));
@@ -266,9 +271,9 @@ struct InferenceRecipe {
   /// `decoding_peak`: the peak of incremental decoding, which is larger only for short windows.
   static constexpr MemoryPlan make_plan(std::size_t batch_size, bool full, std::size_t decoding_peak,
                                         bool borrows = false) {
-    const Planned walk = walk_forward(batch_size, full, nullptr, borrows);
+    const PlanWalk walk = walk_forward(batch_size, full, nullptr, borrows);
     const bool is_larger = decoding_peak > walk.arena.peak;
-    const Planned larger = is_larger ? walk_forward(batch_size, full, nullptr, borrows, true) : walk;
+    const PlanWalk larger = is_larger ? walk_forward(batch_size, full, nullptr, borrows, true) : walk;
     TensorLog log{};
     log.snapshot_at = larger.arena.peak_event;
     walk_forward(batch_size, full, &log, borrows, is_larger);
@@ -288,10 +293,10 @@ struct InferenceRecipe {
   // Constants of their own: compilers count the steps of each constant expression apart.
   static constexpr std::size_t peak_on = walk_forward(batch, false, nullptr, false, true).arena.peak;
   static constexpr MemoryPlan plan = make_plan(batch, false, peak_on);
-  // The same without parameters, for an Inference that shares those of another one.
+  // The plan without parameters, for an Inference that shares those of another one.
   static constexpr std::size_t shared_peak_on = walk_forward(batch, false, nullptr, true, true).arena.peak;
   static constexpr MemoryPlan shared_plan = make_plan(batch, false, shared_peak_on, true);
-  static constexpr typename Planned::Engine::Lacking lacking = walk_forward(batch, false, nullptr).engine.lacking;
+  static constexpr typename PlanWalk::Engine::Lacking lacking = walk_forward(batch, false, nullptr).engine.lacking;
 };
 
 }  // namespace regimen::programs

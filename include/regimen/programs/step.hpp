@@ -213,7 +213,8 @@ struct Step : Forward<Bound_> {
   /// Buffers y = a x + b y.
   static constexpr void sum_buffers(auto& walk, std::size_t x, std::size_t y, op::Factor a, op::Factor b) {
     using Buffer = buffer_t<Roles>;
-    walk.run(op::ScaledSum<Buffer, Buffer>{{x}, {y}, Bound::layout.buffer_bytes / sizeof(Buffer), a, b});
+    constexpr std::size_t count = Bound::layout.buffer_bytes / sizeof(Buffer);
+    walk.run(op::ScaledSum<Buffer, Buffer>{.x = {x}, .y = {y}, .count = count, .a = a, .b = b});
   }
 
   /// A whole step, for every engine. `load(m)` copies micro-batch m to the input, or to the ring, and returns whether

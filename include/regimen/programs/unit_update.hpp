@@ -167,11 +167,11 @@ struct UnitUpdate {
   static constexpr void update_piece(auto& walk, const Resident& r, walk::UnitOffsets at, const Inputs& given) {
     constexpr walk::TensorPlace first = Pieces<Unit, group>::template first<piece>;
     const std::size_t parameters = r.parameters + at.parameters;
-    const Elements elements{{parameters + Unit::master_offset(walk.ranks) + first.master * sizeof(Master)},
-                            state_at<group>(r.states + at.states + first.gradient * sizeof(Master)),
-                            {r.gradients + at.gradients + first.gradient * sizeof(Reduce)},
-                            Pieces<Unit, group>::template elements<piece>,
-                            Unit::layout.trained};
+    const Elements elements{.master = {parameters + Unit::master_offset(walk.ranks) + first.master * sizeof(Master)},
+                            .state = state_at<group>(r.states + at.states + first.gradient * sizeof(Master)),
+                            .gradient = {r.gradients + at.gradients + first.gradient * sizeof(Reduce)},
+                            .count = Pieces<Unit, group>::template elements<piece>,
+                            .state_stride = Unit::layout.trained};
     update_elements<Unit, group, piece>(walk, given, elements, parameters + first.values);
   }
 
@@ -210,8 +210,8 @@ struct UnitUpdate {
   /// A rule of whole tensors, where ranks keep slices: they gather the unit's gradient, state and master weights, update
   /// all of it, each rank alike, and keep their slices of the results. So every Shard has the bits of Replicated.
   /// memory  the gathered arrays, while the unit is updated. Master weights that kernels read on every rank are whole
-  ///         already, but for elements that were just updated one by one, and stay so; of others, kernels' copies are
-  ///         rounded here: gather_values has nothing to do
+  ///         already, except for elements that were just updated one by one; they are whole again afterwards. Other
+  ///         master weights are rounded here to the copies that kernels read. So gather_values has nothing to do
   template <class Unit>
   static constexpr void update_gathered(auto& walk, const Resident& r, walk::UnitOffsets at, const Inputs& given,
                                         const LayerPath& path) {
@@ -268,13 +268,15 @@ struct UnitUpdate {
     const auto [skipped, count] = part_in_slice(first, Pieces<Unit, group>::template elements<piece>, begin, slice);
     const std::size_t offset = count > 0 ? first + skipped - begin : 0;
     const std::size_t values = parameters + (offset + (Sharding::slices_parameters ? 0 : begin)) * sizeof(Value);
-    const Elements elements{
-        {Unit::shares_master ? values : parameters + Unit::master_offset(walk.ranks) + offset * sizeof(Master)},
-        state_at<group>(r.states + at.states + offset * sizeof(Master)),
-        View<Reduce>{r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce))} + offset,
-        count,
-        slice,
-        skipped};
+    const std::size_t gradients =
+                          r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce)),
+                      own_master = parameters + Unit::master_offset(walk.ranks) + offset * sizeof(Master);
+    const Elements elements{.master = {Unit::shares_master ? values : own_master},
+                            .state = state_at<group>(r.states + at.states + offset * sizeof(Master)),
+                            .gradient = View<Reduce>{gradients} + offset,
+                            .count = count,
+                            .state_stride = slice,
+                            .first = skipped};
     update_elements<Unit, group, piece>(walk, given, elements, values);
   }
 };

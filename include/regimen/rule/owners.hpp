@@ -3,7 +3,7 @@
 
 #include <regimen/core/path.hpp>
 #include <regimen/walk/node.hpp>
-#include <regimen/walk/walked_again.hpp>
+#include <regimen/walk/second_walk.hpp>
 
 #include <boost/mp11.hpp>
 

@@ -76,7 +76,9 @@ template <class UpdateRule>
         const typename UpdateRule::template Coefficients<double> coefficients(options, scalars);
         if constexpr (regimen::detail::sees_whole_tensors<UpdateRule>) {
           std::vector<double> scratch(op::UpdateTensor<UpdateRule, double, double, double>::scratch_of(2, 2));
-          WholeTensor<double, states> tensor{weight, gradient, {}, scratch, 2, 2, t > 1};
+          WholeTensor<double, states> tensor{.weight = weight, .gradient = gradient, .state = {}, .scratch = scratch};
+          tensor.rows = tensor.columns = 2;
+          tensor.decays = t > 1;
           for (std::size_t s = 0; s < states; ++s) tensor.state[s] = state[s];
           UpdateRule::update_tensor(tensor, coefficients);
         } else {

@@ -258,7 +258,11 @@ class FitOf final : public FitProgram {
       const double before = loader_.waited();
       const auto next = loader_.next();
       session_.launches.waited += loader_.waited() - before;
-      session_.feed.give(session_, typename Session::Batch{next.input, next.target, next.samples, micro_batch, ahead});
+      session_.feed.give(session_, typename Session::Batch{.inputs = next.input,
+                                                           .targets = next.target,
+                                                           .samples = next.samples,
+                                                           .number = micro_batch,
+                                                           .ahead = ahead});
       if constexpr (measures) last = next;
       return next.samples;
     };

@@ -55,8 +55,8 @@ struct LoopByHand {
     session.position.batching = {};
     if constexpr (Self::template serves<Source>)
       if (const std::size_t size = source.size(Session::sample_shape()); size > 0)
-        session.position.batching = {
-            size, Session::batch * session.ranks(), run.order, run.remainder, run.epochs, session.position.place};
+        session.position.batching = Batching(size, Session::batch * session.ranks(), run.order, run.remainder,
+                                             run.epochs, session.position.place);
     return {{&source}, Session::sample_shape(), loader_options(session, run)};
   }
   template <class Source>

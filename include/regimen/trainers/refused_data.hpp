@@ -22,10 +22,12 @@ template <class Data>
 struct element_of_data<Data> {
   using type = typename Data::value_type;
 };
-/// A class whose instantiation is the error for Data where T is read.
+/// Names a rule's `must_hold`, whose static_assert fails: the program gives Data, and the model reads elements of type T.
+/// The rule about narrowing comes first, since its cure is more precise.
 template <class Data, class T, class From = typename element_of_data<Data>::type>
 using refused_data = typename std::conditional_t<rule::narrowing_data<From, T>::holds, rule::data_type_matches<From, T>,
                                                  rule::narrowing_data<From, T>>::must_hold;
+/// The error for a sample: for its targets, if its inputs have the right type.
 template <class Inputs, class In, class Targets, class Label>
 using refused_sample = std::conditional_t<ReadAs<Inputs, In>, refused_data<Targets, Label>, refused_data<Inputs, In>>;
 

@@ -18,7 +18,7 @@ struct block_of {
 template <class Block, class X, class Context, bool flows>
   requires Chosen<Block, Context> && (children<Block>::levels == 0)
 struct block_of<Block, X, Context, flows> {
-  using type = ChosenAgain<Inner<X, context_again<Context>, flows, typename listed_layers<Block>::type>>;
+  using type = ChosenSecondWalk<Inner<X, context_again<Context>, flows, typename listed_layers<Block>::type>>;
 };
 
 /// What a Repeat repeats.   Body   the walker of a block
@@ -43,7 +43,7 @@ struct Repetition {
   /// Whether blocks are moved to the host's memory: all but the last two.
   static constexpr bool offloads = may_offload && active;
   using Body = typename block_of<Block, X, BlockContext, active>::type;
-  /// The same under other schedules, with blocks before it.
+  /// This Repetition in another context, with other schedules, behind blocks that train.
   template <class Other>
   using under = Repetition<Count, Block, X, Other, true>;
 };

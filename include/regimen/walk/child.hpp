@@ -1,7 +1,7 @@
 // regimen/walk/child.hpp — the children of a chain of layers: the node of each, and its context.
 #pragma once
 
-#include <regimen/walk/walked_again.hpp>
+#include <regimen/walk/second_walk.hpp>
 
 #include <cstddef>
 #include <type_traits>

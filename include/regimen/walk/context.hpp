@@ -37,8 +37,8 @@ struct ContextOf : Facts, Common {
   using with_compute = ContextOf<Facts, Common, Other, units>;
 };
 
-/// The same for layers whose tensors do not move by themselves: those of a block move together, and those of layers
-/// that are computed twice, whatever Checkpoint says, are soon used.
+/// The context of layers whose saved tensors Checkpoint<Offload> does not move one by one: those of a block move
+/// together, and those of layers that are computed twice are used soon.
 template <class Context, bool twice_ = Context::twice>
 struct not_moved : Context {
   static constexpr bool twice = twice_, offloads = false;
@@ -47,11 +47,12 @@ struct not_moved : Context {
   using with_compute = not_moved<typename Context::template with_compute<Other>, twice>;
 };
 
-/// The same for the layers of a Frozen.
+/// Freezes every layer.
 struct FreezeAll final {
   template <class Layer>
   static constexpr bool freezes = true;
 };
+/// The context of the layers of a Frozen.
 template <class Context, bool keeps_statistics_>
 struct frozen_inside : Context {
   using Freeze = FreezeAll;
@@ -62,7 +63,7 @@ struct frozen_inside : Context {
   template <class Other>
   using with_compute = frozen_inside<typename Context::template with_compute<Other>, keeps_statistics>;
 };
-/// That of a layer to which these labels lead.
+/// The context of a layer to which these labels lead.
 template <class Context, class Labels>
 using context_behind = std::conditional_t<
     lead_through_frozen<Labels>,

@@ -62,7 +62,7 @@ using InPlaceOf = ListEntry<Layer, typename Entry::Compute, typename Entry::Labe
 template <class Before, class Next>
 concept WithActivation = ProductAt<Before>::takes && FusedWithBias<typename Next::Layer> &&
                          std::is_same_v<typename Before::Compute, typename Next::Compute>;
-/// The same where products have the epilogue.
+/// A product and its activation, if the device's product applies this activation as its epilogue.
 template <class Before, class Next, class Epilogues>
 concept WithEpilogue = WithActivation<Before, Next> &&
                        Epilogues::template has<typename Next::Layer::Function, stored_t<typename Before::Compute>>(

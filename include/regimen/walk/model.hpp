@@ -75,8 +75,8 @@ struct tied_places<Table, Around, Layer>
 template <class Table, class Around, class T, class... Layers>
 struct tied_places<Table, Around, As<T, Layers...>>
     : tied_places<Table, Surroundings<T, mp::mp_bool<Around::frozen>>, mp::mp_list<Layers...>> {};
-/// The same of all layers of a model. They have one compute type, and all are frozen or none: the rules
-/// tied_layers_share_a_type and tied_layers_train_together refuse others.
+/// The surroundings of all layers of a model that use a table. The rules tied_layers_share_a_type and
+/// tied_layers_train_together refuse surroundings with several compute types, or with some layers frozen and some not.
 template <class Table, class Compute, class Layers>
 using tied_places_t = typename tied_places<Table, Surroundings<Compute, mp::mp_false>, Layers>::type;
 template <class Table, class Compute, class Layers>
@@ -179,7 +179,7 @@ struct BoundModel {
     });
   }
 
-  /// The same in constant expressions. Names are TensorPaths, which tell layers apart.
+  /// name_tensors in constant expressions, where a name is a TensorPath, which tells layers apart.
   static constexpr void list_tensors(auto& visit) {
     Body::name_tensors(TensorPath{}, false, visit);
     [[maybe_unused]] std::size_t index = 0;

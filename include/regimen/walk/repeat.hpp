@@ -2,7 +2,7 @@
 #pragma once
 
 #include <regimen/walk/blocks.hpp>
-#include <regimen/walk/offloaded.hpp>
+#include <regimen/walk/offloaded_blocks.hpp>
 #include <regimen/walk/segments.hpp>
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct context_of_blocks<Context, count, true> : context_of_blocks<last_blocks<C
 
 /// The walker of blocks under the same schedules.
 template <class Of, std::size_t begin, std::size_t own>
-using WalkerOfBlocks = std::conditional_t<Of::offloads, Offloaded<Of>,
+using WalkerOfBlocks = std::conditional_t<Of::offloads, OffloadedBlocks<Of>,
                                           std::conditional_t<(Of::active && Of::Context::Checkpoint::segment > 0),
                                                              Segments<Of, begin, own>, Blocks<Of, begin, own>>>;
 

@@ -365,7 +365,7 @@ struct Node<Group<place, kind, Entries>, X, Context, flows>
 /// The layers of a Checkpointed are walked again in backward, from its input.
 template <std::size_t place, class Entries, class X, class Context, bool flows>
 struct Node<Group<place, GroupIs::checkpointed, Entries>, X, Context, flows>
-    : WalkedAgain<
+    : SecondWalk<
           Chain<typename fuse<typename Context::Fusing, Entries>::type, X, context_again<Context>, flows, place>> {};
 
 /// The layers of a list inside another layer, bound to X: the element type of their input stays.

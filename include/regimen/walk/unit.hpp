@@ -183,7 +183,7 @@ constexpr void release(auto& walk, WeightPlaces resident, WeightPlaces gathered,
 
 // ---- gradients: reduced after their unit's backward, while the next one runs
 
-/// Gradients are assigned, but for the gaps between them, which the norm reads, too.
+/// Zeroes the gaps between gradients. Backward assigns the gradients, not the gaps, and the norm reads both.
 template <class Unit>
 constexpr void clear_gaps(auto& walk, std::size_t gradients) {
   if constexpr (Unit::layout.trained_gaps > 0)

@@ -198,7 +198,8 @@ class FitMeasurement final : public FitMetrics {
     own_.clear();
     training_.for_each_sums([&](const std::vector<double>& sums) { own_.push_back(sums); });
     training_.combine(session_);
-    Measured found{session_.position.steps_done, epoch.epoch, false, ended, epoch.targets};
+    Measured found{
+        .step = session_.position.steps_done, .epoch = epoch.epoch, .ended = ended, .targets = epoch.targets};
     session_.guarded([&] { found.values = named_values(training_); });
     return found;
   }
@@ -224,7 +225,7 @@ class FitMeasurement final : public FitMetrics {
   }
   /// The results of the last evaluation.
   Measured evaluated(std::uint64_t epoch) const override {
-    return {session_.position.steps_done, epoch, true, false, 0, values_};
+    return {.step = session_.position.steps_done, .epoch = epoch, .evaluation = true, .values = values_};
   }
 
  private:

@@ -32,7 +32,7 @@ std::vector<std::size_t> memory_of_step(Trainer& trainer) {
     }
   } timeline;
   const TensorArena::Witness witness{&timeline, &Timeline::dies, &Timeline::lives};
-  typename Recipe::Planned walk(Trainer::batch, trainer.ranks(), std::size_t{0}, trainer.ranks(), true);
+  typename Recipe::PlanWalk walk(Trainer::batch, trainer.ranks(), std::size_t{0}, trainer.ranks(), true);
   walk.checks_finite = Recipe::checks_finite;
   walk.arena.witness = &witness;
   const programs::Resident resident = Recipe::Step::setup(walk);

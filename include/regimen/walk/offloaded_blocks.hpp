@@ -1,5 +1,5 @@
-// regimen/walk/offloaded.hpp — the blocks of a Repeat under Checkpoint<Offload>: what they save goes to the host's memory,
-// and comes back before their backward.
+// regimen/walk/offloaded_blocks.hpp — the blocks of a Repeat under Checkpoint<Offload>: the tensors that they save go to
+// the host's memory, and come back before their backward.
 //
 // A block computes on top of the saved stack, where its backward reads what it has saved: a copy of its input first,
 // then the tensors that its layers push. Below lies one place of the same bytes, from which the block before is copied
@@ -15,7 +15,7 @@ namespace regimen::walk {
 
 /// All blocks of a Repeat, of which there are more than two.
 template <class Of>
-struct Offloaded : Blocks<Of, 0, Of::count> {
+struct OffloadedBlocks : Blocks<Of, 0, Of::count> {
   static constexpr std::size_t count = Of::count;
   using All = Blocks<Of, 0, count>;
   using All::between;

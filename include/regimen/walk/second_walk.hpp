@@ -1,4 +1,4 @@
-// regimen/walk/walked_again.hpp — a walker of what backward computes again from its input.
+// regimen/walk/second_walk.hpp — a walker of layers that backward computes again from their input.
 #pragma once
 
 #include <regimen/layer/children.hpp>
@@ -9,13 +9,14 @@
 
 namespace regimen::walk {
 
-/// The context of what is computed again.
+/// The context of layers that backward computes again.
 template <class Context>
 using context_again = std::conditional_t<Context::twice, Context, not_moved<Context, true>>;
 
-/// Saves its input, and walks the Inside again in backward.   Inside   a walker in a context_again
+/// Saves only its input, and walks the layers inside a second time in backward.
+///   Inside   the walker of these layers, in a context_again
 template <class Inside_>
-struct WalkedAgain {
+struct SecondWalk {
   using Inside = Inside_;
   using Output = typename Inside::Output;
   using Walkers = mp::mp_list<Inside>;
@@ -56,29 +57,30 @@ struct WalkedAgain {
   }
 };
 
-/// The same for what a schedule chooses: its layers stand where they stood, and so it has their names, paths, units and
-/// sums.   Walked   the walker of that
-template <class Walked_>
-struct ChosenAgain : WalkedAgain<Walked_> {
-  using Walked = Walked_;
-  static constexpr bool sums_y = joins_y<true, Walked>, sums_d_x = joins_d_x<true, Walked>;
+/// A SecondWalk of a layer that a schedule chooses (Selective<...>, If<P>). Its layers stand where they stand without the
+/// schedule: it has their names, paths, units and sums.
+///   Choice   the walker of the chosen layer
+template <class Choice_>
+struct ChosenSecondWalk : SecondWalk<Choice_> {
+  using Choice = Choice_;
+  static constexpr bool sums_y = joins_y<true, Choice>, sums_d_x = joins_d_x<true, Choice>;
 };
 
-/// Whether a schedule chooses what a list has as one child: a combinator that has a list of its own.
+/// Whether the schedule recomputes this child of a list: a combinator with a list of its own.
 template <class Layer, class Context>
 concept Chosen = Combinator<Layer> && Context::Checkpoint::template recomputes<Layer>;
 
 /// The walker of a child of a list.
 template <class Layer, class X, class Context, bool flows>
 using WalkerOfChild =
-    std::conditional_t<Chosen<Layer, Context>, ChosenAgain<Node<Layer, X, context_again<Context>, flows>>,
+    std::conditional_t<Chosen<Layer, Context>, ChosenSecondWalk<Node<Layer, X, context_again<Context>, flows>>,
                        Node<Layer, X, Context, flows>>;
 
 template <class Walker>
-using walked_in = typename Walker::Walked;
-/// A walker without what is around it because it was chosen.
+using choice_in = typename Walker::Choice;
+/// The walker inside a ChosenSecondWalk; any other walker itself.
 template <class Walker>
-using without_choice_t = mp::mp_eval_or<Walker, walked_in, Walker>;
+using without_choice_t = mp::mp_eval_or<Walker, choice_in, Walker>;
 
 }  // namespace regimen::walk
 // SPDX-License-Identifier: Apache-2.0
