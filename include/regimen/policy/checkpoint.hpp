@@ -164,8 +164,8 @@ struct last_of<KeepLast<K>, Others...> : last_of<> {};
 ///             KeepLast<K>: saves the tensors of K blocks instead of recomputing them.
 ///             Selective: one more forward of the named layers; saves their inputs in place of their outputs.
 ///             If, for a block: one more forward of the block; saves its input in place of its tensors
-///   effect    walk/segments.hpp (segment), walk/repeat.hpp (whole), walk/offloaded_blocks.hpp (OffloadedBlocks), walk/node.hpp
-///             (recomputes), programs/budget.hpp (BudgetChoice)
+///   effect    walk/segments.hpp (segment), walk/repeat.hpp (whole), walk/offloaded_blocks.hpp (OffloadedBlocks),
+///             walk/node.hpp (recomputes), programs/budget.hpp (BudgetChoice)
 ///
 ///   segment                blocks from one saved input to the next; 0: blocks are not recomputed
 ///   whole, Last            the K of KeepLast, and the Checkpoint<...> of the last K blocks

@@ -1,8 +1,9 @@
-// regimen/programs/budget.hpp — Checkpoint<Budget<Bytes>>: the first of some schedules of recomputation whose plan fits.
+// regimen/programs/budget.hpp — Checkpoint<Budget<Bytes>>: the first of some schedules of recomputation whose plan
+// fits.
 //
-// The order of the schedules, in which no later one recomputes less, stands at policy/checkpoint.hpp (Budget). It depends
-// on their plans, and never on Bytes: so a larger budget recomputes no more. Segments of more blocks recompute more of
-// each; layers beside them, and blocks that are not kept, are recomputed besides.
+// The order of the schedules, in which no later one recomputes less, stands at policy/checkpoint.hpp (Budget). It
+// depends on their plans, and never on Bytes: so a larger budget recomputes no more. Segments of more blocks recompute
+// more of each; layers beside them, and blocks that are not kept, are recomputed besides.
 //
 // Peaks grow with the number of kept blocks, and lie at or below the line between those of its ends, if all Repeats are
 // alike: the search begins with the number that this line gives, and one more. If that does not fit, it goes on with
@@ -121,8 +122,8 @@ constexpr auto schedule_within() {
   }
 }
 
-/// What is chosen: the schedule in the words of Checkpoint, its recipe, and the peak of that; the least peak, if nothing
-/// fits.
+/// What is chosen: the schedule in the words of Checkpoint, its recipe, and the peak of that; the least peak, if
+/// nothing fits.
 template <template <class, class> class RecipeOf, class Network, class Configuration>
 struct BudgetChoice {
  private:

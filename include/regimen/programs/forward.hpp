@@ -117,8 +117,8 @@ void download(auto& walk, View<T> at, std::span<T> to) {
   walk.engine.download(at.offset, std::as_writable_bytes(to)).wait();
 }
 
-/// Rows of the model's output at `from`, without what lies between them. Several outputs, which lie there one behind the
-/// other, come sample by sample.
+/// Rows of the model's output at `from`, without what lies between them. Several outputs, which lie there one behind
+/// the other, come sample by sample.
 template <class Output>
 void download_rows(auto& walk, std::size_t from, std::span<typename Output::Element> to) {
   using T = typename Output::Element;

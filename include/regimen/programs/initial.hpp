@@ -23,8 +23,8 @@ struct ParameterContext {
 ///
 ///   Linear, convolutions           weights and biases uniform in ±1/√fan-in (kaiming_uniform with a = √5)
 ///   Embedding, PositionEmbedding   normal(0, 1)
-///   SelfAttention, CrossAttention  as MultiheadAttention: q, k and v together uniform in ±√(6 / (fan-in + fan-out)); the
-///                                  projection's weights as Linear's; all biases zero
+///   SelfAttention, CrossAttention  as MultiheadAttention: q, k and v together uniform in ±√(6 / (fan-in + fan-out));
+///                                  the projection's weights as Linear's; all biases zero
 ///   Lstm, Gru                      weights and biases uniform in ±1/√width
 ///   norms                          gains one, biases zero
 ///   others                         as Init<Default>: they have no counterpart in torch.nn

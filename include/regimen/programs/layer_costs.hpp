@@ -77,8 +77,8 @@ struct LayerPlaces {
 
 /// The costs of a model's layers, where nothing is recomputed.   RecipeOf   programs::Recipe
 ///
-/// They are those of a fixed batch, so that Batch<Largest>, whose batch depends on what is recomputed, can be found, and
-/// the same layers are recomputed whatever the batch is.
+/// They are those of a fixed batch, so that Batch<Largest>, whose batch depends on what is recomputed, can be found,
+/// and the same layers are recomputed whatever the batch is.
 template <template <class, class> class RecipeOf, class Network, class Configuration>
 struct LayerCosts {
  private:

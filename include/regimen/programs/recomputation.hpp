@@ -1,4 +1,4 @@
-// regimen/programs/recomputation.hpp — the schedules of a Checkpoint as numbers and names, and a configuration with others.
+// regimen/programs/recomputation.hpp — schedules of a Checkpoint as numbers and names; a configuration with others.
 #pragma once
 
 #include <regimen/policy/checkpoint.hpp>

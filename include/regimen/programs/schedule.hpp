@@ -29,10 +29,10 @@ struct UnknownCosts {
 template <class Layer>
 concept HasOwnList = Combinator<Layer> && (children<Layer>::levels > 0);
 
-/// The blocks of a model, of which a predicate of If is asked besides its layers: what a list of layers has as one child with a
-/// list of its own (Residual, Fork, Shared, a combinator of a program's own), and what a Repeat repeats. Not what is written
-/// out in the list in which it stands (Sequential, As, SelfAttention), unless it is all that a Repeat repeats: there, a layer
-/// inside may be computed as one with a layer outside.
+/// The blocks of a model, of which a predicate of If is asked besides its layers: what a list of layers has as one
+/// child with a list of its own (Residual, Fork, Shared, a combinator of a program's own), and what a Repeat repeats.
+/// Not what is written out in the list in which it stands (Sequential, As, SelfAttention), unless it is all that a
+/// Repeat repeats: there, a layer inside may be computed as one with a layer outside.
 template <class Layers>
 struct blocks_in {
  private:
@@ -53,8 +53,8 @@ struct blocks_in {
                                                              boost::mp11::mp_copy_if<Repeated, is_written_out>>>;
 };
 
-/// A schedule whose layers are named: of If, those of a model's layers and blocks that the predicate chooses. A part of a
-/// layer of several is none.   Costs   UnknownCosts, or LayerCosts of the model
+/// A schedule whose layers are named: of If, those of a model's layers and blocks that the predicate chooses. A part of
+/// a layer of several is none.   Costs   UnknownCosts, or LayerCosts of the model
 template <class Schedule, class Layers, class Costs>
 struct named_schedule {
   using type = Schedule;

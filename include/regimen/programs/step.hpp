@@ -13,7 +13,7 @@
 namespace regimen::programs {
 
 /// Nobody looks at the outputs of a step.
-struct Unseen final {
+struct NoViewer final {
   constexpr void operator()(std::size_t) const {}
 };
 
@@ -40,6 +40,7 @@ struct Step : Forward<Bound_> {
   static constexpr bool has_accuracy = counts_correct<Walk> || requires { requires Loss::counts_as_it_runs; };
   using Master = typename Roles::master;
   using Reduce = typename Roles::reduce;
+  using Buffer = buffer_t<Roles>;
   using Sharding = typename Bound::Ctx::Sharding;
   using Units = UnitUpdate<Bound, UpdateRule>;
 
@@ -101,7 +102,7 @@ struct Step : Forward<Bound_> {
 
   /// Forward and loss of the micro-batch in the input. Returns the gradient of the output.
   ///   see(output)   is called between the two, when the output is whole
-  template <class See = Unseen>
+  template <class See = NoViewer>
   static constexpr std::size_t forward(auto& walk, const Resident& r, bool further, const See& see = {}) {
     const regimen::WeightPlaces weights{r.parameters, r.gradients, further, moves_apart ? r.moved : r.buffers};
     walk.phase(op::Phase::forward);
@@ -201,7 +202,6 @@ struct Step : Forward<Bound_> {
 
   /// Every rank has moved its buffers by its own samples; all get the mean, summed in the order of the ranks.
   static constexpr void average_buffers(auto& walk, const Resident& r) {
-    using Buffer = buffer_t<Roles>;
     if (walk.ranks == 1) return;
     constexpr std::size_t bytes = Bound::layout.buffer_bytes;
     const std::size_t all = walk.arena.take(walk.ranks * bytes, MemoryKind::communication, Base::path_of_buffers);
@@ -212,7 +212,6 @@ struct Step : Forward<Bound_> {
 
   /// Buffers y = a x + b y.
   static constexpr void sum_buffers(auto& walk, std::size_t x, std::size_t y, op::Factor a, op::Factor b) {
-    using Buffer = buffer_t<Roles>;
     constexpr std::size_t count = Bound::layout.buffer_bytes / sizeof(Buffer);
     walk.run(op::ScaledSum<Buffer, Buffer>{.x = {x}, .y = {y}, .count = count, .a = a, .b = b});
   }
@@ -220,13 +219,13 @@ struct Step : Forward<Bound_> {
   /// A whole step, for every engine. `load(m)` copies micro-batch m to the input, or to the ring, and returns whether
   /// there is one; a plan copies nothing. The operations between two loads, and after the last load, are one recording
   /// each; but nothing is recorded where the host sees the output of every micro-batch: see(output), as in forward.
-  template <class See = Unseen>
+  template <class See = NoViewer>
   static constexpr void step(auto& walk, const Resident& r, const op::LossScaling& loss_scaling, double clip,
                              const typename UpdateRule::Options& options, auto&& load, const See& see = {}) {
     using Record = engines::Recording::Piece;
     bool goes_on = load(std::size_t{0});
     const auto run = [&](Record piece, auto&& body) {
-      if constexpr (std::is_same_v<See, Unseen>) walk.replay(piece, body);
+      if constexpr (std::is_same_v<See, NoViewer>) walk.replay(piece, body);
       else body();
     };
     if constexpr (micro_batches == 1) {
@@ -273,7 +272,7 @@ struct Step : Forward<Bound_> {
  private:
   using Base = Forward<Bound>;
 
-  template <class See = Unseen>
+  template <class See = NoViewer>
   static constexpr void step_of_loaded(auto& walk, const Resident& r, const op::LossScaling& loss_scaling, double clip,
                                        const typename UpdateRule::Options& options, std::size_t step,
                                        const See& see = {}) {

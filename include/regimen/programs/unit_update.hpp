@@ -207,8 +207,9 @@ struct UnitUpdate {
     }(std::make_index_sequence<Unit::tensors.size()>{});
   }
 
-  /// A rule of whole tensors, where ranks keep slices: they gather the unit's gradient, state and master weights, update
-  /// all of it, each rank alike, and keep their slices of the results. So every Shard has the bits of Replicated.
+  /// A rule of whole tensors, where ranks keep slices: they gather the unit's gradient, state and master weights,
+  /// update all of it, each rank alike, and keep their slices of the results. So every Shard has the bits of
+  /// Replicated.
   /// memory  the gathered arrays, while the unit is updated. Master weights that kernels read on every rank are whole
   ///         already, except for elements that were just updated one by one; they are whole again afterwards. Other
   ///         master weights are rounded here to the copies that kernels read. So gather_values has nothing to do

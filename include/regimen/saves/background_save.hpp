@@ -15,7 +15,7 @@ namespace regimen::saves {
 /// The files of a state that one rank writes: its own file and, on rank 0 of several ranks, the index of all parts.
 struct StateFiles final {
   std::string path, save;  // path: of the state; save: the name of this save, empty if it is one file
-  std::uint64_t time = 0;  // when the save began, on rank 0
+  std::uint64_t time = 0;  // when the save began, on rank 0: ticks of std::chrono::system_clock since 1970
   std::string own;         // path itself, or this rank's part
   std::vector<safetensors::Tensor> tensors;
   safetensors::Metadata metadata;

@@ -53,9 +53,12 @@ REGIMEN_INLINE void StateFiles::clean(bool this_one) const noexcept {
     SavedState::remove_parts_before(path, time, *held);
     if (this_one && *held != save)
       for (const std::string& part : parts) std::remove(part.c_str());
-  } catch (...) {}
+  } catch (...) {
+    // The caller may be passing on the error of a save, which says more. Files that stay are removed by the next save.
+  }
 }
 
+/// The thread that writes, and what it uses: nothing of the Trainer, which trains on meanwhile.
 struct BackgroundSave::Writer final {
   using Clock = std::chrono::steady_clock;
 
@@ -111,10 +114,10 @@ struct BackgroundSave::Writer final {
   StateFiles files;
   const std::chrono::seconds limit;
   const Clock::time_point until;
-  std::vector<std::byte> copied;
-  std::exception_ptr failure;  // of the writer, until it is joined
+  std::vector<std::byte> copied;  // of all tensors, one behind the other, in the order of files.tensors
+  std::exception_ptr failure;     // of the writer, until it is joined
   std::atomic<bool> given_up{false};
-  std::atomic<int> reached{writing};
+  std::atomic<int> reached{writing};  // a State: of this rank's own file
   std::thread thread;
 };
 

@@ -34,18 +34,12 @@ To rounded(From x) {
 /// failure   Error naming the tensor if its elements are no floating-point numbers
 template <class F>
 void with_dtype(const safetensors::File& file, const safetensors::Tensor& tensor, F&& f) {
-  switch (tensor.dtype) {
-    case safetensors::Dtype::F64:
-      return f(fp64{});
-    case safetensors::Dtype::F32:
-      return f(fp32{});
-    case safetensors::Dtype::F16:
-      return f(fp16{});
-    case safetensors::Dtype::BF16:
-      return f(bf16{});
-    default:
-      file.refuse_dtype(tensor);
-  }
+  using safetensors::Dtype;
+  if (tensor.dtype == Dtype::F64) return f(fp64{});
+  if (tensor.dtype == Dtype::F32) return f(fp32{});
+  if (tensor.dtype == Dtype::F16) return f(fp16{});
+  if (tensor.dtype == Dtype::BF16) return f(bf16{});
+  file.refuse_dtype(tensor);
 }
 
 }  // namespace regimen::saves

@@ -27,6 +27,8 @@ struct StateLoading {
     session.write_scalars(s);
   }
 
+  /// The whole state; of a file without regimen.version the weights alone, for a run that begins at step 0.
+  /// failure   Error for another model, element type or update rule, and as SavedState; then nothing has changed
   [[gnu::noinline]] static void load(Session& session, const std::string& path) {
     session.expect_no_fit("Trainer::load");
     Saved::finish_saving(session);
@@ -68,10 +70,8 @@ struct StateLoading {
       }
     }
     if (!resumes) session.reset_state();
-    session.position = {};
-    session.position.steps_done = numbers.step;
-    session.position.place = numbers.place;
-    session.position.patience = numbers.patience;
+    session.position =
+        decltype(session.position){.steps_done = numbers.step, .place = numbers.place, .patience = numbers.patience};
     session.seed = numbers.seed;
     session.write_scalars(numbers.scalars);
     session.host.weights.clear();

@@ -21,7 +21,8 @@ namespace regimen::saves {
 
 /// The names in the metadata of an index, which has no tensors, and of its parts.
 ///
-///   index   regimen.parts = N; regimen.part.r = the file of part r, beside the index
+///   index   regimen.parts = N, at most 65536; regimen.part.r = the file of part r, beside the index, without a folder
+///   both    regimen.save = the name of the save: a part of another save is refused
 ///   part    a tensor is a run of elements of the whole one, in one dimension; regimen.first.<name> = the first of them
 struct PartNames final {
   static constexpr const char* count = "regimen.parts";
@@ -31,6 +32,7 @@ struct PartNames final {
   /// <path>.<save>.part-<rank>-of-<ranks>; the name of a save is <step>-<time>
   [[gnu::cold]] static std::string file(const std::string& path, const std::string& save, std::size_t rank,
                                         std::size_t ranks);
+  /// The time in the name of a save, as StateFiles has it; 2^64 - 1, later than any, if there is no number.
   [[gnu::cold]] static std::uint64_t time_of(std::string_view save);
   /// Whether the file is a part, or the temporary of a part, of a state saved as `index`, and the name of its save.
   /// Both names are without their directory.

@@ -18,7 +18,8 @@
 
 namespace regimen::safetensors {
 
-/// Element types of the format, in the order of dtype_names and dtype_bytes.
+/// Element types of the format, in the order of dtype_names and dtype_bytes. A File with another one (F8_E4M3, F4, C64)
+/// is refused.
 enum class Dtype { F64, F32, F16, BF16, I64, I32, I16, I8, U8, U16, U32, U64, BOOL };
 
 namespace detail {
@@ -27,6 +28,7 @@ inline constexpr std::array<const char*, 13> dtype_names{"F64", "F32", "F16", "B
                                                          "I8",  "U8",  "U16", "U32",  "U64", "BOOL"};
 inline constexpr std::array<std::size_t, 13> dtype_bytes{8, 4, 2, 2, 8, 4, 2, 1, 1, 2, 4, 8, 1};
 
+/// Integers go by their size and sign, whatever their name.
 template <class T>
 consteval Dtype find_dtype() {
   if constexpr (std::is_same_v<T, fp64>) return Dtype::F64;
@@ -47,9 +49,11 @@ consteval Dtype find_dtype() {
 
 }  // namespace detail
 
+/// The element type of the file for a T of the program. A BOOL is one byte.
 template <class T>
 inline constexpr Dtype dtype_of = detail::find_dtype<T>();
 
+/// As the header spells it; and the bytes of one element.
 constexpr const char* name_of_dtype(Dtype dtype) { return detail::dtype_names[static_cast<std::size_t>(dtype)]; }
 constexpr std::size_t bytes_of_dtype(Dtype dtype) { return detail::dtype_bytes[static_cast<std::size_t>(dtype)]; }
 

@@ -21,8 +21,8 @@ namespace regimen::data {
 ///   const auto file = std::make_shared<const safetensors::File>("digits.safetensors");
 ///   data::TensorRows<std::uint8_t> labels(file, "labels");            // the file is checked once for both
 ///
-/// failure  Error for a damaged file, a tensor that is absent, of another type or without dimensions, or whose elements lie at
-///          no multiple of their size
+/// failure  Error for a damaged file, a tensor that is absent, of another type or without dimensions, or whose elements
+///          lie at no multiple of their size
 /// cost     as safetensors::File: mapped; opening reads all of a file with checksums, reported to `report`
 template <class T>
   requires(!std::is_same_v<T, bool>)  // a byte of a file may be neither true nor false

@@ -30,7 +30,19 @@ namespace regimen::saves {
 /// Throws Error unless a state can be saved now.
 [[gnu::cold]] void expect_finished(const char* who, bool is_in_average, bool is_between_steps);
 
-/// The metadata of a state, without the names of its parts.
+/// The metadata of a state, without the names of its parts (PartNames). Values are text: whole numbers are decimal;
+/// (bits): the 64 bits of a double as such a number, so that it is restored exactly.
+///
+///   regimen.version           1. Without this key the file is read as weights alone, perhaps of another program
+///   regimen.step, .seed       of the run
+///   regimen.epoch, .samples, .run   the place in the data (DataPlace), the same for any batch and number of ranks
+///   regimen.batches, .together      in older files: finished batches, and the samples of one, of all ranks
+///   regimen.updates, .skipped, .finite_streak   of Scalars
+///   regimen.loss_scale (bits), .loss_scale_moves   1: under LossScale<Dynamic>
+///   regimen.path, .decays     the engine's arithmetic; a digit for each parameter, 1 if weight decay reaches it. If a
+///                             run that resumes has others, a line says so, and it goes on
+///   regimen.best (bits), .without_gain, .validated_at   of Patience, if fit had patience
+///   regimen.evaluated (bits)  the loss of the evaluation for which the state was saved (Checkpoints)
 struct SavedNumbers final {
   std::uint64_t step = 0, seed = 0;
   Scalars scalars{};              // updates, skipped, finite_streak and loss_scale
@@ -41,7 +53,9 @@ struct SavedNumbers final {
   ///   path_text, decay_text   of StateAccess      evaluated   NaN: the state is not of an evaluation
   [[gnu::cold]] safetensors::Metadata metadata(const std::string& path_text, const std::string& decay_text,
                                                double evaluated) const;
-  /// Of the file `path`.
+  /// From the file `path`.   batch   the samples of one in older files without regimen.together
+  /// failure   Error for a key that is absent or no whole number, a loss scale below 1 or beyond fp32, or batches
+  ///           of 0 samples
   [[gnu::cold]] void read(const std::string& path, const safetensors::Metadata& metadata, std::uint64_t batch);
 };
 

@@ -118,21 +118,17 @@ struct EvaluationAndPrediction {
     const auto in = enter("Trainer::predict");
     Session& session = in.session;
     const typename Session::Mode mode(session);
-    const auto predicted = [&] {
-      return programs::predict_all<Step>(session.walk, session.resident, inputs, Session::vocabulary,
-                                         "Trainer::predict");
-    };
-    if constexpr (Session::Recipe::checks_finite) {
-      const Scalars kept = session.scalars();
-      session.walk.run(op::Begin{session.resident.scalars});
-      auto outputs = predicted();
+    constexpr bool checks = Session::Recipe::checks_finite;
+    [[maybe_unused]] const Scalars kept = checks ? session.scalars() : Scalars{};
+    if constexpr (checks) session.walk.run(op::Begin{session.resident.scalars});
+    auto outputs =
+        programs::predict_all<Step>(session.walk, session.resident, inputs, Session::vocabulary, "Trainer::predict");
+    if constexpr (checks) {
       const Scalars found = session.scalars();
       session.write_scalars(kept);
       expect_finite(found);
-      return outputs;
-    } else {
-      return predicted();
     }
+    return outputs;
   }
   /// Refuses data in another type than the model's input: convert them explicitly.
   template <class Data>

@@ -55,8 +55,8 @@ void expect_readable(const Source& source) {
     options.first.samples = loader.size() - 1;
   }
 }
-/// No metrics.
-struct Unmeasured final {};
+/// The metrics of a run that has none.
+struct NoMetrics final {};
 /// The metrics among the callbacks: include regimen/watch/metrics.hpp.
 template <class Session, class... Metrics>
 class FitMeasurement;
@@ -66,7 +66,7 @@ auto measurement_of(Session& session, auto&... callbacks) {
     if constexpr (is_metric<decltype(callback)>) return std::tie(callback);
     else return std::tuple<>();
   };
-  if constexpr (!(is_metric<decltype(callbacks)> || ...)) return Unmeasured{};
+  if constexpr (!(is_metric<decltype(callbacks)> || ...)) return NoMetrics{};
   else
     return std::apply(
         [&]<class... Metrics>(Metrics&... metrics) { return FitMeasurement<Session, Metrics...>(session, metrics...); },
@@ -118,11 +118,11 @@ bool tell(Trainer& trainer, const Event& event, Callbacks&... callbacks) {
 }
 
 /// The evaluation of fit: of the weights, or of their averages.
-template <class Trainer, class Validation, class Measurement = Unmeasured>
+template <class Trainer, class Validation, class Measurement = NoMetrics>
 Evaluation evaluate_in_fit(Trainer& trainer, const Validation& validation, const FitOptions& run,
                            Measurement&& measured = {}) {
   const auto evaluate = [&] {
-    if constexpr (std::is_same_v<std::remove_cvref_t<Measurement>, Unmeasured>)
+    if constexpr (std::is_same_v<std::remove_cvref_t<Measurement>, NoMetrics>)
       return trainer.evaluate(validation, run.workers);
     else
       return measured.evaluate([&](const auto& program) {
@@ -165,7 +165,7 @@ class FitOf final : public FitProgram {
         validation_(validation),
         tell_callbacks_(teller(trainer, callbacks...)),
         measured_(measurement_of(session_, callbacks...)),
-        loader_({&source}, Trainer::sample_shape(), loader_options(session_, session_.fit.options),
+        loader_({&source}, Trainer::sample_shape(), loader_options(session_, session_.fit.run),
                 session_.feed.memory()) {
     if constexpr (!Step::Sharding::alone)
       if (session_.ranks() > 1) agree();
@@ -176,13 +176,13 @@ class FitOf final : public FitProgram {
         Preparation<Session>::evaluation_of(session_, validation->size(Trainer::sample_shape()));
     });
     if (session_.rank() == 0)
-      say_if_short(session_.ranks(), Trainer::batch, Trainer::micro_batches, loader_.size(), session_.fit.options);
+      say_if_short(session_.ranks(), Trainer::batch, Trainer::micro_batches, loader_.size(), session_.fit.run);
   }
 
   Fitted run() {
     FitMetrics* metrics = nullptr;
     if constexpr (measures) metrics = &measured_;
-    const FitFacts facts{.options = session_.fit.options,
+    const FitFacts facts{.options = session_.fit.run,
                          .rank = session_.rank(),
                          .micro_batches = Trainer::micro_batches,
                          .targets = Trainer::target_size,
@@ -206,7 +206,7 @@ class FitOf final : public FitProgram {
     session_.guarded([&] { results = session_.finish(*std::exchange(oldest_, std::exchange(newest_, nullptr))); });
     return results;
   }
-  Evaluation evaluate() override { return evaluate_in_fit(trainer_, *validation_, session_.fit.options, measured_); }
+  Evaluation evaluate() override { return evaluate_in_fit(trainer_, *validation_, session_.fit.run, measured_); }
   bool on_all_ranks(bool own) override { return trainer_.on_all_ranks(own); }
   bool tell(StepResults steps) override {
     if constexpr (Session::steps > 1) return tell_callbacks_(steps);
@@ -224,7 +224,7 @@ class FitOf final : public FitProgram {
 
  private:
   void agree() {
-    std::uint64_t how = fingerprint_of_run(session_.fit.options);
+    std::uint64_t how = fingerprint_of_run(session_.fit.run);
     if constexpr (measures) how = Philox::mix(how, measured_.fingerprint());
     comm::agree(session_.control(), "Trainer::fit", "run", how);
     comm::agree(session_.control(), "Trainer::fit", "data", fingerprint_of_source<Trainer>(source_));
@@ -235,7 +235,7 @@ class FitOf final : public FitProgram {
   /// Up to the run's last step; `never` if epochs end it.
   std::uint64_t micro_batches() const {
     std::uint64_t count = 0;
-    const std::uint64_t last = session_.fit.options.steps != 0 ? session_.fit.options.steps : saves::never;
+    const std::uint64_t last = session_.fit.run.steps != 0 ? session_.fit.run.steps : saves::never;
     if (session_.position.steps_done >= last) return 0;
     return __builtin_mul_overflow(last - session_.position.steps_done, Trainer::micro_batches, &count) ? saves::never
                                                                                                        : count;
@@ -258,11 +258,10 @@ class FitOf final : public FitProgram {
       const double before = loader_.waited();
       const auto next = loader_.next();
       session_.launches.waited += loader_.waited() - before;
-      session_.feed.give(session_, typename Session::Batch{.inputs = next.input,
-                                                           .targets = next.target,
-                                                           .samples = next.samples,
-                                                           .number = micro_batch,
-                                                           .ahead = ahead});
+      typename Session::Batch batch{.inputs = next.input, .targets = next.target, .samples = next.samples};
+      batch.number = micro_batch;
+      batch.ahead = ahead;
+      session_.feed.give(session_, batch);
       if constexpr (measures) last = next;
       return next.samples;
     };

@@ -243,8 +243,8 @@ REGIMEN_INLINE std::uint64_t FitLoop::steps_before() const {
 
 // ---- the parts of run
 
-/// A state that a callback saved between a step and its evaluation: evaluate first. A state saved when patience had ended:
-/// stop.
+/// A state that a callback saved between a step and its evaluation: evaluate first. A state saved when patience had
+/// ended: stop.
 REGIMEN_INLINE void FitLoop::resume() {
   if (patience_.is_resumed && is_due()) validate();
   if (patience_.is_resumed && facts_.options.patience != 0 && patience_.without_gain >= facts_.options.patience) {

@@ -46,20 +46,6 @@ std::int32_t draw(std::span<const Number> logits, const Sampling& sampling, std:
   }
   return static_cast<std::int32_t>(best);  // because of rounding
 }
-}  // namespace detail
-
-REGIMEN_INLINE std::int32_t draw_token(std::span<const float> logits, const Sampling& sampling,
-                                       std::uint64_t position) {
-  return detail::draw(logits, sampling, position);
-}
-REGIMEN_INLINE std::int32_t draw_token(std::span<const double> logits, const Sampling& sampling,
-                                       std::uint64_t position) {
-  return detail::draw(logits, sampling, position);
-}
-
-}  // namespace regimen
-
-namespace regimen::detail {
 
 REGIMEN_INLINE std::size_t tokens_in_memory() {
   const long pages = ::sysconf(_SC_PHYS_PAGES), bytes = ::sysconf(_SC_PAGESIZE);
@@ -73,11 +59,22 @@ REGIMEN_INLINE void check_prompt(std::span<const std::int32_t> prompt, std::size
   if (prompt.empty())
     throw Error("generate", "a prompt of at least one token", "an empty one", "begin with a line feed");
   if (!(sampling.temperature >= 0) || !is_finite(sampling.temperature))
-    throw Error("generate, temperature", "0 or more", regimen::detail::digits_of(sampling.temperature));
+    throw Error("generate, temperature", "0 or more", digits_of(sampling.temperature));
   for (const std::int32_t token : prompt)
     if (token < 0 || static_cast<std::size_t>(token) >= vocabulary)
       throw Error("generate, prompt", "tokens below " + std::to_string(vocabulary), std::to_string(token));
 }
 
-}  // namespace regimen::detail
+}  // namespace detail
+
+REGIMEN_INLINE std::int32_t draw_token(std::span<const float> logits, const Sampling& sampling,
+                                       std::uint64_t position) {
+  return detail::draw(logits, sampling, position);
+}
+REGIMEN_INLINE std::int32_t draw_token(std::span<const double> logits, const Sampling& sampling,
+                                       std::uint64_t position) {
+  return detail::draw(logits, sampling, position);
+}
+
+}  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

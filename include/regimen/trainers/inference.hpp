@@ -190,17 +190,13 @@ class Inference {
       throw Error("Inference::next",
                   "fewer than " + std::to_string(in.of.position) + " tokens before, as the model's window has",
                   "a full window", "start again with the last tokens of the text");
-    const auto check = [&](std::size_t vocabulary) {
-      programs::check_tokens(std::span<const std::int32_t>(&token, 1), Recipe::window, vocabulary, "Inference::next",
-                             0);
-    };
-    if constexpr (Of::translates) {
-      check(rule::vocabulary_of<typename Of::Network>()[1]);
-      return in.of.template read_target<Of>(token);
-    } else {
-      check(rule::vocabulary_of<Network>());
-      return in.of.template read<1>({&token, 1});
-    }
+    constexpr std::size_t vocabulary = [] {
+      if constexpr (Of::translates) return rule::vocabulary_of<typename Of::Network>()[1];
+      else return rule::vocabulary_of<Network>();
+    }();
+    programs::check_tokens(std::span<const std::int32_t>(&token, 1), Recipe::window, vocabulary, "Inference::next", 0);
+    if constexpr (Of::translates) return in.of.template read_target<Of>(token);
+    else return in.of.template read<1>({&token, 1});
   }
 
   /// Name, shape and present values of every parameter, in the order of the model, with the Trainer's names. Writes to

@@ -49,11 +49,11 @@ struct Preparation final {
   }
 
  private:
-  /// Leaves the walk set to full batches, otherwise unchanged.
-  struct Restoring {
+  /// At the end of a scope, sets the walk to full batches, and to training or evaluation as before.
+  struct WalkSettings {
     Session& session;
     const bool training = session.walk.training;
-    ~Restoring() {
+    ~WalkSettings() {
       session.walk.batch = Session::batch;
       session.walk.training = training;
     }
@@ -65,7 +65,7 @@ struct Preparation final {
                       const auto& body) {
     if (std::find(known.begin(), known.end(), rows) != known.end()) return;
     [[maybe_unused]] const auto scope = session.walk.engine.scope();
-    const Restoring restoring{session};
+    const WalkSettings kept{session};
     session.walk.batch = rows;
     try {
       session.walk.prepare(body);

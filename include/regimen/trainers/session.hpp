@@ -116,7 +116,7 @@ struct Session final {
   Options options;
   std::uint64_t seed;
 
-  /// The connection of all ranks. The engine borrows it: it is made before the walk.
+  /// The connection of all ranks. The engine borrows it: it is made before the walk, and closed after leave_ranks.
   struct Peers {
     std::unique_ptr<comm::Ranks> all_ranks;  // null: a single rank
     std::vector<std::uint64_t> hashes{};     // of all ranks' weights, for compare_weights
@@ -129,11 +129,13 @@ struct Session final {
     std::size_t library = 0;  // bytes of libraries beside the arena, measured at the first step
   } memory;
 
+  // The arena, and what lies where in it.
   walk::Walk<Engine> walk;
   programs::Resident resident{};
   std::vector<programs::TensorRecord> tensors;
   HostCopies<Master, Reduce> host;
 
+  // The run: its place, and steps that have begun.
   Position position;
   PreparedRows prepared;
   Feed<Engine> feed;
@@ -143,10 +145,10 @@ struct Session final {
 
   /// The call of fit, the present one or the last.
   struct Fit {
-    FitOptions options{};
+    FitOptions run{};
     bool is_running = false;  // a callback of fit may be running
   } fit;
-  /// The save in the background. The last member: its thread ends before anything else is destroyed.
+  /// The save in the background. The last member: its thread ends before the other members are destroyed.
   struct Saving {
     std::unique_ptr<saves::BackgroundSave> running;  // null: none
     double evaluated = no_value;                     // the loss of the evaluation for which a state is saved; else NaN
@@ -305,8 +307,7 @@ struct Session final {
   /// Sets the walk to evaluation or prediction for the lifetime of this object.
   struct Mode {
     explicit Mode(Session& of) : session(of) {
-      if (!session.is_between_steps() && session.waiting != Waiting::average)
-        out_of_order(session.waiting, "evaluate or predict");
+      if (!session.is_between_steps() && !session.is_in_average()) out_of_order(session.waiting, "evaluate or predict");
       session.walk.training = false;
     }
     ~Mode() {
@@ -334,7 +335,7 @@ struct Session final {
   }
   /// Starts a step. At most two started steps may be without their finish().
   ///   see(output)   gets the place of each micro-batch's output, before its loss
-  template <class Load, class See = programs::Unseen>
+  template <class Load, class See = programs::NoViewer>
   Launch& start_step(Load&& load, const See& see = {}) {
     if (!is_between_steps()) out_of_order(waiting, "step");
     [[maybe_unused]] const auto scope = walk.engine.scope();

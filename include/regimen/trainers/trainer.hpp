@@ -205,9 +205,9 @@ class Trainer : public trainers::EvaluationAndPrediction<Trainer<Network, Polici
   ///   (trainer, EpochEvent)     before the first step of an epoch, and after its last step
   ///   (trainer, Evaluation)     after every evaluation
   ///   (trainer, Fitted)         at the end
-  ///   (trainer, std::span<const StepResult>)   under Steps<K> with K > 1, in place of StepResult: after every launch, with
-  ///                                            the results of K steps, or of one. If a callback hears epochs, a launch has
-  ///                                            steps of one epoch only
+  ///   (trainer, std::span<const StepResult>)   under Steps<K> with K > 1, in place of StepResult: after every launch,
+  ///                                            with the results of K steps, or of one. If a callback hears epochs, a
+  ///                                            launch has steps of one epoch only
   ///
   /// At one moment callbacks hear first the step, then the end of its epoch, then an evaluation. If a callback returns
   /// false, the run ends on all ranks. If a callback throws, fit throws its exception, and on all other ranks an error
@@ -254,8 +254,8 @@ class Trainer : public trainers::EvaluationAndPrediction<Trainer<Network, Polici
             session_.walk.host.peak};
   }
 
-  /// With Debug<Profile>: the time of every operation, also in evaluation and prediction; see engine/timed.hpp. Read it in
-  /// the thread that trains.
+  /// With Debug<Profile>: the time of every operation, also in evaluation and prediction; see engine/timed.hpp. Read it
+  /// in the thread that trains.
   template <class Debug = typename Configuration::debug>
   OperationTimes& profile() & {
     static_assert(sizeof(typename rule::profile_needs_debug<Debug>::must_hold));

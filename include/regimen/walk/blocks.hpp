@@ -35,7 +35,7 @@ struct Repetition {
 
  public:
   static constexpr bool trains = block_of<Block, X, BlockContext, true>::type::layout.trained > 0;
-  // If the block has a backward, every iteration but the first passes a gradient on; one instantiation serves all of them.
+  // If the block has a backward, every iteration except the first passes a gradient on; one instantiation serves all.
   static constexpr bool active = [] {
     if constexpr (flows || trains) return true;
     else return block_of<Block, X, BlockContext, false>::type::active;

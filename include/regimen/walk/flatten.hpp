@@ -56,8 +56,8 @@ struct Prefix final {
 ///   checkpointed                they are the layers of a Checkpointed, not yet fused
 enum class GroupIs { unit, unit_computed_again, checkpointed };
 /// Such neighbours; the first is child `place` of the list that paths refer to. Names and paths are the same as without
-/// the Group, and so is what a unit saves. If a later backward needs the output of a unit, the Group recomputes its inner
-/// values for that, and once more for its own backward.
+/// the Group, and so is what a unit saves. If a later backward needs the output of a unit, the Group recomputes its
+/// inner values for that, and once more for its own backward.
 template <std::size_t place, GroupIs kind, class Entries>
 struct Group final {
   static constexpr const char* name = mp::mp_front<Entries>::Layer::name;

@@ -1,9 +1,9 @@
 // regimen/walk/fork.hpp — the walker of a Fork.
 //
 // Branches are walked in their order, and back in the reverse one; each has its part of the saved stack behind that of
-// the branch before. A sum is formed in the output of the last branch: its last operation adds what the others gave, and
-// the first operation of a branch what other gradients there are, where they can. Any other join writes a tensor of its
-// own.
+// the branch before. A sum is formed in the output of the last branch: its last operation adds what the others gave,
+// and the first operation of a branch what other gradients there are, where they can. Any other join writes a tensor of
+// its own.
 #pragma once
 
 #include <regimen/layer/join.hpp>
@@ -37,8 +37,8 @@ struct BranchOf {
   using type = Chain<typename begins_at<Entries, place>::type, X, Context, flows, place>;
 };
 
-/// A branch whose last layer, an activation, is the join's work. That layer keeps its place, so that the random numbers of
-/// later branches are the same.
+/// A branch whose last layer, an activation, is the join's work. That layer keeps its place, so that the random numbers
+/// of later branches are the same.
 template <class Branch>
 struct WithoutActivation final {};
 template <std::size_t place, class Final, class X, class Context, bool flows, class... Layers>
@@ -224,7 +224,7 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     return way.place == Place::nowhere || (adds && i == last) ? way.place : Place::transient;
   }
 
-  // Each branch is added to the sum of those before it. Bits must not depend on what is saved, so neither may this order.
+  // Each branch is added to the sum of those before it. Bits must not depend on what is saved, nor may this order.
   static constexpr std::size_t sum(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
     Tensor total{input < count ? x.offset : absent, false};
     for_each_branch([&]<std::size_t i>() {

@@ -60,7 +60,7 @@ struct origin<detail::BiasActivation<Activation, Linear>> {
   using output = Activation;
   using parameters = Linear;
 };
-/// Whether the parameters of a walked layer belong to the one before it: a bias that a product leaves to its activation.
+/// Whether a walked layer's parameters belong to the layer before: a bias that a product leaves to its activation.
 template <class Layer>
 inline constexpr bool has_bias_of_layer_before = false;
 template <class Activation, class Linear>

@@ -213,7 +213,7 @@ struct BoundModel {
       }
     });
   }
-  /// Before forward: memory for the values with names, and for their gradients, on the saved stack above the tied tables.
+  /// Before forward: memory for the values with names and for their gradients, on the saved stack above tied tables.
   static constexpr void enter_named(auto& walk, bool with_gradients) {
     for_each_name(walk, [&]<class V>(NamedTensor& named, std::size_t bytes, LayerPath place, V*) {
       named.value = walk.arena.push(bytes, MemoryKind::saved, place);

@@ -1,8 +1,8 @@
 // regimen/walk/residual.hpp — the walker of y = x + branch(x). The branch's last operation adds x, and the last of its
 // backward d_y, where they can; else the sum is written over the branch's output.
 //
-// It does what the walker of Fork<Add, Identity, Sequential<Layers...>> does (tests/walk/fork.cpp), in fewer statements:
-// compilers limit those of a plan, and models have hundreds of these.
+// It does what the walker of Fork<Add, Identity, Sequential<Layers...>> does (tests/walk/fork.cpp), in fewer
+// statements: compilers limit those of a plan, and models have hundreds of these.
 #pragma once
 
 #include <regimen/walk/sequential.hpp>

@@ -1,4 +1,4 @@
-// regimen/walk/shared.hpp — the walker of Shared: layers whose parameters lie elsewhere, where all its places find them.
+// regimen/walk/shared.hpp — the walker of Shared: layers whose parameters lie where all places of a set find them.
 //
 // A set is the layers of all Shared<Name, ...> of a model. Its parameters are a unit of their own, as a tied table is;
 // the walk knows where they lie (Walk::tied). The first backward of a place assigns the gradients, later ones add.

@@ -89,13 +89,10 @@ class Checkpoints final {
   static constexpr std::uint64_t none = (std::numeric_limits<std::uint64_t>::max)();
   static constexpr std::string_view prefix = "step-", suffix = ".safetensors";
 
-  /// Puts the loss that chose the state into the state's file.
+  /// The loss that chose the state; while this lives, it goes into the state's file.
   struct LossOfState {
-    LossOfState(double& of, double loss) : evaluated(of) { evaluated = loss; }
-    ~LossOfState() { evaluated = no_value; }
-    LossOfState(const LossOfState&) = delete;
-    LossOfState& operator=(const LossOfState&) = delete;
     double& evaluated;
+    ~LossOfState() { evaluated = no_value; }
   };
 
   static std::string file_in(const std::string& folder, std::uint64_t step);
@@ -123,10 +120,9 @@ class Checkpoints final {
   template <class Trainer>
   void save(Trainer& trainer, std::uint64_t step) {
     finish(trainer);
-    {
-      const LossOfState judged(saves::Inside::session(trainer).saving.evaluated, step == none ? best_ : no_value);
-      trainer.save_in_background(step == none ? best_file() : file_in(folder_, step));
-    }
+    const LossOfState loss{saves::Inside::session(trainer).saving.evaluated};
+    loss.evaluated = step == none ? best_ : no_value;
+    trainer.save_in_background(step == none ? best_file() : file_in(folder_, step));
     saves_ = true;
     pending_ = step;
     pending_best_ = best_text(trainer.steps_done());

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace regimen {
@@ -54,9 +55,7 @@ class SessionCopy final {
   explicit SessionCopy(Session& session)
       : session_(session),
         kept_(session.resident.end),
-        options_(session.options),
-        position_(session.position),
-        library_(session.memory.library) {
+        numbers_(session.options, session.position, session.memory.library) {
     session.walk.engine.download(0, std::span(kept_)).wait();
     host_weights_.swap(session.host.weights);
   }
@@ -68,9 +67,8 @@ class SessionCopy final {
       session_.walk.engine.upload(0, std::span<const std::byte>(kept_)).wait();
     } catch (const Error&) {  // of a lost device; the first error says why
     }
-    session_.options = options_;
-    session_.position = position_;
-    session_.memory.library = library_;         // measured at the first step, which has this copy, too
+    // The library's bytes are measured at the first step; this copy is in them.
+    std::tie(session_.options, session_.position, session_.memory.library) = numbers_;
     session_.host.weights.swap(host_weights_);  // what a program has read of parameters() before stays its own
   }
 
@@ -78,9 +76,7 @@ class SessionCopy final {
   Session& session_;
   std::vector<std::byte> kept_;
   std::vector<typename Session::Master> host_weights_;
-  decltype(Session::options) options_;
-  Position position_;
-  std::size_t library_;
+  std::tuple<decltype(Session::options), Position, std::size_t> numbers_;
 };
 
 }  // namespace trainers

@@ -69,10 +69,8 @@ class Measurement final {
 
   /// Sets all sums to 0.
   void begin() {
-    [[maybe_unused]] std::size_t columns = Output::size;
-    if constexpr (!is_joined) columns = Output::columns;
     for_each([&](auto& metric) {
-      if constexpr (requires { metric.begin(columns); }) metric.begin(columns);
+      if constexpr (requires { metric.begin(Output::columns); }) metric.begin(Output::columns);
       else std::fill(metric.sums.begin(), metric.sums.end(), 0.0);
     });
   }
@@ -85,11 +83,10 @@ class Measurement final {
   }
   /// Adds a batch; `output` is the place of its output.
   void see(Session& session, std::size_t output, const auto& batch) {
-    Batch of{outputs_at(session, output, batch.samples * Output::size), {}, batch.samples, batch.samples, Output::size};
-    if constexpr (!is_joined) {
-      of.rows = batch.samples * Output::rows;
-      of.columns = Output::columns;
-    }
+    Batch of{.outputs = outputs_at(session, output, batch.samples * Output::size), .targets = {}};
+    of.samples = batch.samples;
+    of.rows = batch.samples * (is_joined ? 1 : Output::rows);
+    of.columns = Output::columns;
     if constexpr (Targets::are_weighted) {
       targets_.clear(), weights_.clear();
       for (const auto& sample : batch.target) {
@@ -194,12 +191,11 @@ class FitMeasurement final : public FitMetrics {
     training_.see(session_, output, batch);
   }
   /// The results of the epoch so far, of all ranks.
-  Measured found(const EpochEvent& epoch, bool ended) override {
+  Measured found(const EpochEvent& of, bool ended) override {
     own_.clear();
     training_.for_each_sums([&](const std::vector<double>& sums) { own_.push_back(sums); });
     training_.combine(session_);
-    Measured found{
-        .step = session_.position.steps_done, .epoch = epoch.epoch, .ended = ended, .targets = epoch.targets};
+    Measured found{.step = session_.position.steps_done, .epoch = of.epoch, .ended = ended, .targets = of.targets};
     session_.guarded([&] { found.values = named_values(training_); });
     return found;
   }

@@ -95,8 +95,7 @@ std::string run_text(Trainer& trainer, const std::string& note = {}, std::uint64
   line("compare_weights_every", std::to_string(options.compare_weights_every));
   if (begun != saves::never) line("begun at step", std::to_string(begun));
   detail::for_options(options, line);
-  if (session.fit.options.steps != 0 || session.fit.options.epochs != 0)
-    line("fit", detail::text_of_fit(session.fit.options));
+  if (session.fit.run.steps != 0 || session.fit.run.epochs != 0) line("fit", detail::text_of_fit(session.fit.run));
   line("hash", std::to_string(trainers::fingerprint_of<Session>(session.options, session.seed)));
   return text + "\n" + trainer.planned().table();
 }
