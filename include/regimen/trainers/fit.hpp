@@ -295,8 +295,8 @@ Fitted fit(Trainer& trainer, const Source& source, const Validation* validation,
   session.position.by_hand = 0;
   session.position.batching = {};  // the loader knows the place
   const struct AtTheEnd {
-    bool& fits;
-    ~AtTheEnd() { fits = false; }
+    bool& is_running;
+    ~AtTheEnd() { is_running = false; }
   } at_the_end{session.fit.is_running};
   session.guarded([&] {  // finds unreadable data now, not after hours
     (void)source.size(Trainer::sample_shape());
