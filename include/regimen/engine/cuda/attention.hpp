@@ -20,8 +20,8 @@ namespace regimen::cuda {
 /// strides.
 ///
 ///   heads   of the largest piece
-///   bytes   of its scores and weights: matrices (T,S) of queries and keys for each head, one behind the other; weights in the type of
-///           scores lie in their place
+///   bytes   of its scores and weights: matrices (T,S) of queries and keys for each head, one behind the other; weights
+///           in the type of scores lie in their place
 struct AttentionPiece {
   std::size_t heads = 0, bytes = 0;
   std::size_t scores = 0, weights = 0, d_weights = 0, d_scores = 0;  // where they begin
@@ -29,49 +29,54 @@ struct AttentionPiece {
 
 namespace detail {
 
-/// Heads in a tensor (B,length,tensors,H,D): part `part` of it.
-struct HeadsIn {
-  std::size_t length = 0, tensors = 1, part = 0;
+/// The heads of part `part` of a tensor (B,length,parts,H,D).
+template <class T>
+struct Heads {
+  View<T> tensor;
+  std::size_t length = 0, parts = 1, part = 0;
 };
 
-/// What the form reads of an operation of attention.
+/// What the form reads of an operation of attention. Where keys and values stand beside the queries, q is kv.
 ///   more   what other kernels serve: see kernel::AttentionWeights
 template <class T, bool more, bool backward>
 struct ComposedParts {
   op::AttentionShape shape;
-  View<T> q, kv;
-  HeadsIn of_q, of_k, of_v;
-  View<T> y;
-  op::Drop drop{};
-  View<T> d_y{}, d_q{}, d_kv{};
+  op::Drop drop;
+  View<T> q, kv, y{}, d_y{}, d_q{}, d_kv{};
   View<statistic_t<T>> bias{}, d_bias{};
   View<std::int32_t> lengths{};
-  HeadsIn of_y() const { return {shape.length}; }
+
+  // The heads of q, kv and y, or of their gradients.
+  Heads<T> queries(View<T> tensor) const { return {tensor, shape.length, shape.crosses() ? 1u : 3u, 0}; }
+  Heads<T> keys(View<T> tensor) const { return beside(tensor, 1); }
+  Heads<T> values(View<T> tensor) const { return beside(tensor, 2); }
+  Heads<T> outputs(View<T> tensor) const { return {tensor, shape.length}; }
+
+ private:
+  Heads<T> beside(View<T> tensor, std::size_t part) const {
+    return shape.crosses() ? Heads<T>{tensor, shape.keys(), 2, part - 1} : Heads<T>{tensor, shape.length, 3, part};
+  }
 };
 
 /// The parts of each operation. An operation that has another inside asks for its parts with more = true; of those that
 /// always have more, the argument says nothing.
 template <bool more = false, class T>
 constexpr auto parts_of(const op::Attention<T>& o) {
-  const std::size_t t = o.shape.length;
-  return ComposedParts<T, more, false>{o.shape, o.qkv, o.qkv, {t, 3, 0}, {t, 3, 1}, {t, 3, 2}, o.y, o.drop};
+  return ComposedParts<T, more, false>{.shape = o.shape, .drop = o.drop, .q = o.qkv, .kv = o.qkv, .y = o.y};
 }
 template <bool more = false, class T>
 constexpr auto parts_of(const op::AttentionBackward<T>& o) {
-  const std::size_t t = o.shape.length;
-  return ComposedParts<T, more, true>{o.shape, o.qkv,  o.qkv, {t, 3, 0}, {t, 3, 1}, {t, 3, 2},
-                                      o.y,     o.drop, o.d_y, o.d_qkv,   o.d_qkv};
+  return ComposedParts<T, more, true>{
+      .shape = o.shape, .drop = o.drop, .q = o.qkv, .kv = o.qkv, .d_y = o.d_y, .d_q = o.d_qkv, .d_kv = o.d_qkv};
 }
 template <bool = true, class T>
 constexpr auto parts_of(const op::CrossAttention<T>& o) {
-  const std::size_t t = o.shape.length, s = o.shape.key_length;
-  return ComposedParts<T, true, false>{o.shape, o.q, o.kv, {t, 1, 0}, {s, 2, 0}, {s, 2, 1}, o.y, o.drop};
+  return ComposedParts<T, true, false>{.shape = o.shape, .drop = o.drop, .q = o.q, .kv = o.kv, .y = o.y};
 }
 template <bool = true, class T>
 constexpr auto parts_of(const op::CrossAttentionBackward<T>& o) {
-  const std::size_t t = o.shape.length, s = o.shape.key_length;
-  return ComposedParts<T, true, true>{o.shape, o.q,    o.kv,  {t, 1, 0}, {s, 2, 0}, {s, 2, 1},
-                                      o.y,     o.drop, o.d_y, o.d_q,     o.d_kv};
+  return ComposedParts<T, true, true>{
+      .shape = o.shape, .drop = o.drop, .q = o.q, .kv = o.kv, .d_y = o.d_y, .d_q = o.d_q, .d_kv = o.d_kv};
 }
 template <bool = true, class T>
 constexpr auto parts_of(const op::WindowAttention<T>& o) {
@@ -121,28 +126,51 @@ constexpr AttentionPiece piece_within(const ComposedParts<T, more, backward>& pa
   return piece;
 }
 
-/// The matrices of one piece, in the memory of an operation.
+/// The products of one piece: in each a matrix for each of its heads.
 template <class T>
-struct HeadMatrices {
+struct PieceProducts {
   op::AttentionShape shape;
   kernel::HeadRun run;
 
+  /// c = a · bᵀ: (T,S) of a (T,D) and b (S,D).
+  ManyProducts<T, T, statistic_t<T>> scores(const Heads<T>& a, const Heads<T>& b, View<statistic_t<T>> c) const {
+    return {.a = first(a),
+            .a_rows = rows(a),
+            .b = first(b),
+            .b_rows = rows(b),
+            .transpose_b = true,
+            .c = c,
+            .c_rows = rows_of_scores()};
+  }
+  /// c = a · b, or aᵀ · b: (T,D) or (S,D) of a (T,S) and b (S,D) or (T,D).
+  ManyProducts<T, T, T> heads(View<T> a, bool transpose, const Heads<T>& b, const Heads<T>& c) const {
+    return {.a = a,
+            .a_rows = rows_of_scores(),
+            .transpose_a = transpose,
+            .b = first(b),
+            .b_rows = rows(b),
+            .c = first(c),
+            .c_rows = rows(c)};
+  }
+
+ private:
   /// (T,S) matrices, one behind the other in scratch.
-  Rows scores() const {
+  Rows rows_of_scores() const {
     return {.rows = shape.length, .columns = shape.keys(), .count = run.count, .stride = shape.length * shape.keys()};
   }
-  /// (length,D) matrices.
-  Rows heads(const HeadsIn& in) const {
-    const std::size_t channels = in.tensors * shape.heads * shape.width;
+  /// (length,D) matrices in a tensor.
+  Rows rows(const Heads<T>& in) const {
+    const std::size_t channels = in.parts * shape.heads * shape.width;
     return {.rows = in.length,
             .columns = shape.width,
             .leading = channels,
             .count = run.count,
             .stride = run.step == 1 && shape.heads > 1 ? shape.width : in.length * channels};
   }
-  View<T> first(View<T> tensor, const HeadsIn& in) const {
+  /// Where the first of them begins.
+  View<T> first(const Heads<T>& in) const {
     const std::size_t b = run.first / shape.heads, h = run.first % shape.heads;
-    return tensor + ((b * in.length * in.tensors + in.part) * shape.heads + h) * shape.width;
+    return in.tensor + ((b * in.length * in.parts + in.part) * shape.heads + h) * shape.width;
   }
 };
 
@@ -158,6 +186,45 @@ constexpr void for_each_piece(const op::AttentionShape& shape, std::size_t large
                            .count = all - first < largest ? all - first : largest});
 }
 
+/// Launches what follows the scores of a piece forward: weights, y.
+template <class T, bool more>
+void launch_forward(const ComposedParts<T, more, false>& o, const AttentionPiece& piece, std::size_t scratch,
+                    const kernel::HeadRun& run, const auto& launch) {
+  const View<T> weights{scratch + piece.weights};
+  launch(kernel::AttentionWeights<T, more>{.scores = {scratch + piece.scores},
+                                           .weights = weights,
+                                           .shape = o.shape,
+                                           .drop = o.drop,
+                                           .run = run,
+                                           .bias = o.bias,
+                                           .lengths = o.lengths});
+  launch(PieceProducts<T>{o.shape, run}.heads(weights, false, o.values(o.kv), o.outputs(o.y)));
+}
+/// Launches what follows the scores of a piece backward: d_weights; weights and d_scores; d_v, d_q, d_k and d_bias.
+template <class T, bool more>
+void launch_backward(const ComposedParts<T, more, true>& o, const AttentionPiece& piece, std::size_t scratch,
+                     const kernel::HeadRun& run, const auto& launch) {
+  const View<statistic_t<T>> d_weights{scratch + piece.d_weights};
+  const View<T> weights{scratch + piece.weights}, d_scores{scratch + piece.d_scores};
+  const PieceProducts<T> products{o.shape, run};
+  launch(products.scores(o.outputs(o.d_y), o.values(o.kv), d_weights));
+  launch(kernel::AttentionWeightsBackward<T, more>{.scores = {scratch + piece.scores},
+                                                   .d_weights = d_weights,
+                                                   .weights = weights,
+                                                   .d_scores = d_scores,
+                                                   .shape = o.shape,
+                                                   .drop = o.drop,
+                                                   .run = run,
+                                                   .bias = o.bias,
+                                                   .lengths = o.lengths});
+  launch(products.heads(weights, true, o.outputs(o.d_y), o.values(o.d_kv)));
+  launch(products.heads(d_scores, false, o.keys(o.kv), o.queries(o.d_q)));
+  launch(products.heads(d_scores, true, o.queries(o.q), o.keys(o.d_kv)));
+  if constexpr (more)
+    if (!o.d_bias.is_absent())
+      launch(kernel::AttentionBiasBackward<T>{.d_scores = d_scores, .d_bias = o.d_bias, .shape = o.shape, .run = run});
+}
+
 /// launch(part, scratch) for all parts: weights = softmax(q kᵀ / √D) with dropout, y = weights · v.
 ///
 /// The backward pass computes the scores again, and d_weights = d_y · vᵀ; of both the weights and d_scores; then
@@ -169,67 +236,12 @@ constexpr void for_each_piece(const op::AttentionShape& shape, std::size_t large
 template <class T, bool more, bool backward>
 void launch_parts(const ComposedParts<T, more, backward>& o, const AttentionPiece& piece, std::size_t scratch,
                   const auto& launch) {
-  using S = statistic_t<T>;
-  const std::size_t workspace = scratch + piece.bytes;
-  const View<S> scores{scratch + piece.scores};
-  const View<T> weights{scratch + piece.weights};
   for_each_piece(o.shape, piece.heads, [&](const kernel::HeadRun& run) {
-    const HeadMatrices<T> m{o.shape, run};
-    const auto of_scores = [&](View<T> a, const HeadsIn& in_a, const HeadsIn& in_b, View<S> c) {
-      launch(ManyProducts<T, T, S>{.a = m.first(a, in_a),
-                                   .a_rows = m.heads(in_a),
-                                   .b = m.first(o.kv, in_b),
-                                   .b_rows = m.heads(in_b),
-                                   .transpose_b = true,
-                                   .c = c,
-                                   .c_rows = m.scores()},
-             workspace);
-    };
-    const auto of_heads = [&](View<T> a, bool transpose, View<T> b, const HeadsIn& in_b, View<T> c,
-                              const HeadsIn& in_c) {
-      launch(ManyProducts<T, T, T>{.a = a,
-                                   .a_rows = m.scores(),
-                                   .transpose_a = transpose,
-                                   .b = m.first(b, in_b),
-                                   .b_rows = m.heads(in_b),
-                                   .c = m.first(c, in_c),
-                                   .c_rows = m.heads(in_c)},
-             workspace);
-    };
-    of_scores(o.q, o.of_q, o.of_k, scores);
-    if constexpr (!backward) {
-      launch(kernel::AttentionWeights<T, more>{.scores = scores,
-                                               .weights = weights,
-                                               .shape = o.shape,
-                                               .drop = o.drop,
-                                               .run = run,
-                                               .bias = o.bias,
-                                               .lengths = o.lengths},
-             workspace);
-      of_heads(weights, false, o.kv, o.of_v, o.y, o.of_y());
-    } else {
-      const View<S> d_weights{scratch + piece.d_weights};
-      const View<T> d_scores{scratch + piece.d_scores};
-      of_scores(o.d_y, o.of_y(), o.of_v, d_weights);
-      launch(kernel::AttentionWeightsBackward<T, more>{.scores = scores,
-                                                       .d_weights = d_weights,
-                                                       .weights = weights,
-                                                       .d_scores = d_scores,
-                                                       .shape = o.shape,
-                                                       .drop = o.drop,
-                                                       .run = run,
-                                                       .bias = o.bias,
-                                                       .lengths = o.lengths},
-             workspace);
-      of_heads(weights, true, o.d_y, o.of_y(), o.d_kv, o.of_v);
-      of_heads(d_scores, false, o.kv, o.of_k, o.d_q, o.of_q);
-      of_heads(d_scores, true, o.q, o.of_q, o.d_kv, o.of_k);
-      if constexpr (more)
-        if (!o.d_bias.is_absent())
-          launch(
-              kernel::AttentionBiasBackward<T>{.d_scores = d_scores, .d_bias = o.d_bias, .shape = o.shape, .run = run},
-              workspace);
-    }
+    const auto launch_here = [&](const auto& part) { launch(part, scratch + piece.bytes); };
+    const View<statistic_t<T>> scores{scratch + piece.scores};
+    launch_here(PieceProducts<T>{o.shape, run}.scores(o.queries(o.q), o.keys(o.kv), scores));
+    if constexpr (backward) launch_backward(o, piece, scratch, run, launch_here);
+    else launch_forward(o, piece, scratch, run, launch_here);
   });
 }
 
