@@ -152,20 +152,8 @@ class Bootstrap final {
       if (!arrival) break;
       const Hello hello = arrival->transcript.hello;
       if (hello.channel != 0) continue;
-      const std::string name = "rank " + std::to_string(hello.rank);
-      std::string wrong;
-      if (hello.size != options_.size)
-        wrong =
-            name + " was told of " + std::to_string(hello.size) + " ranks, rank 0 of " + std::to_string(options_.size);
-      else if (hello.rank >= options_.size) wrong = "a process that says it is " + name;
-      else if (hello.rank == 0)
-        wrong = "two processes that say they are rank 0, one of them at " + words(arrival->from);
-      else if (!missing(hello.rank) && is_closed(*told[hello.rank].socket))
-        ++left;  // that one gave up; this one takes its place
-      else if (!missing(hello.rank)) {
-        wrong = "two processes that say they are " + name + ", at " + words(told[hello.rank].from) + " and at " +
-                words(arrival->from);
-      }
+      const std::string wrong = judge(*arrival, told);
+      if (wrong.empty() && !missing(hello.rank)) ++left;  // that one gave up; this one takes its place
       Newcomer one{std::move(*arrival)};
       if (!wrong.empty()) {
         if (problem.empty())
@@ -209,6 +197,19 @@ class Bootstrap final {
     std::size_t sent = 0;
   };
   static constexpr std::size_t most_refused = 64;
+
+  /// What is wrong with a newcomer, beside those that rank 0 has accepted; empty if it may join them.
+  std::string judge(const PendingConnections::Arrival& newcomer, const std::vector<Newcomer>& accepted) const {
+    const Hello& hello = newcomer.transcript.hello;
+    const std::string name = "rank " + std::to_string(hello.rank);
+    if (hello.size != options_.size)
+      return name + " was told of " + std::to_string(hello.size) + " ranks, rank 0 of " + std::to_string(options_.size);
+    if (hello.rank >= options_.size) return "a process that says it is " + name;
+    if (hello.rank == 0) return "two processes that say they are rank 0, one of them at " + words(newcomer.from);
+    const Newcomer& other = accepted[hello.rank];
+    if (*other.socket < 0 || is_closed(*other.socket)) return {};
+    return "two processes that say they are " + name + ", at " + words(other.from) + " and at " + words(newcomer.from);
+  }
 
   /// Sends the same to all ranks at once: a rank that does not read delays nobody.
   void tell(std::vector<Newcomer>& all, bool refused, std::span<const std::byte> body) const {

@@ -136,11 +136,11 @@ void for_tiles(std::size_t groups, std::size_t rows, std::size_t columns, std::s
 
 // ---- tiles of 2 x 2 pixels of y
 
-inline TiledImage read_by_tiles(const op::Convolution& o) {
-  return {o.height, o.width, o.channels, (o.out_height() + 1) / 2, (o.out_width() + 1) / 2, o.padding};
+inline TiledImage image_of_x(const op::Convolution& o) {
+  return {.height = o.height, .width = o.width, .channels = o.channels};
 }
-inline TiledImage written_by_tiles(const op::Convolution& o) {
-  return {o.out_height(), o.out_width(), o.out_channels, (o.out_height() + 1) / 2, (o.out_width() + 1) / 2, 0};
+inline TiledImage image_of_y(const op::Convolution& o) {
+  return {.height = o.out_height(), .width = o.out_width(), .channels = o.out_channels};
 }
 
 }  // namespace detail
@@ -159,7 +159,8 @@ void compute(const op::Conv<T>& o, const Memory& at) {
   if (WinogradTiles::are_faster(shape)) {
     S* const tiles = at(View<S>{at.scratch});
     tiles_of_weights<false>(tiles, weight, shape.channels, shape.out_channels);
-    return convolve_tiles(x, read_by_tiles(shape), tiles, bias, y, written_by_tiles(shape), shape.samples);
+    const TiledImage of_y = image_of_y(shape);
+    return convolve_tiles(x, image_of_x(shape).seen_from(of_y, shape.padding), tiles, bias, y, of_y, shape.samples);
   }
   const std::size_t k = shape.depth(), outputs = shape.group_outputs();
   for_tiles<S>(shape.groups, shape.positions(), outputs, 1, [&](const GatheredTile<S>& tile) {
@@ -259,13 +260,10 @@ void compute(const op::ConvInput<T>& o, const Memory& at) {
   const op::Convolution& shape = o.shape;
   if (shape.is_depthwise()) return sum_taps<true, T>(shape, d_y, weights_by_tap(shape, weight, at), nullptr, d_x);
   if (WinogradTiles::are_faster_back(shape)) {
-    const std::size_t down = (shape.height + 1) / 2, across = (shape.width + 1) / 2;
+    const TiledImage of_x = image_of_x(shape), of_y = image_of_y(shape).seen_from(of_x, 2 - shape.padding);
     S* const tiles = at(View<S>{at.scratch});
     tiles_of_weights<true>(tiles, weight, shape.out_channels, shape.channels);
-    return convolve_tiles(d_y,
-                          {shape.out_height(), shape.out_width(), shape.out_channels, down, across, 2 - shape.padding},
-                          tiles, static_cast<const T*>(nullptr), d_x,
-                          {shape.height, shape.width, shape.channels, down, across, 0}, shape.samples);
+    return convolve_tiles(d_y, of_y, tiles, static_cast<const T*>(nullptr), d_x, of_x, shape.samples);
   }
   const std::size_t channels = shape.group_channels(), stride = shape.stride;
   for (std::size_t set = 0; set < stride * stride; ++set) {
@@ -308,8 +306,8 @@ void compute(const op::ConvWeight<T, G>& o, const Memory& at) {
   if (shape.is_depthwise()) return compute_depthwise(o, at);
   S* const partial = chunks > 1 ? at(View<S>{at.scratch}) : nullptr;
   if (WinogradTiles::are_faster(shape)) {
-    weights_of_tiles<S>(x, read_by_tiles(shape), d_y, written_by_tiles(shape), shape.samples, chunks,
-                        [&](std::size_t chunk, std::size_t to, Vector<S> sum, auto n) {
+    weights_of_tiles<S>(x, image_of_x(shape).seen_from(image_of_y(shape), shape.padding), d_y, image_of_y(shape),
+                        shape.samples, chunks, [&](std::size_t chunk, std::size_t to, Vector<S> sum, auto n) {
                           if (partial != nullptr) store(sum, partial + chunk * weights + to, n);
                           else store(o.add ? load<S>(d_weight + to, n) + sum : sum, d_weight + to, n);
                         });

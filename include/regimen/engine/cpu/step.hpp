@@ -30,7 +30,7 @@ void compute(const op::CheckFinite<T>& o, const Memory& at) {
   for (std::size_t i = 0; i < o.count; ++i) {
     const T value = x[o.place(i)];
     if (is_finite(value)) continue;
-    anomaly = {o.path, i, true, is_nan(value), o.phase};
+    anomaly = {.path = o.path, .element = i, .found = true, .is_nan = is_nan(value), .phase = o.phase};
     return;
   }
 }

@@ -133,8 +133,13 @@ void compute(const op::UpdateTensor<UpdateRule, M, T, G>& o, const Memory& at) {
   const G* const stored = at(o.gradient);
   const M factor = static_cast<M>(scalars.factor);
   for_each_of(count, 1, [&](std::size_t i) { scratch[i] = static_cast<M>(stored[i]) * factor; });
-  WholeTensor<M, UpdateRule::states> tensor{
-      {master, count}, {scratch, count}, {}, {scratch + count, o.scratch_count()}, o.rows, o.columns, o.decays};
+  WholeTensor<M, UpdateRule::states> tensor{.weight = {master, count},
+                                            .gradient = {scratch, count},
+                                            .state = {},
+                                            .scratch = {scratch + count, o.scratch_count()},
+                                            .rows = o.rows,
+                                            .columns = o.columns,
+                                            .decays = o.decays};
   if constexpr (UpdateRule::states > 0)
     for (std::size_t s = 0; s < UpdateRule::states; ++s) tensor.state[s] = {at(o.state) + s * o.state_stride, count};
   UpdateRule::update_tensor(tensor, typename UpdateRule::template Coefficients<M>(o.options, scalars));

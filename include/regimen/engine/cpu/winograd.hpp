@@ -68,11 +68,18 @@ template <class Map, std::size_t In, class At, class Put>
   }(std::make_index_sequence<In>{});
 }
 
-/// Images, and the tiles that cover them.
+/// Images, and the tiles that cover them or, of another image, see them.
 struct TiledImage final {
-  std::size_t height, width, channels;  // of the image
-  std::size_t down, across;             // tiles
-  std::size_t padding;                  // of the square that a tile sees, beyond the tile's pixels
+  std::size_t height, width, channels;                            // of the image
+  std::size_t down = (height + 1) / 2, across = (width + 1) / 2;  // tiles
+  std::size_t padding = 0;  // of the square that a tile sees, beyond the tile's pixels
+
+  /// This image as the tiles of `other` see it.
+  TiledImage seen_from(const TiledImage& other, std::size_t beyond) const {
+    TiledImage result = *this;
+    result.down = other.down, result.across = other.across, result.padding = beyond;
+    return result;
+  }
 
   /// The channels from `first` on of the pixels of Size x Size that tile `index` sees: `outside` where there are none.
   template <std::size_t Size, class T>
