@@ -1,4 +1,4 @@
-// bench/compile/registers.cu — the kernels of a training step, for registers.sh: it compiles them all, and prints of
+// bench/compile/registers.cu — the kernels of a training step, for registers.py: it compiles them all, and prints of
 // each what the compiler's report lacks: threads and shared memory of a block.
 #include <regimen/core/activation.hpp>
 #include <regimen/core/operation.hpp>

@@ -57,8 +57,12 @@ class Background final : public detail::Waiter {
   }
 
   PendingCollective all_gather(const std::byte* own, std::byte* all, std::size_t slice_bytes, Teams teams = {}) {
-    return start({[](C& c, const Job& job) { c.all_gather(bytes(job.in), bytes(job.out), job.count, job.teams); }, own,
-                  all, slice_bytes, nullptr, teams});
+    return start(
+        {.run = [](C& c, const Job& job) { c.all_gather(bytes(job.in), bytes(job.out), job.count, job.teams); },
+         .in = own,
+         .out = all,
+         .count = slice_bytes,
+         .teams = teams});
   }
   PendingCollective all_gather_small(const std::byte* own, std::byte* all, std::size_t count) {
     return start(
@@ -66,11 +70,10 @@ class Background final : public detail::Waiter {
   }
   template <Number T>
   PendingCollective reduce_scatter(const T* all, T* own, std::size_t count, std::byte* staging, Teams teams = {}) {
-    return start({[](C& c, const Job& job) {
-                    c.reduce_scatter(static_cast<const T*>(job.in), static_cast<T*>(job.out), job.count, job.staging,
-                                     job.teams);
-                  },
-                  all, own, count, staging, teams});
+    const auto run = [](C& c, const Job& job) {
+      c.reduce_scatter(static_cast<const T*>(job.in), static_cast<T*>(job.out), job.count, job.staging, job.teams);
+    };
+    return start({.run = run, .in = all, .out = own, .count = count, .staging = staging, .teams = teams});
   }
   PendingCollective barrier() {
     return start({[](C& c, const Job&) { c.barrier(); }});

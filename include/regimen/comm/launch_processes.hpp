@@ -19,15 +19,15 @@ void run_processes(std::size_t ranks, const std::function<void(Tcp&)>& f, const 
 }  // namespace comm::detail
 
 /// f(communicator) in `ranks` processes of this machine, which share its processors as the ranks of launch do. Each has
-/// its own comm::Tcp over loopback, at a free port, with a secret that only they know. This process may have used OpenMP
-/// before, also through BLAS. A child has none of this process's other threads; locks that they held stay locked in the
-/// child.
+/// its own comm::Tcp over loopback, at a free port, with a secret that only they know. This process may have used
+/// OpenMP before, also through BLAS. A child has none of this process's other threads; locks that they held stay locked
+/// in the child.
 ///
 ///   regimen::launch_processes(4, [](regimen::comm::Tcp& ranks) { ... });
 ///
-/// failure  waits for all ranks, then throws Error with the reason of each rank that failed: its exception, or the signal
-///          that ended it. Ranks that do not end within the deadline (at least 10 s) after the first failure are killed.
-///          If this process is killed, its ranks are killed, too
+/// failure  waits for all ranks, then throws Error with the reason of each rank that failed: its exception, or the
+///          signal that ended it. Ranks that do not end within the deadline (at least 10 s) after the first failure are
+///          killed. If this process is killed, its ranks are killed, too
 template <class F>
 void launch_processes(std::size_t ranks, const F& f, comm::Deadline deadline = comm::default_deadline,
                       std::uint64_t fingerprint = 0) {

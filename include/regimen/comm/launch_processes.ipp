@@ -29,7 +29,7 @@ class Children final {
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
   ~Children() {
-    for (const Ranked& one : children_) one.child->kill();  // all, before the first is waited for
+    for (const Process& one : children_) one.child->kill();  // all, before the first is waited for
   }
 
   void add(const Run& run, const std::function<std::string()>& body) {
@@ -45,7 +45,7 @@ class Children final {
     for (std::size_t left = children_.size(); left > 0;) {
       bool any = false;
       for (std::size_t rank = 0; rank < children_.size(); ++rank) {
-        Ranked& one = children_[rank];
+        Process& one = children_[rank];
         if (one.has_ended || !one.child->has_ended()) continue;
         one.has_ended = any = true;
         --left;
@@ -56,7 +56,7 @@ class Children final {
       }
       if (any || left == 0) continue;
       if (Clock::now() >= until) {
-        for (Ranked& one : children_) {
+        for (Process& one : children_) {
           if (one.has_ended) continue;
           one.given_up = true;
           one.child->kill();
@@ -69,18 +69,18 @@ class Children final {
   }
 
  private:
-  struct Ranked {
+  struct Process {
     std::unique_ptr<Child> child;
     bool has_ended = false, given_up = false;
   };
 
-  static std::string words(const Ranked& one) {
+  static std::string words(const Process& one) {
     if (one.given_up) return " did not end and was killed";
     const bool has_said = one.child->signal() == 0 && !one.child->said().empty();
     return has_said ? " failed: " + one.child->said() : " " + one.child->words();
   }
 
-  std::vector<Ranked> children_;
+  std::vector<Process> children_;
 };
 
 REGIMEN_INLINE void run_processes(std::size_t ranks, const std::function<void(Tcp&)>& f, const Run& run,

@@ -26,8 +26,8 @@
 
 namespace regimen::comm {
 
-/// The communicator over MPI_COMM_WORLD, or over the ranks of another MPI_Comm, by MPI's C interface; link regimen::mpi. At
-/// most one at a time in a process.
+/// The communicator over MPI_COMM_WORLD, or over the ranks of another MPI_Comm, by MPI's C interface; link
+/// regimen::mpi. At most one at a time in a process.
 ///
 ///   regimen::comm::Mpi ranks;                                   // MPI_Init unless done before;
 ///                                                               then also MPI_Finalize at the end

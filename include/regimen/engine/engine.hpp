@@ -132,7 +132,7 @@ concept SaysNameAndCost = requires(const Operation& operation, Cost& sum) {
 ///   all_gather, reduce_scatter   return a ticket; begin after all operations run before them
 ///   await(ticket)                later operations begin after that collective has ended. Does not block the host
 template <class E>
-concept Walked = requires(E& e, const op::Begin& operation, const Transfer& transfer, std::size_t ticket) {
+concept WalkEngine = requires(E& e, const op::Begin& operation, const Transfer& transfer, std::size_t ticket) {
   { E::Traits::scratch(operation) } -> std::convertible_to<std::size_t>;
   { E::Traits::input_slots(std::size_t{}) } -> std::convertible_to<std::size_t>;
   requires std::derived_from<typename E::Traits, engines::DefaultTraits>;
@@ -171,16 +171,16 @@ struct NoOperations {
 ///                        optional: copies from the arena to memory of the host, and back. A copy begins after all
 ///                        operations, and all copies, that were run before it, and ends before those that are run after
 ///                        the wait for its ticket
-///   Engine(resources, lender)   optional: offsets from lent_memory on lead to the memory of another engine, which lives as
-///                        long as one that has borrowed it
+///   Engine(resources, lender)   optional: offsets from lent_memory on lead to the memory of another engine, which
+///                        lives as long as one that has borrowed it
 ///   prepare(body)        optional: body() runs operations that will run later; what they need is made now
 ///   poison_dead()        from now on fills dead memory with NaN; the walk reports it by dies() and lives()
 ///   scope()              held while the host calls the engine: sets the number of threads, the current device
 ///   numerics<T>()        what decides bits besides the program, for the compute type T: libraries, instruction set
 ///   description<T>()     the same with more detail, for people
 template <class E>
-concept Engine = Walked<E> && requires(E& e, const E& constant, std::size_t at, std::span<const std::byte> from,
-                                       std::span<std::byte> to) {
+concept Engine = WalkEngine<E> && requires(E& e, const E& constant, std::size_t at, std::span<const std::byte> from,
+                                           std::span<std::byte> to) {
   { e.upload(at, from) } -> std::same_as<typename E::Fence>;
   { e.download(at, to) } -> std::same_as<typename E::Fence>;
   { e.hash(at, at) } -> std::same_as<std::uint64_t>;
@@ -240,7 +240,7 @@ template <class Engine>
 inline constexpr bool runs_here = !requires { Engine::only_plans; };
 /// The engine itself, or the one that measures, unless the program only plans.
 template <class Engine, bool profiles>
-using Profiled = std::conditional_t<profiles && runs_here<Engine>, TimedEngine<Engine>, Engine>;
+using ProfiledEngine = std::conditional_t<profiles && runs_here<Engine>, TimedEngine<Engine>, Engine>;
 
 /// The Traits of a device. One without an engine is refused by itself (rule/options.hpp), and by no rule
 /// about an engine.

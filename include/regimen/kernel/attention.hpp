@@ -149,7 +149,7 @@ REGIMEN_HD void add_tile(const Block& block, const Sums& sums, const Weights& we
 }
 
 /// The score of a query and a key, of their product: the product itself, by whose differences `rest` multiplies.
-struct Unbiased final {
+struct UnbiasedScore final {
   template <class S>
   REGIMEN_HD S score(S product, S) const {
     return product;
@@ -159,23 +159,23 @@ struct Unbiased final {
     return scale;
   }
 };
-/// The same with a bias. By fma, so that backward has forward's bits, whatever else a compiler contracts.
+/// The score with a bias. By fma, so that backward has forward's bits, whatever else a compiler contracts.
 template <class S>
-struct Biased final {
+struct BiasedScore final {
   S bias;
   REGIMEN_HD S score(S product, S scale) const { return std::fma(product, scale, bias); }
   REGIMEN_HD static S rest(S) { return S(1); }
 };
 /// Of every key.
 struct NoBias final {
-  REGIMEN_HD Unbiased operator()(std::size_t) const { return {}; }
+  REGIMEN_HD UnbiasedScore operator()(std::size_t) const { return {}; }
 };
 
 /// Of the keys that a query sees.
 template <class S>
 struct BiasOfKeys final {
   const S* of_keys;
-  REGIMEN_HD Biased<S> operator()(std::size_t j) const { return {of_keys[j]}; }
+  REGIMEN_HD BiasedScore<S> operator()(std::size_t j) const { return {of_keys[j]}; }
 };
 
 /// What a query reads and writes. softmax may be null.

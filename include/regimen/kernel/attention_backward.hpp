@@ -35,13 +35,13 @@ struct AttentionPair final {
 
 /// With p as op::SoftmaxRow has it, f the dropout factors and δ = row_dot:
 ///   d_v = (p ∘ f)ᵀ d_y,   d_s = p ∘ (f ∘ d_y vᵀ − δ) / √D,   d_q = d_s k,   d_k = d_sᵀ q.
-/// Three launches: δ, a thread a row; d_q, a block for each query; d_k and d_v, a block for each key, which adds over the
-/// heads that share it. All arithmetic in S, d_qkv is rounded once.
+/// Three launches: δ, a thread a row; d_q, a block for each query; d_k and d_v, a block for each key, which adds over
+/// the heads that share it. All arithmetic in S, d_qkv is rounded once.
 ///
 /// error   as forward; δ is taken from the stored, rounded y, where a query sees more than 128 keys and none of its
 ///         probabilities is above 1 − 2⁻¹⁰
-/// cost    scores and d_y vᵀ are computed twice: 7 products instead of 5, from the second-level cache as forward; of a row
-///         of more keys in which one probability is above that, three times. With
+/// cost    scores and d_y vᵀ are computed twice: 7 products instead of 5, from the second-level cache as forward; of a
+///         row of more keys in which one probability is above that, three times. With
 ///         dropout one counter for eight keys, and one for each query, whose weights of one key are rows apart
 ///   keys_of     what keys of another kind need is no part of the kernel: it would cost registers
 template <class Operation, class T, unsigned pass, KeysOf keys_of>
@@ -112,9 +112,10 @@ struct AttentionBackwardLaunch {
   REGIMEN_HD auto bias_of(std::size_t head, std::size_t t, std::size_t u) const {
     if constexpr (is_biased) {
       const op::AttentionShape& s = shape();
-      return detail::Biased<S>{at(detail::whole_of(o).bias)[head % s.heads * s.distances() + s.length - 1 + u - t]};
+      return detail::BiasedScore<S>{
+          at(detail::whole_of(o).bias)[head % s.heads * s.distances() + s.length - 1 + u - t]};
     } else {
-      return detail::Unbiased{};
+      return detail::UnbiasedScore{};
     }
   }
   struct Zeros {
@@ -130,8 +131,8 @@ struct AttentionBackwardLaunch {
       gradient[d] = static_cast<T>(static_cast<S>(sums[d]));
   }
 
-  /// Where a tile has all keys of the query, or one p is nearly 1, δ is taken from these very d_p and written for the next
-  /// launches: so it has their roundings, and where one p is nearly 1 nothing else is left of their difference.
+  /// Where a tile has all keys of the query, or one p is nearly 1, δ is taken from these very d_p and written for the
+  /// next launches: so it has their roundings, and where one p is nearly 1 nothing else is left of their difference.
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void of_query(const Block& block, std::size_t head, std::size_t t, S scale,
@@ -188,6 +189,8 @@ struct AttentionBackwardLaunch {
     write(block, head, 0, t, d_q);
   }
 
+  /// d_k and d_v of position u, from all queries of the heads that share the key: a head is added behind another, in
+  /// the block's memory, and rounded once. A key behind the text's length gets zeros: no query saw it.
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void of_key(const Block& block, std::size_t head, std::size_t u, S scale,

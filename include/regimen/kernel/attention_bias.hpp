@@ -11,7 +11,7 @@
 
 namespace regimen::kernel {
 
-/// A thread for each number.
+/// bias (heads,distances) = −slope(head) · |u − t|, in S. A thread for each number.
 template <class S>
 REGIMEN_HD constexpr std::size_t pieces(const op::AlibiBias<S>& o, Launch<0>) {
   return o.heads * o.distances;
@@ -20,6 +20,8 @@ template <class S>
 REGIMEN_HD void compute(const op::AlibiBias<S>& o, const Memory& at, std::size_t place, Launch<0>) {
   at(o.bias)[place] = o(place / o.distances, place % o.distances);
 }
+/// bias (heads,distances) = the table's number (buckets,heads) of the bucket that a distance is in. A thread for each
+/// number.
 template <class T>
 REGIMEN_HD constexpr std::size_t pieces(const op::BucketBias<T>& o, Launch<0>) {
   return o.heads * o.distances;
@@ -50,7 +52,11 @@ struct Kernel<op::BiasedAttention<T>> final : AttentionLaunch<op::BiasedAttentio
 template <class T>
 struct Kernel<op::BiasedAttendKept<T>> final : AttendKeptLaunch<op::BiasedAttendKept<T>, T> {};
 
-/// The fourth launch of a gradient, if d_bias is wanted: a thread for each distance of each head.
+/// The fourth launch of a gradient, if d_bias is wanted: a thread for each distance of each head of each sample.
+///
+/// d_bias[head,i] = Σ of d_scores over the pairs (t,u) with u = t + i − (T − 1), of t from the first to the last.
+/// Scores have the bias behind the scale, so this is d_s without 1 / √D: d_score has it, and the sum is divided by it
+/// once. Pairs that the window or the text's length excludes are left out.
 ///
 /// cost    computes scores and d_y vᵀ once more: 9 products instead of 7
 template <class Operation, class T>
@@ -81,7 +87,7 @@ struct BiasGradientLaunch {
                  values = Rows::of_qkv(at(b.qkv), s, head, 2), gradients = Rows::of_y(at(b.d_y), s, head);
       const op::SoftmaxRow<S>* const softmax = at(b.softmax) + head * s.length;
       const S* const row_dot = at(b.row_dot) + head * s.length;
-      const detail::Biased<S> bias{at(whole.bias)[head % s.heads * distances + i]};
+      const detail::BiasedScore<S> bias{at(whole.bias)[head % s.heads * distances + i]};
       const detail::DropFactor<S> drop(b.drop, at, s, head);
       // Of positions u = t + i − (T − 1) from 0 to the last key.
       const std::size_t begin = i < s.length ? s.length - 1 - i : 0, all = key_count(head / s.heads) + s.length - 1,

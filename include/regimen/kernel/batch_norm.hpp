@@ -82,6 +82,34 @@ REGIMEN_HD S sum_over(const S* of_each, std::size_t count, std::size_t apart) {
   for (std::size_t i = 1; i < count; ++i) sum += of_each[i * apart];
   return sum;
 }
+/// The first launch over a batch, S the type of statistics: chunk_sums, if the operation has d_y, else chunk_moments.
+template <class Operation, class S, unsigned launches>
+struct ChunkLaunch {
+  static constexpr unsigned passes = launches, threads = 256;
+  Operation o;
+  Memory at;
+
+  static constexpr std::size_t scratch(const Operation& operation) {
+    if constexpr (requires { operation.bytes(); }) return operation.bytes();
+    else return sums_rows(operation) ? operation.chunks().template bytes<S>() : 0;
+  }
+  constexpr unsigned blocks() const { return sums_rows(o) ? blocks_for(o.chunks().count() * o.columns, threads) : 0; }
+  REGIMEN_HD_UNCHECKED
+  template <class Block>
+  REGIMEN_HD void operator()(const Block& block) const {
+    const ColumnChunks chunks = ColumnChunks::of_batch(o);
+    S* const to = at.template scratch_of<S>();
+    if constexpr (requires { o.d_y; }) chunk_sums(block, chunks, at(o.x), at(o.d_y), at(o.mean), at(o.rstd), to);
+    else chunk_moments(block, chunks, at(o.x), to);
+  }
+
+ private:
+  /// No: the running statistics serve, or all ranks' sums are there already.
+  static constexpr bool sums_rows(const Operation& operation) {
+    if constexpr (requires { operation.sums_rows(); }) return operation.sums_rows();
+    else return true;
+  }
+};
 template <class T, class B>
 REGIMEN_HD statistic_t<T> running_rstd(const op::BatchNorm<T, B>& o, const Memory& at, std::size_t column) {
   using S = statistic_t<T>;
@@ -90,23 +118,9 @@ REGIMEN_HD statistic_t<T> running_rstd(const op::BatchNorm<T, B>& o, const Memor
 
 }  // namespace detail
 
+/// What a rank says of its rows: of each column the mean and the squares around it, and how many rows there are.
 template <class T>
-struct Kernel<op::BatchMoments<T>, 0> final {
-  using S = statistic_t<T>;
-  static constexpr unsigned passes = 2, threads = 256;
-  op::BatchMoments<T> o;
-  Memory at;
-
-  static constexpr std::size_t scratch(const op::BatchMoments<T>& operation) {
-    return operation.chunks().template bytes<S>();
-  }
-  constexpr unsigned blocks() const { return blocks_for(o.chunks().count() * o.columns, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    detail::chunk_moments(block, detail::ColumnChunks::of_batch(o), at(o.x), at.template scratch_of<S>());
-  }
-};
+struct Kernel<op::BatchMoments<T>, 0> final : detail::ChunkLaunch<op::BatchMoments<T>, statistic_t<T>, 2> {};
 template <class T>
 REGIMEN_HD constexpr std::size_t pieces(const op::BatchMoments<T>& o, Launch<1>) {
   return o.columns;
@@ -120,24 +134,9 @@ REGIMEN_HD void compute(const op::BatchMoments<T>& o, const Memory& at, std::siz
   if (column == 0) at(o.y)[2 * o.columns] = static_cast<S>(o.rows);
 }
 
+/// What a rank says of its gradients: of each column the sums of d_y and of d_y · n, and how many rows there are.
 template <class T>
-struct Kernel<op::BatchSums<T>, 0> final {
-  using S = statistic_t<T>;
-  static constexpr unsigned passes = 2, threads = 256;
-  op::BatchSums<T> o;
-  Memory at;
-
-  static constexpr std::size_t scratch(const op::BatchSums<T>& operation) {
-    return operation.chunks().template bytes<S>();
-  }
-  constexpr unsigned blocks() const { return blocks_for(o.chunks().count() * o.columns, threads); }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    detail::chunk_sums(block, detail::ColumnChunks::of_batch(o), at(o.x), at(o.d_y), at(o.mean), at(o.rstd),
-                       at.template scratch_of<S>());
-  }
-};
+struct Kernel<op::BatchSums<T>, 0> final : detail::ChunkLaunch<op::BatchSums<T>, statistic_t<T>, 2> {};
 template <class T>
 REGIMEN_HD constexpr std::size_t pieces(const op::BatchSums<T>& o, Launch<1>) {
   return 2 * o.columns;
@@ -149,26 +148,17 @@ REGIMEN_HD void compute(const op::BatchSums<T>& o, const Memory& at, std::size_t
   if (i == 0) at(o.y)[2 * o.columns] = static_cast<S>(o.rows);
 }
 
+/// y = (x − μ) · rstd · gain + bias, with μ and rstd = 1 / √(σ² + ε) of all rows of a column
+///   x, y (rows,columns); mean, rstd (columns) S; gain, bias, running_mean and running_variance (columns)
+///
+/// σ² is the mean of the squares around μ; the running variance moves towards Σ / (rows − 1). of_ranks: the ranks' moments,
+/// which op::BatchMoments has computed, are joined in place of chunks.
+///
 /// The mean and the squares around it of each chunk.
 ///
 /// cost   x three times, the second from the caches; y once; 2 · chunks · columns sums written and read once
 template <class T, class B>
-struct Kernel<op::BatchNorm<T, B>, 0> final {
-  using S = statistic_t<T>;
-  static constexpr unsigned passes = 3, threads = 256;
-  op::BatchNorm<T, B> o;
-  Memory at;
-
-  static constexpr std::size_t scratch(const op::BatchNorm<T, B>& operation) {
-    return operation.sums_rows() ? operation.chunks().template bytes<S>() : 0;
-  }
-  constexpr unsigned blocks() const { return o.sums_rows() ? blocks_for(o.chunks().count() * o.columns, threads) : 0; }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    detail::chunk_moments(block, detail::ColumnChunks::of_batch(o), at(o.x), at.template scratch_of<S>());
-  }
-};
+struct Kernel<op::BatchNorm<T, B>, 0> final : detail::ChunkLaunch<op::BatchNorm<T, B>, statistic_t<T>, 3> {};
 
 /// Those of the batch, and the running ones move; or the running ones, for backward.
 template <class T, class B>
@@ -200,7 +190,7 @@ REGIMEN_HD void compute(const op::BatchNorm<T, B>& o, const Memory& at, std::siz
     running_variance = static_cast<B>(old_variance + momentum * (all.squares * unbiased - old_variance));
 }
 
-/// y.
+/// y, a thread for each number: neighbours read neighbours.
 template <class T, class B>
 REGIMEN_HD constexpr std::size_t pieces(const op::BatchNorm<T, B>& o, Launch<2>) {
   return o.rows * o.columns;
@@ -215,27 +205,18 @@ REGIMEN_HD void compute(const op::BatchNorm<T, B>& o, const Memory& at, std::siz
                               static_cast<S>(at(o.bias)[column]));
 }
 
+/// With n = (x − μ) · rstd: d_bias = Σ d_y, d_gain = Σ d_y · n over the rows of a column, and
+/// d_x = (d_y − mean(d_y) − n · mean(d_y · n)) · gain · rstd; with the running statistics d_x = d_y · gain · rstd.
+///
 /// The sums of each chunk that all gradients are made of.
 ///
 /// cost   x and d_y twice, d_x once
 template <class T, class G>
-struct Kernel<op::BatchNormBackward<T, G>, 0> final {
-  using S = statistic_t<T>;
-  static constexpr unsigned passes = 3, threads = 256;
-  op::BatchNormBackward<T, G> o;
-  Memory at;
+struct Kernel<op::BatchNormBackward<T, G>, 0> final
+    : detail::ChunkLaunch<op::BatchNormBackward<T, G>, statistic_t<T>, 3> {};
 
-  static constexpr std::size_t scratch(const op::BatchNormBackward<T, G>& operation) { return operation.bytes(); }
-  constexpr unsigned blocks() const { return o.sums_rows() ? blocks_for(o.chunks().count() * o.columns, threads) : 0; }
-  REGIMEN_HD_UNCHECKED
-  template <class Block>
-  REGIMEN_HD void operator()(const Block& block) const {
-    detail::chunk_sums(block, detail::ColumnChunks::of_batch(o), at(o.x), at(o.d_y), at(o.mean), at(o.rstd),
-                       at.template scratch_of<S>());
-  }
-};
-
-/// The sums of the batch: the gradients of gain and bias, and the means that d_x needs.
+/// The sums of the batch: the gradients of gain and bias, and the means that d_x needs. Thread i has column i of Σ d_y,
+/// or, from `columns` on, of Σ d_y · n. A rank adds its own sums to its gradients, the means are those of all ranks.
 template <class T, class G>
 REGIMEN_HD constexpr std::size_t pieces(const op::BatchNormBackward<T, G>& o, Launch<1>) {
   return o.sums_rows() || !o.of_ranks.is_absent() ? 2 * o.columns : 0;
@@ -262,7 +243,7 @@ REGIMEN_HD void compute(const op::BatchNormBackward<T, G>& o, const Memory& at, 
   means[i] = all * share;
 }
 
-/// d_x.
+/// d_x, a thread for each number; nothing is launched if nobody wants it.
 template <class T, class G>
 REGIMEN_HD constexpr std::size_t pieces(const op::BatchNormBackward<T, G>& o, Launch<2>) {
   return o.d_x.is_absent() ? 0 : o.rows * o.columns;
@@ -283,6 +264,8 @@ REGIMEN_HD void compute(const op::BatchNormBackward<T, G>& o, const Memory& at, 
   at(o.d_x)[i] = static_cast<T>(centered * factor);
 }
 
+/// y = the mean of the ranks' numbers x (ranks,count), from the first one on: equal numbers have exactly themselves as
+/// their mean. A thread for each number.
 template <class T>
 REGIMEN_HD constexpr std::size_t pieces(const op::MeanOfRanks<T>& o, Launch<0>) {
   return o.count;

@@ -99,8 +99,8 @@ void for_each_launch(const Operation& operation, const Memory& memory, const F& 
 }
 
 /// One thread that does the work of a whole block: loops over threads have one iteration, and a warp is one thread. The
-/// bits differ from those of a block of many threads, which sums in another order. Kernels are for host and device and call
-/// its members, so these are for both, too.
+/// bits differ from those of a block of many threads, which sums in another order. Kernels are for host and device and
+/// call its members, so these are for both, too.
 class Serial final {
  public:
   constexpr Serial(unsigned index, unsigned blocks, std::byte* shared)

@@ -100,8 +100,8 @@ LargestSeen(Number, Number) -> LargestSeen<Number>;
 
 }  // namespace detail
 
-/// A thread takes a column of a row; neighbours read neighbours. It makes the body anew for each: one for all would take
-/// more registers.
+/// A thread takes a column of a row; neighbours read neighbours. It makes the body anew for each: one for all would
+/// take more registers.
 template <class Operation>
   requires HasBody<Operation>
 struct Kernel<Operation, 0> final {

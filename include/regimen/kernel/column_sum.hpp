@@ -292,8 +292,8 @@ template <class Activation, class T, class G>
 struct Kernel<op::BiasBackward<Activation, T, G>, 0> final {
   using S = statistic_t<T>;
   static constexpr bool writes = op::BiasBackward<Activation, T, G>::activates;
-  // For more than four blocks the compiler spills in some type, and without a number it takes so few registers that loads
-  // wait for one another: by its report, not by a measurement.
+  // For more than four blocks the compiler spills in some type, and without a number it takes so few registers that
+  // loads wait for one another: by its report, not by a measurement.
   static constexpr unsigned passes = 2, threads = 128, resident = 4, width = pack_of<T>;
   op::BiasBackward<Activation, T, G> o;
   Memory at;

@@ -147,8 +147,8 @@ using ScoreRows = RowPlan<8, threads>;
 
 }  // namespace detail
 
-/// A warp or a block for each row. Scores of up to 4096 keys are read once, others three times, from the caches but for
-/// the first.
+/// A warp or a block for each row. Scores of up to 4096 keys are read once, others three times: the first time from
+/// memory, then from the caches.
 template <class T, bool more>
 struct Kernel<AttentionWeights<T, more>> final {
   using S = statistic_t<T>;

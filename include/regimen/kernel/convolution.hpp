@@ -11,6 +11,12 @@
 
 namespace regimen::kernel {
 
+/// y[b,i,j,o] = bias[o] + Σ over r, s, c of weight[o,r,s,c] · x[b, line of (i,r), column of (j,s), c]
+///   x (samples, height, width, channels), weight (out_channels, window_height, window_width, channels / groups)
+///
+/// A thread takes one number of y, neighbours the next output of the same pixel: they read the same x, and weights
+/// depth() apart. `from` gives a line beyond the image where the window sees padding: such terms are left out. An
+/// output reads the channels of its group alone, from output / outputs · channels on.
 template <class T>
 REGIMEN_HD constexpr std::size_t pieces(const op::Conv<T>& o, Launch<0>) {
   return o.shape.positions() * o.shape.out_channels;
@@ -39,6 +45,11 @@ REGIMEN_HD void compute(const op::Conv<T>& o, const Memory& at, std::size_t i, L
   at(o.y)[i] = static_cast<T>(sum);
 }
 
+/// d_x[b,h,w,c] = Σ over r, s and the outputs o of c's group of weight[o,r,s,c] · d_y[b,i,j,o], (i,j) the pixel of y
+/// whose tap (r,s) reads (h,w): `to` gives one beyond y where there is none, as the stride passes over it or the image
+/// ends.
+///
+/// A thread takes one number of d_x, and adds its taps in the order of the weights: no thread adds to another's number.
 template <class T>
 REGIMEN_HD constexpr std::size_t pieces(const op::ConvInput<T>& o, Launch<0>) {
   return o.shape.pixels() * o.shape.channels;
@@ -76,7 +87,10 @@ REGIMEN_HD constexpr ColumnSum sum_of_positions(const op::Convolution& shape) {
 
 }  // namespace detail
 
-/// Sums of chunks of y's pixels, a thread for each chunk and weight.
+/// d_weight[o,r,s,c] = Σ over y's pixels of x[line of (i,r), column of (j,s), c] · d_y[i,j,o]. The first launch makes
+/// sums of chunks of y's pixels, a thread for each chunk and weight: one for each weight would be too few threads. Runs
+/// of at_once terms are added apart, then to the chunk's sum, which bounds the error. The second launch joins the
+/// chunks in their order; if there is one alone, this launch writes, or adds to, the gradient.
 template <class T, class G>
 struct Kernel<op::ConvWeight<T, G>> final {
   static constexpr unsigned passes = 2, threads = 256;
@@ -127,6 +141,8 @@ REGIMEN_HD constexpr auto sums_left(const op::ConvWeight<T, G>& o, Launch<1>) {
   return detail::sum_of_positions(o.shape).template left<statistic_t<T>>(o.d_weight, o.add);
 }
 
+/// y[b,i,j,g,r,c] = x[b, line of (i,r), j, g, c], or 0 where the window sees padding. A thread copies one number; c
+/// runs fastest, so neighbours read and write neighbours.
 template <class T>
 REGIMEN_HD constexpr std::size_t pieces(const op::Unfold<T>& o, Launch<0>) {
   return o.count();
@@ -145,6 +161,8 @@ REGIMEN_HD void compute(const op::Unfold<T>& o, const Memory& at, std::size_t i,
           : T(0.0f);
 }
 
+/// d_x = Σ over r of d_y at the window whose line r is this one: Unfold's gradient. A thread takes one number of d_x
+/// and adds in the order of r, in S; rounded once.
 template <class T>
 REGIMEN_HD constexpr std::size_t pieces(const op::Fold<T>& o, Launch<0>) {
   return o.shape.pixels() * o.shape.channels;

@@ -32,9 +32,10 @@ class DeviceBlock final {
   }
 };
 
-/// The one __global__ function: a kernel is its argument's type, so nothing but a type reaches its name. And its size: nvcc
-/// 13 gives a struct whose last member is empty and [[no_unique_address]] more bytes on the device than sizeof says, and
-/// whatever follows it is read beside its place. In PTX the name and the parameter disagree then (tests/device/layouts.sh).
+/// The one __global__ function: a kernel is its argument's type, so nothing but a type reaches its name. And its size:
+/// nvcc 13 gives a struct whose last member is empty and [[no_unique_address]] more bytes on the device than sizeof
+/// says, and whatever follows it is read beside its place. In PTX the name and the parameter disagree then
+/// (tests/device/layouts.sh).
 template <class K, std::size_t = sizeof(K)>
 __global__ void __launch_bounds__(K::threads, resident<K>) entry(const __grid_constant__ K kernel) {
   kernel(DeviceBlock{});

@@ -74,7 +74,7 @@ struct DropFactor {
   }
 };
 
-/// The same of keys of another text.
+/// The factors of the weights of keys of another text, (T,S) for each head.
 template <class S>
 struct CrossDropFactor final : DropFactor<S> {
   REGIMEN_HD CrossDropFactor(const op::Drop& drop, const Memory& at, const op::AttentionShape& s, std::size_t head)

@@ -1,4 +1,9 @@
 // regimen/kernel/elementwise.hpp — elementwise operations: zero, sums, casts, tables, activations, dropout.
+//
+// A thread takes packs of elements, of which the narrowest tensor has 16 bytes, where all tensors begin at multiples of
+// 16 bytes; else one element at a time. Neighbouring threads take neighbouring packs, so that a warp reads and writes
+// whole lines. S, in which a kernel computes, is the type of statistics: fp32 for 16 bits. No element depends on
+// another, so the bits are the same for any number of blocks and threads, and with packs as without.
 #pragma once
 
 #include <regimen/core/error.hpp>
@@ -27,7 +32,8 @@ REGIMEN_HD void for_elements(const Block& block, std::size_t count, bool aligned
   for_pieces(block, count - packed * width, [&](std::size_t i) { body.template operator()<1>(packed * width + i); });
 }
 
-/// The same of begin ... end − 1 by one block. A thread takes the same elements in the same order, wherever they begin.
+/// body<width>(i) and body<1>(i), as for_elements, for begin ... end − 1 by one block. A thread takes the same elements
+/// in the same order, wherever they begin.
 REGIMEN_HD_UNCHECKED
 template <unsigned width, class Block, class Body>
 REGIMEN_HD void for_runs(const Block& block, std::size_t begin, std::size_t end, bool aligned, const Body& body) {
@@ -67,6 +73,9 @@ REGIMEN_HD void write(const Pack<T, width>& pack, T* to) {
 
 }  // namespace detail
 
+/// y = 0, of any length: writes of 16 bytes, then the rest one by one.
+///
+/// cost   y is written once
 template <class T>
 struct Kernel<op::Zero<T>> final {
   static constexpr unsigned threads = detail::flat_threads, width = pack_of<T>;
@@ -85,21 +94,31 @@ struct Kernel<op::Zero<T>> final {
 
 namespace detail {
 
+/// y = f(a, b), element by element, computed in the type of statistics and rounded once to y's type. y may be a or b.
+REGIMEN_HD_UNCHECKED
+template <unsigned width, class Block, class A, class B, class F>
+REGIMEN_HD void combine_elements(const Block& block, std::size_t count, const A* a, const B* b, A* y, const F& f) {
+  using S = statistic_t<A>;
+  for_elements<width>(block, count, are_aligned(a, b, y), [&]<unsigned n>(std::size_t i) {
+    auto values = read<n>(a + i);
+    const auto others = read<n>(b + i);
+    for (unsigned k = 0; k < n; ++k)
+      values.at[k] = static_cast<A>(f(static_cast<S>(values.at[k]), static_cast<S>(others.at[k])));
+    write(values, y + i);
+  });
+}
 /// y += x, rounded once to y's type.
 REGIMEN_HD_UNCHECKED
 template <unsigned width, class Block, class From, class To>
 REGIMEN_HD void add_elements(const Block& block, std::size_t count, const From* x, To* y) {
-  using S = statistic_t<To>;
-  for_elements<width>(block, count, are_aligned(x, y), [&]<unsigned n>(std::size_t i) {
-    const auto a = read<n>(x + i);
-    auto b = read<n>(y + i);
-    for (unsigned k = 0; k < n; ++k) b.at[k] = static_cast<To>(static_cast<S>(b.at[k]) + static_cast<S>(a.at[k]));
-    write(b, y + i);
-  });
+  combine_elements<width>(block, count, y, x, y, [](auto a, auto b) { return a + b; });
 }
 
 }  // namespace detail
 
+/// y += x, added in S and rounded once.
+///
+/// cost   x and y are read once, y is written once: the least
 template <class T>
 struct Kernel<op::Add<T>> final {
   static constexpr unsigned threads = detail::flat_threads, width = pack_of<T>;
@@ -114,6 +133,9 @@ struct Kernel<op::Add<T>> final {
   }
 };
 
+/// y = a · b, element by element, multiplied in S and rounded once.
+///
+/// cost   a and b are read once, y is written once: the least
 template <class T>
 struct Kernel<op::Multiply<T>> final {
   static constexpr unsigned threads = detail::flat_threads, width = pack_of<T>;
@@ -125,18 +147,13 @@ struct Kernel<op::Multiply<T>> final {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    const T *const a = at(o.a), *const b = at(o.b);
-    T* const y = at(o.y);
-    detail::for_elements<width>(block, o.count, are_aligned(a, b, y), [&]<unsigned n>(std::size_t i) {
-      auto factors = detail::read<n>(a + i);
-      const auto others = detail::read<n>(b + i);
-      for (unsigned k = 0; k < n; ++k)
-        factors.at[k] = static_cast<T>(static_cast<S>(factors.at[k]) * static_cast<S>(others.at[k]));
-      detail::write(factors, y + i);
-    });
+    detail::combine_elements<width>(block, o.count, at(o.a), at(o.b), at(o.y), [](S a, S b) { return a * b; });
   }
 };
 
+/// y = f(a) · b, f the activation, in S; rounded once, so that f(a) is never stored.
+///
+/// cost   a and b are read once, y is written once: the least
 template <class Activation, class T>
 struct Kernel<op::Gate<Activation, T>> final {
   static constexpr unsigned threads = detail::flat_threads, width = pack_of<T>;
@@ -148,19 +165,15 @@ struct Kernel<op::Gate<Activation, T>> final {
   REGIMEN_HD_UNCHECKED
   template <class Block>
   REGIMEN_HD void operator()(const Block& block) const {
-    const T *const a = at(o.a), *const b = at(o.b);
-    T* const y = at(o.y);
-    detail::for_elements<width>(block, o.count, are_aligned(a, b, y), [&]<unsigned n>(std::size_t i) {
-      auto values = detail::read<n>(a + i);
-      const auto others = detail::read<n>(b + i);
-      for (unsigned k = 0; k < n; ++k)
-        values.at[k] =
-            static_cast<T>(Activation::template value<S>(static_cast<S>(values.at[k])) * static_cast<S>(others.at[k]));
-      detail::write(values, y + i);
-    });
+    detail::combine_elements<width>(block, o.count, at(o.a), at(o.b), at(o.y),
+                                    [](S a, S b) { return Activation::template value<S>(a) * b; });
   }
 };
 
+/// d_a = d_y · b · f′(a),   d_b = d_y · f(a): both of one pass, f(a) is computed again. Either may be absent. A thread
+/// has read all of its elements before it writes, so the gradients may lie where a, b or d_y do.
+///
+/// cost   a, b and d_y are read once, d_a and d_b are written once: the least
 template <class Activation, class T>
 struct Kernel<op::GateBackward<Activation, T>> final {
   static constexpr unsigned threads = detail::flat_threads, width = pack_of<T>;
@@ -189,6 +202,10 @@ struct Kernel<op::GateBackward<Activation, T>> final {
   }
 };
 
+/// y = a · x + b · y, a and b numbers, in S; rounded once. A constant b of 0 means that y is not read: what lies there
+/// may be NaN. With scalars, nothing is written in a step that is skipped.
+///
+/// cost   x once, y read once unless b is 0, and written once: the least
 template <class X, class Y>
 struct Kernel<op::ScaledSum<X, Y>> final {
   static constexpr unsigned threads = detail::flat_threads, width = pack_of<X, Y>;
@@ -221,6 +238,9 @@ struct Kernel<op::ScaledSum<X, Y>> final {
   }
 };
 
+/// y = x in another type, rounded once. A pack has as many elements of both as fill 16 bytes of the narrower one.
+///
+/// cost   x is read once, y is written once: the least
 template <class From, class To>
 struct Kernel<op::Cast<From, To>> final {
   static constexpr unsigned threads = detail::flat_threads, width = pack_of<From, To>;
@@ -242,7 +262,10 @@ struct Kernel<op::Cast<From, To>> final {
   }
 };
 
-/// Sample by sample, so that the table's elements stand at the same place of a pack.
+/// y = x + table, the same table (elements) for each sample of x (samples,elements); in S, rounded once. By packs only
+/// if whole ones make a sample: then the table's elements stand at the same place of a pack in every sample.
+///
+/// cost   x once, y once; the table from the caches
 template <class T>
 struct Kernel<op::AddTable<T>> final {
   static constexpr unsigned threads = detail::flat_threads, width = pack_of<T>;
@@ -266,6 +289,10 @@ struct Kernel<op::AddTable<T>> final {
   }
 };
 
+/// y = f(x + bias) by rows, f the activation, in S; rounded once. The bias (columns) may be absent. Rows of x and y are
+/// row() elements apart: if these are more than the columns, element by element, and what lies between stays.
+///
+/// cost   x once, y once; the bias from the caches
 template <class Activation, class T, class B>
 struct Kernel<op::BiasActivation<Activation, T, B>> final {
   static constexpr unsigned threads = detail::flat_threads, width = pack_of<T, B>;
@@ -299,7 +326,9 @@ struct Kernel<op::BiasActivation<Activation, T, B>> final {
   }
 };
 
-/// The very bits of the CPU engine: eight elements of a sample for each counter.
+/// y = x / (1 − p) where an element is kept, else 0; p = threshold / 2^16. The very bits of the CPU engine: a counter
+/// of Philox has 128 bits, 16 for each of eight elements of a sample; an element is dropped if its bits are less than
+/// the threshold. So a thread takes eight elements, whatever their type.
 template <class T>
 struct Kernel<op::Dropout<T>> final {
   static constexpr unsigned threads = detail::flat_threads, width = 8;
@@ -356,6 +385,7 @@ struct Kernel<op::Dropout<T>> final {
   }
 };
 
+/// y = dropout(x) + onto, added in S before the one rounding.
 template <class T>
 struct Kernel<op::DropoutSum<T>> final {
   using Alone = Kernel<op::Dropout<T>>;

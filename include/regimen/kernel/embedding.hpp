@@ -51,15 +51,16 @@ struct Kernel<op::Embed<T>> final {
   }
 };
 
-/// The order of tokens by (row of the table, place), without an atomic: a radix sort of places, which keeps the order of
-/// equals, the least digit first. Two launches a digit, as many digits as the vocabulary needs: the first counts the
+/// The order of tokens by (row of the table, place), without an atomic: a radix sort of places, which keeps the order
+/// of equals, the least digit first. Two launches a digit, as many digits as the vocabulary needs: the first counts the
 /// digit's values in each chunk of tokens; the second puts each token behind the smaller values, and its equals in the
 /// chunks before and in its own. Inside a chunk a tile of tokens is ranked at a time, each beside all others of it,
-/// which takes no counters for each thread and is as long for digits of nine bits as for those of four. Few tokens are few
-/// chunks, of which each launch takes the time of one: they need no way of their own. Tokens outside the vocabulary come
-/// last.
+/// which takes no counters for each thread and is as long for digits of nine bits as for those of four. Few tokens are
+/// few chunks, of which each launch takes the time of one: they need no way of their own. Tokens outside the vocabulary
+/// come last.
 ///
-/// cost      for each token and digit some 800 comparisons, and for each block the counts of at most 128 chunks: O(count)
+/// cost      for each token and digit some 800 comparisons, and for each block the counts of at most 128 chunks:
+///           O(count)
 ///           scratch: at most 8 · count + 8 · vocabulary bytes and, up to 2^27 words, 2^18
 struct TokenOrder final {
   static constexpr unsigned threads = 256, tile = 256, most_chunks = 128;
@@ -220,19 +221,19 @@ struct OrderTokens final {
   }
 };
 
-/// The gradient of a table: the order of the tokens; the range of each row of the table in that order; then a thread for
-/// 16 bytes of each row, which adds its range in order and rounds once: the additions of the CPU engine. Tokens outside
-/// the vocabulary add nothing, nor does the padding token.
+/// The gradient of a table: the order of the tokens; the range of each row of the table in that order; then a thread
+/// for 16 bytes of each row, which adds its range in order and rounds once: the additions of the CPU engine. Tokens
+/// outside the vocabulary add nothing, nor does the padding token.
 ///
-/// cost   the order's, in two to six launches; d_y is read and the table written once. The row of the most frequent token
-///        is the longest sum that one thread makes, sixteen loads at a time; a small table has a thread for 4 bytes and
-///        32 loads at a time
+/// cost   the order's, in two to six launches; d_y is read and the table written once. The row of the most frequent
+///        token is the longest sum that one thread makes, sixteen loads at a time; a small table has a thread for 4
+///        bytes and 32 loads at a time
 template <class T, class G, unsigned pass>
   requires(pass < TokenOrder::launches)
 struct Kernel<op::EmbedBackward<T, G>, pass> final {
-  using Launched = OrderTokens<pass % 2 == 0>;
-  static constexpr unsigned passes = TokenOrder::launches + 2, threads = Launched::threads;
-  static constexpr std::size_t shared_bytes = Launched::shared_bytes;
+  using OrderLaunch = OrderTokens<pass % 2 == 0>;
+  static constexpr unsigned passes = TokenOrder::launches + 2, threads = OrderLaunch::threads;
+  static constexpr std::size_t shared_bytes = OrderLaunch::shared_bytes;
   op::EmbedBackward<T, G> o;
   Memory at;
 
@@ -240,7 +241,7 @@ struct Kernel<op::EmbedBackward<T, G>, pass> final {
     return TokenOrder{operation.count, operation.vocabulary}.bytes();
   }
   /// Whatever T, G and the digit are.
-  REGIMEN_HD constexpr Launched as_launched() const {
+  REGIMEN_HD constexpr OrderLaunch as_launched() const {
     return {{.token = o.token, .count = o.count, .vocabulary = o.vocabulary, .digit = pass / 2}, at};
   }
   constexpr unsigned blocks() const { return as_launched().blocks(); }

@@ -57,6 +57,9 @@ struct WarpGroups final {
 
 }  // namespace detail
 
+/// y = (x − μ) · rstd · gain + bias, with μ and rstd = 1 / √(σ² + ε) of a sample's rows over the columns of a group
+///   x, y (samples,rows,columns); mean, rstd (samples,groups) S; gain, bias (columns)
+///
 /// The mean and the squares around it of each column of each chunk.
 ///
 /// cost   x three times, the second from the caches; y once; two sums for each column of a chunk of 32 rows and more,
@@ -79,7 +82,8 @@ struct Kernel<op::GroupNorm<T>, 0> final {
   }
 };
 
-/// Those of each group.
+/// Those of each group: μ is the mean of the columns' means by their rows, and a column's squares around μ are those
+/// around its own mean and rows · (mean − μ)². So no difference of large squares is taken.
 template <class T>
 struct Kernel<op::GroupNorm<T>, 1> final {
   using S = statistic_t<T>;
@@ -110,7 +114,7 @@ struct Kernel<op::GroupNorm<T>, 1> final {
   }
 };
 
-/// y.
+/// y, a thread for each number: neighbours read neighbours, and mean and rstd from the caches.
 template <class T>
 REGIMEN_HD constexpr std::size_t pieces(const op::GroupNorm<T>& o, Launch<2>) {
   return o.shape.count();
@@ -124,6 +128,9 @@ REGIMEN_HD void compute(const op::GroupNorm<T>& o, const Memory& at, std::size_t
                               static_cast<S>(at(o.bias)[column]));
 }
 
+/// With n = (x − μ) · rstd: d_bias = Σ d_y, d_gain = Σ d_y · n, over all samples and rows of a column;
+/// d_x = (d_y · gain − mean(d_y · gain) − n · mean(d_y · gain · n)) · rstd, the means over a group of a sample.
+///
 /// The sums of each column of each chunk that all gradients are made of.
 ///
 /// cost   x and d_y twice, d_x once
@@ -158,7 +165,8 @@ REGIMEN_HD constexpr auto sums_left(const op::GroupNormBackward<T, G>& o, Launch
                                      .add = o.add};
 }
 
-/// The two means of each group that d_x needs.
+/// The two means of each group that d_x needs: of d_y · gain and of d_y · gain · n, from the sums of its columns, since
+/// a gain is the same for all rows. They lie behind the chunks' sums in scratch.
 template <class T, class G>
 struct Kernel<op::GroupNormBackward<T, G>, 2> final {
   using S = statistic_t<T>;
@@ -185,7 +193,7 @@ struct Kernel<op::GroupNormBackward<T, G>, 2> final {
   }
 };
 
-/// d_x.
+/// d_x, a thread for each number; nothing is launched if nobody wants it.
 template <class T, class G>
 REGIMEN_HD constexpr std::size_t pieces(const op::GroupNormBackward<T, G>& o, Launch<3>) {
   return o.d_x.is_absent() ? 0 : o.shape.count();

@@ -6,6 +6,10 @@
 
 #include <cstddef>
 
+// Images are (samples, height, width, channels): a pixel is a row of channels, and on a device neighbouring threads
+// take neighbouring channels, so that they read neighbours. Every number of a result is computed by one lane, by
+// itself, in an order that the shape alone decides: no atomics. S is the type of
+// statistics; sums are rounded once.
 #if defined(__CUDACC__) && !defined(REGIMEN_HD_CHECKED)
 #pragma nv_diagnostic push
 #pragma nv_diag_suppress 20011, 20014  // as kernel/body.hpp
@@ -22,6 +26,7 @@ REGIMEN_HD constexpr Extent extent_of(const op::Squares& squares) {
 
 }  // namespace detail
 
+/// y = scale · Σ of a square's pixels of x: line by line, from the first. With scale 1 / size² the mean.
 template <class T, class At>
 struct Body<op::SumSquares<T>, At> final {
   using Number = statistic_t<T>;
@@ -41,6 +46,7 @@ struct Body<op::SumSquares<T>, At> final {
   }
 };
 
+/// y = scale · x in each pixel of a square: a lane reads one number and writes size² of them.
 template <class T, class At>
 struct Body<op::SpreadSquares<T>, At> final {
   using Number = statistic_t<T>;
@@ -59,6 +65,7 @@ struct Body<op::SpreadSquares<T>, At> final {
   }
 };
 
+/// y = the largest pixel of a square. A NaN counts as larger than all before it, so a square with one becomes NaN.
 template <class T, class At>
 struct Body<op::MaxSquares<T>, At> final {
   using Number = statistic_t<T>;
@@ -76,6 +83,9 @@ struct Body<op::MaxSquares<T>, At> final {
   }
 };
 
+/// d_x = d_y in the largest pixel of a square, 0 in all others. Which one it was is found again from x: nothing is
+/// saved for it. Equal ones: the first, as `compare` asks for a larger one; of NaNs the last, as each replaces the one
+/// before.
 template <class T, class At>
 struct Body<op::MaxSquaresBackward<T>, At> final {
   using Number = statistic_t<T>;
@@ -99,6 +109,7 @@ struct Body<op::MaxSquaresBackward<T>, At> final {
 
 // ---- windows, which may overlap
 
+/// y = scale · Σ of the pixels that a window sees: those within the image, line by line.
 template <class T, class At>
 struct Body<op::SumWindows<T>, At> final {
   using Number = statistic_t<T>;
@@ -117,6 +128,8 @@ struct Body<op::SumWindows<T>, At> final {
   }
 };
 
+/// y = scale · Σ of the windows that see a pixel. A lane takes a pixel and adds its windows: if it took a window, lanes
+/// of neighbouring windows would have to add to one pixel.
 template <class T, class At>
 struct Body<op::SpreadWindows<T>, At> final {
   using Number = statistic_t<T>;
@@ -135,6 +148,7 @@ struct Body<op::SpreadWindows<T>, At> final {
   }
 };
 
+/// y = the largest pixel that a window sees, NaN if one is. The first pixel begins it, as there is always one.
 template <class T, class At>
 struct Body<op::MaxWindows<T>, At> final {
   using Number = statistic_t<T>;
@@ -151,6 +165,10 @@ struct Body<op::MaxWindows<T>, At> final {
   }
 };
 
+/// d_x = Σ d_y of the windows whose largest pixel this is. A lane takes a pixel, and of each window that sees it finds
+/// the largest one again: `own` is this pixel's place among those that the window sees.
+///
+/// cost   each window is searched once for each of its pixels, from the caches
 template <class T, class At>
 struct Body<op::MaxWindowsBackward<T>, At> final {
   using Number = statistic_t<T>;
@@ -178,6 +196,9 @@ struct Body<op::MaxWindowsBackward<T>, At> final {
 
 // ---- between pixels
 
+/// d_x = Σ of the large image's pixels that lie near a small one, each by the product of its weights along line and
+/// column: lines `begin(line) ... begin(line + 2)` of the large image are those that read this line, columns alike. The
+/// weights of a line are applied to the sum along it, once.
 template <class T, class At>
 struct Body<op::InterpolateBackward<T>, At> final {
   using Number = statistic_t<T>;
@@ -206,6 +227,9 @@ struct Body<op::InterpolateBackward<T>, At> final {
   }
 };
 
+/// y = the mean of four pixels of x, by their distances: (1 − part) · first + part · second along two lines, then the
+/// same between the lines. A thread takes a number of y. It is no Body: see engine/cpu/image.hpp for the rounding of
+/// products.
 template <class T>
 REGIMEN_HD constexpr std::size_t pieces(const op::Interpolate<T>& o, Launch<0>) {
   return o.squares.count() * o.squares.size * o.squares.size * o.squares.columns;

@@ -15,9 +15,9 @@ namespace regimen::kernel {
 
 /// The mean first, then the mean of (x − mean)², so that no mean cancels.
 ///
-/// cost   x, y, gain and bias once, the least: in 16 bits a warp holds rows of up to 1024 columns, a block rows of up to
-///        8192; in fp32 half of that. Rows that are no multiple of 16 bytes are held up to 128 and 1024 columns. Longer
-///        ones are read three times, twice of them from the caches
+/// cost   x, y, gain and bias once, the least: in 16 bits a warp holds rows of up to 1024 columns, a block rows of up
+///        to 8192; in fp32 half of that. Rows that are no multiple of 16 bytes are held up to 128 and 1024 columns.
+///        Longer ones are read three times, twice of them from the caches
 template <bool Centered, class T>
 struct Kernel<op::Normalize<Centered, T>> final {
   using S = statistic_t<T>;
@@ -178,12 +178,12 @@ class ChunkSums final {
 
 }  // namespace detail
 
-/// d_x, and for each chunk of rows the sums that d_gain and d_bias are made of: a block takes a chunk, its warps, or all
-/// of it, take the rows one after another.
+/// d_x, and for each chunk of rows the sums that d_gain and d_bias are made of: a block takes a chunk, its warps, or
+/// all of it, take the rows one after another.
 ///
 /// cost   x and d_y once, d_x once, the least, for the rows that forward holds; longer ones are read twice, and their
-///        columns' sums with each row, from the caches but for the first. Beside it each chunk's sums are written and
-///        read once: 16384 rows of 768 columns in 16 bits 3.1 MB beside 75.5
+///        columns' sums with each row, after the first time from the caches. Beside it each chunk's sums are written
+///        and read once: 16384 rows of 768 columns in 16 bits 3.1 MB beside 75.5
 template <bool Centered, class T, class G>
 struct Kernel<op::NormalizeBackward<Centered, T, G>, 0> final {
   using S = statistic_t<T>;
@@ -301,8 +301,8 @@ REGIMEN_HD constexpr auto sums_left(const op::NormalizeBackward<Centered, T, G>&
                                      .add = o.add};
 }
 
-/// The same launches; the one that writes d_x adds, for which two blocks a multiprocessor leave too few registers in 16
-/// bits if d_bias is summed, too: it spilled on sm_80 and sm_100.
+/// The launches of op::NormalizeBackward; the one that writes d_x adds, for which two blocks a multiprocessor leave too
+/// few registers in 16 bits if d_bias is summed, too: it spilled on sm_80 and sm_100.
 template <bool Centered, class T, class G, unsigned pass>
 struct Kernel<op::NormalizeBackwardSum<Centered, T, G>, pass> final {
   using Alone = Kernel<op::NormalizeBackward<Centered, T, G>, pass>;

@@ -25,7 +25,8 @@ REGIMEN_HD S similarity(const S* a, const S* b, std::size_t columns) {
 
 }  // namespace detail
 
-/// Unit vectors and lengths.
+/// z = x / |x| and |x|, of the rows of this rank; lengths in fp64, rounded once. A block takes a row: its threads add
+/// squares of columns, then divide their columns. Rows that do not exist become 0, with length −1.
 ///
 /// cost   x twice, the second time from the caches; z once
 template <class S>
@@ -56,7 +57,12 @@ struct Kernel<op::NormalizeViews<S>> final {
   }
 };
 
-/// The softmax of a row, its loss, and whether its other view is the nearest row.
+/// The softmax of a row, its loss, and whether its other view is the nearest row: with t_ik = z_i · z_k, the loss is
+/// log Σ exp((t_ik − t_max) / temperature) + (t_max − t_ij) / temperature, j the other view; k ≠ i, and k exists.
+///
+/// A block takes row i, its threads every 256th row k. A thread keeps the largest t so far and the sum of powers beside
+/// it, and scales the sum when a larger one comes; at the end all sums are scaled to the block's largest. So each t is
+/// computed once.
 ///
 /// cost   all rows once for each row of this rank, by threads that read a row each: from the caches
 template <class S>
@@ -106,7 +112,7 @@ struct Kernel<op::NtXent<S>, 0> final {
   }
 };
 
-/// One block adds the rows'.
+/// One block adds the rows' losses, the rows whose other view is the nearest, and the rows that exist, in fp64.
 REGIMEN_HD_UNCHECKED
 template <class Block, class S>
 REGIMEN_HD void add_up(const Block& block, const op::NtXent<S>& o, const Memory& at) {
@@ -123,7 +129,11 @@ REGIMEN_HD void add_up(const Block& block, const op::NtXent<S>& o, const Memory&
   at(o.scalars)->count += count;
 }
 
-/// Threads compute the weights of as many rows as there are threads, then each adds these rows for its columns.
+/// d_x_i = factor · (d_i − (d_i · z_i) z_i) / |x_i|,  d_i = Σ over k ≠ i of w_ik z_k,  w_ik = p_ik + p_ki, less 2 for
+/// the other view; both p from the saved softmax of their rows, with the product computed again.
+///
+/// A block takes a row. Threads compute the weights of as many rows as there are threads, then each adds these rows for
+/// its columns: d_x itself holds d_i meanwhile, so each number has one thread and one order.
 ///
 /// cost   all rows twice for each row of this rank, from the caches
 template <class S>

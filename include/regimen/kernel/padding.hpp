@@ -11,7 +11,8 @@
 
 namespace regimen::kernel {
 
-/// A thread for each sample, which reads its padding.
+/// lengths[b] = the tokens of sample b without the padding at its end, at least 1. A thread for each sample, which
+/// reads its padding from the end on: padding tokens between others count.
 REGIMEN_HD constexpr std::size_t pieces(const op::CountTokens& o, Launch<0>) { return o.samples; }
 REGIMEN_HD inline void compute(const op::CountTokens& o, const Memory& at, std::size_t b, Launch<0>) {
   const std::int32_t* const tokens = at(o.tokens) + b * o.length;
@@ -19,6 +20,8 @@ REGIMEN_HD inline void compute(const op::CountTokens& o, const Memory& at, std::
   while (count > 1 && tokens[count - 1] == o.padding) --count;
   at(o.lengths)[b] = static_cast<std::int32_t>(count);
 }
+
+// The kernels of attention themselves: they ask whether an operation has lengths, and then end at a sample's last key.
 
 template <class T>
 struct Kernel<op::WithinLengths<op::Attention<T>>> final

@@ -11,7 +11,9 @@
 
 namespace regimen::kernel {
 
-/// A block takes whole rows, several of narrow ones, so that a thread divides once.
+/// Copies columns of rows that lie from_row apart to rows to_row apart. A block takes whole rows, several of narrow
+/// ones, so that a thread divides once: a thread that took any element would divide 64-bit numbers for each. By packs
+/// of 16 bytes where columns and distances are whole packs and both tensors are aligned.
 template <class T>
 struct Kernel<op::CopyColumns<T>> final {
   static constexpr unsigned threads = detail::flat_threads, width = pack_of<T>;
@@ -47,6 +49,7 @@ struct Kernel<op::CopyColumns<T>> final {
   }
 };
 
+/// y = x · gain, a factor for each column, in S; rounded once. A thread for each number.
 template <class T>
 REGIMEN_HD constexpr std::size_t pieces(const op::Scale<T>& o, Launch<0>) {
   return o.rows * o.columns;
@@ -57,7 +60,9 @@ REGIMEN_HD void compute(const op::Scale<T>& o, const Memory& at, std::size_t i, 
   at(o.y)[i] = static_cast<T>(static_cast<S>(at(o.x)[i]) * static_cast<S>(at(o.gain)[i % o.columns]));
 }
 
-/// A thread takes elements of one sample and the next: it draws for each.
+/// y = x / (1 − p) for a sample that is kept, else 0; p = threshold / 2^16. A number is drawn for a whole sample, from
+/// the first counter of its place in the batch. A thread takes eight elements of one sample at a time, and draws for
+/// each eight.
 template <class T>
 struct Kernel<op::DropSamples<T>> final {
   static constexpr unsigned threads = detail::flat_threads, width = 8;
@@ -88,7 +93,8 @@ struct Kernel<op::DropSamples<T>> final {
   }
 };
 
-/// A thread takes a column of a sample: neighbours read neighbours.
+/// y = Σ of a sample's rows / rows, of each column. A thread takes a column of a sample, from the first row to the
+/// last: neighbours read neighbours.
 template <class T>
 REGIMEN_HD constexpr std::size_t pieces(const op::MeanRows<T>& o, Launch<0>) {
   return o.samples * o.columns;
@@ -101,6 +107,7 @@ REGIMEN_HD void compute(const op::MeanRows<T>& o, const Memory& at, std::size_t 
   for (std::size_t row = 0; row < o.rows; ++row) sum += static_cast<S>(x[row * o.columns]);
   at(o.y)[i] = static_cast<T>(sum / static_cast<S>(o.rows));
 }
+/// d_x = d_y / rows in every row of a sample. A thread for each number of d_x: neighbours read neighbours of d_y.
 template <class T>
 REGIMEN_HD constexpr std::size_t pieces(const op::MeanRowsBackward<T>& o, Launch<0>) {
   return o.samples * o.rows * o.columns;
@@ -128,7 +135,7 @@ REGIMEN_HD std::size_t largest_row(const T* x, std::size_t rows, std::size_t col
 
 }  // namespace detail
 
-/// As above.
+/// y = the largest number of a column of a sample, which a thread looks through from the first row on. Exact.
 template <class T>
 REGIMEN_HD constexpr std::size_t pieces(const op::MaxRows<T>& o, Launch<0>) {
   return o.samples * o.columns;
@@ -138,6 +145,8 @@ REGIMEN_HD void compute(const op::MaxRows<T>& o, const Memory& at, std::size_t i
   const T* const x = at(o.x) + i / o.columns * o.rows * o.columns + i % o.columns;
   at(o.y)[i] = x[detail::largest_row<statistic_t<T>>(x, o.rows, o.columns) * o.columns];
 }
+/// d_x = d_y in the row that MaxRows took, which is found again from x; 0 in the others. A thread takes a column of a
+/// sample and writes all of its rows, so nothing has to be zero before.
 template <class T>
 REGIMEN_HD constexpr std::size_t pieces(const op::MaxRowsBackward<T>& o, Launch<0>) {
   return o.samples * o.columns;

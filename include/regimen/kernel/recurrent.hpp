@@ -8,6 +8,12 @@
 #include <cstddef>
 #include <type_traits>
 
+// The products with the weights are done: what is left depends on one column of one sample, so a lane computes all
+// gates of its columns. The gates of a column lie `columns` apart, as rows of the gates' tensor: row 4 · r + g is gate
+// g of row r of an LSTM (3 · r + g of a GRU), so that neighbouring lanes read neighbours in each gate.
+//
+// Rows of tensors (samples,length,columns) are `length` apart from sample to sample: the tensors begin at the position.
+// Gates overwrite their sums, since backward reads the gates alone.
 #if defined(__CUDACC__) && !defined(REGIMEN_HD_CHECKED)
 #pragma nv_diagnostic push
 #pragma nv_diag_suppress 20011, 20014  // as kernel/body.hpp
@@ -45,6 +51,9 @@ REGIMEN_HD auto load_or_zero(const auto& lane, const auto* from, std::size_t row
 
 }  // namespace detail
 
+/// i, f, o = σ(s₀, s₁, s₃), g = tanh(s₂) of the sums s of gates, hidden and biases; c = f · c_before + i · g, y = o ·
+/// tanh(c). c is kept in S: rounded to T at each position it would lose what many positions add. h is y again, row
+/// behind row, as the next position's product reads it.
 template <class T, class At>
 struct Body<op::LstmCell<T>, At> final {
   using Number = statistic_t<T>;
@@ -78,6 +87,10 @@ struct Body<op::LstmCell<T>, At> final {
   }
 };
 
+/// d_h = d_y + d_hidden, e = d_h · o · (1 − tanh²(c)) + d_c of the position behind; then
+///   d_s = (e · g · i (1 − i), e · c_before · f (1 − f), e · i · (1 − g²), d_h · tanh(c) · o (1 − o)),   d_c = e · f.
+/// 1 − t² is (1 − t)(1 + t), which keeps its digits where t is nearly 1. d_s is written twice: over the gates, for the
+/// gradients of weights over all positions, and to d_gates, row behind row, for the product with the hidden weights.
 template <class T, class At>
 struct Body<op::LstmCellBackward<T>, At> final {
   using Number = statistic_t<T>;
@@ -109,6 +122,9 @@ struct Body<op::LstmCellBackward<T>, At> final {
   }
 };
 
+/// r, z = σ(s + k) of the sums s of the input and k of the state, n = tanh(s₂ + r · q) with q = k₂;
+/// y = (1 − z) · n + z · state_before. The input's and the state's sums of the third gate stay apart, since r
+/// multiplies one of them: q goes to `inner`, for backward. The state is carried in S, y and h are rounded copies.
 template <class T, class At>
 struct Body<op::GruCell<T>, At> final {
   using Number = statistic_t<T>;
@@ -144,6 +160,8 @@ struct Body<op::GruCell<T>, At> final {
   }
 };
 
+/// With e = d_h · (1 − z) · (1 − n²): d_s = (e · q · r (1 − r), d_h · (y_before − n) · z (1 − z), e), d_q = e · r, and
+/// d_state = d_h · z. The gates of d_s and of d_gates differ in the third alone: e for the input, d_q for the state.
 template <class T, class At>
 struct Body<op::GruCellBackward<T>, At> final {
   using Number = statistic_t<T>;

@@ -116,8 +116,8 @@ REGIMEN_HD void ask_for_part([[maybe_unused]] const Team& team, [[maybe_unused]]
 
 /// How the blocks of a kernel take rows: in runs of 16 bytes where all rows begin at multiples of 16 bytes and their
 /// length is a multiple of `width`, else element by element. Rows that fit into a warp's registers are taken by warps,
-/// others by blocks, which hold them if they can. Which it is depends on shape and addresses alone, so a row's sums have
-/// one order.
+/// others by blocks, which hold them if they can. Which it is depends on shape and addresses alone, so a row's sums
+/// have one order.
 template <unsigned width, unsigned threads>
 struct RowPlan final {
   std::size_t rows, columns;
@@ -177,8 +177,8 @@ REGIMEN_HD void for_row(const Block& block, const T* row, std::size_t count, con
 /// The numbers of a row become others, of a type that is no wider, one behind the other from where the row begins: at a
 /// multiple of 16 bytes, if the type is another.
 ///   change<n>(i, x)   gives what the n numbers x at i become
-/// What a thread writes in a narrower type lies where numbers of other threads were: all of a chunk is read before any of
-/// it is written, and a chunk's place lies before the next chunk.
+/// What a thread writes in a narrower type lies where numbers of other threads were: all of a chunk is read before any
+/// of it is written, and a chunk's place lies before the next chunk.
 REGIMEN_HD_UNCHECKED
 template <class D, class T, class Block, class Change>
 REGIMEN_HD void overwrite_row(const Block& block, T* row, std::size_t count, const Change& change) {

@@ -12,6 +12,10 @@
 
 namespace regimen::kernel {
 
+/// y = exp(x − m) / Σ exp(x − m), m the largest number of the row, so that no power overflows: its own is 1. A warp or
+/// a block takes a row (see RowPlan), which it holds in registers if it can; else it reads the row again for each of
+/// three passes: m, the sum, y. The powers are computed twice, for the sum and for y. In S, rounded once.
+///
 /// cost   x and y once, for the rows that a block holds (see RowPlan); longer ones are read three times, twice of them
 ///        from the caches
 template <class T>
@@ -58,6 +62,8 @@ struct Kernel<op::Softmax<T>> final {
   }
 };
 
+/// d_x = y · (d_y − Σ y · d_y), the sum over the row; in S, rounded once. A warp or a block takes a row, as forward.
+///
 /// cost   y, d_y and d_x once, for the rows that a block holds; longer ones are read twice
 template <class T>
 struct Kernel<op::SoftmaxBackward<T>> final {

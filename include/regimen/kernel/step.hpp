@@ -43,7 +43,7 @@ struct an_update_rule_on_a_device_marks_its_functions_REGIMEN_HD final {
     return UpdateRule::correction_second(options, t);
   }
 };
-/// The same of what op::Calculate calls.
+/// For the function that op::Calculate calls: without REGIMEN_HD it is refused as an update rule's functions are.
 template <class Function>
 struct a_function_on_a_device_is_marked_REGIMEN_HD final {
   REGIMEN_HD static void call(const Function& function, double* numbers, const Scalars& scalars) {
@@ -88,7 +88,10 @@ REGIMEN_HD void decide(const op::Calculate<Function>& o, const Memory& at) {
 
 // ---- the first element that is not finite
 
-/// A block takes a chunk; then the first of the chunks' first elements.
+/// The place of the first element of x that is not finite, NaN or an infinity: a block takes a chunk and keeps the
+/// smallest place in it, or count if there is none; the second launch takes the smallest of the chunks'. So it is the
+/// first element whatever the order of blocks. Of an x with rows farther apart than its columns, elements are read one
+/// by one.
 ///
 /// cost   reads x once; nothing once an anomaly was found
 template <class T>
@@ -132,6 +135,7 @@ struct Kernel<op::CheckFinite<T>, 0> final {
   };
 };
 
+/// By one block: the smallest place of the chunks'. Thread 0 writes the anomaly, unless there is an earlier one.
 template <class T>
 struct Kernel<op::CheckFinite<T>, 1> final {
   using First = Kernel<op::CheckFinite<T>, 0>;

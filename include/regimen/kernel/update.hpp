@@ -10,7 +10,14 @@
 
 namespace regimen::kernel {
 
-/// Weights, state and the rounded copy in one launch. Touches nothing when the step is skipped.
+/// weights = rule(weights, gradient · factor, state), the rule in M. Weights, state and the rounded copy in one launch.
+/// Touches nothing when the step is skipped.
+///
+/// A unit's segments differ in whether they decay: each is a loop of its own, from where this rank's part begins in it.
+/// A thread takes packs, if a segment begins at a multiple of 16 bytes in every tensor; the state's tensors lie
+/// state_stride apart. An element is read and written by one thread: the bits are the same with packs as without.
+///
+/// cost   weights and state are read and written once, the gradient is read once, the copy is written once: the least
 template <class UpdateRule, class M, class T, class G>
 struct Kernel<op::Update<UpdateRule, M, T, G>> final {
   static constexpr unsigned threads = detail::flat_threads, width = pack_of<M, T, G>;
@@ -73,8 +80,9 @@ struct Kernel<op::Update<UpdateRule, M, T, G>> final {
 /// Elements whose squares a block adds.
 inline constexpr std::size_t square_chunk = 4096;
 
-/// A block takes a chunk, and a thread packs of it: in one order, whether the gradient begins at a multiple of 16
-/// bytes, so that it is read by packs, or not.
+/// Σ g² of the gradient, each square and each sum in fp64: the sums of chunks of 4096 elements, which do not depend on
+/// the number of blocks. A block takes a chunk, and a thread packs of it: in one order, whether the gradient begins at
+/// a multiple of 16 bytes, so that it is read by packs, or not.
 template <class G>
 struct Kernel<op::SumOfSquares<G>, 0> final {
   static constexpr unsigned passes = 2, threads = detail::flat_threads, width = pack_of<G>;

@@ -117,7 +117,13 @@ struct Averaged final {
   static void update_tensor(const WholeTensor<M, states>& t, const Coefficients<M>& c)
     requires(sees_whole_tensors && !UpdatesByOperations<UpdateRule>)
   {
-    WholeTensor<M, average> own{t.weight, t.gradient, {}, t.scratch, t.rows, t.columns, t.decays};
+    WholeTensor<M, average> own{.weight = t.weight,
+                                .gradient = t.gradient,
+                                .state = {},
+                                .scratch = t.scratch,
+                                .rows = t.rows,
+                                .columns = t.columns,
+                                .decays = t.decays};
     for (std::size_t i = 0; i < average; ++i) own.state[i] = t.state[i];
     UpdateRule::update_tensor(own, c.rule);
     for (std::size_t i = 0; i < t.weight.size(); ++i)

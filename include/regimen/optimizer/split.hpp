@@ -63,8 +63,8 @@ constexpr bool are_groups() {
   }
 }
 
-/// A group's own schedule, if it has one. No std::optional: its bytes without a value are junk, and options are copied to
-/// kernels, whose bytes the emulated device searches.
+/// A group's own schedule, if it has one. No std::optional: its bytes without a value are junk, and options are copied
+/// to kernels, whose bytes the emulated device searches.
 class OwnSchedule final {
  public:
   constexpr OwnSchedule() = default;

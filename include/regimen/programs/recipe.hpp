@@ -114,7 +114,7 @@ struct Recipe {
   struct WalkSummary {
     std::size_t peak = 0, peak_of_live = 0, peak_event = 0, host = 0;
     std::array<Cost, 3> cost{};
-    typename PlanWalk::Engine::Lacking lacking{};
+    typename PlanWalk::Engine::MissingForm lacking{};
     planning::ProductRows rows{};
   };
   static constexpr WalkSummary summary(const PlanWalk& walk) {
@@ -171,7 +171,7 @@ struct Recipe {
       live_at_peak(batch, planned_ranks, step_walked, evaluation_walked);
   static constexpr MemoryPlan plan = make_plan(batch, planned_ranks, step_walked, evaluation_walked, live);
   /// An operation that the device lacks, of a step, or of an evaluation alone.
-  static constexpr typename PlanWalk::Engine::Lacking lacking =
+  static constexpr typename PlanWalk::Engine::MissingForm lacking =
       step_walked.lacking.any ? step_walked.lacking : evaluation_walked.lacking;
 };
 
@@ -296,7 +296,7 @@ struct InferenceRecipe {
   // The plan without parameters, for an Inference that shares those of another one.
   static constexpr std::size_t shared_peak_on = walk_forward(batch, false, nullptr, true, true).arena.peak;
   static constexpr MemoryPlan shared_plan = make_plan(batch, false, shared_peak_on, true);
-  static constexpr typename PlanWalk::Engine::Lacking lacking = walk_forward(batch, false, nullptr).engine.lacking;
+  static constexpr typename PlanWalk::Engine::MissingForm lacking = walk_forward(batch, false, nullptr).engine.lacking;
 };
 
 }  // namespace regimen::programs

@@ -95,7 +95,7 @@ struct Session final {
   using Master = typename Step::Master;
   using Reduce = typename Step::Reduce;
   using Device = engines::OfConfiguration<Configuration>;
-  using Engine = engines::Profiled<typename Device::type, Configuration::debug::template uses<Profile>>;
+  using Engine = engines::ProfiledEngine<typename Device::type, Configuration::debug::template uses<Profile>>;
 
   static constexpr std::size_t batch = Recipe::batch, micro_batches = Recipe::micro_batches;
   static constexpr std::size_t steps = Recipe::steps;  // of a launch

@@ -8,8 +8,8 @@
 
 namespace regimen::comm::detail {
 
-/// Calls observe(kind, bytes this rank sends, body) of Observer, which derives from this, for each collective of `inner`.
-/// observe must run the body; an Observer without one observes nothing.
+/// Calls observe(kind, bytes this rank sends, body) of Observer, which derives from this, for each collective of
+/// `inner`. observe must run the body; an Observer without one observes nothing.
 ///
 ///   all_gather, all_gather_small   bytes · (ranks of a team − 1)
 ///   reduce_scatter                 count · element · (ranks of a team − 1)

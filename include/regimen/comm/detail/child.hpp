@@ -29,9 +29,10 @@ void run_on_new_thread(std::size_t processes, const std::function<void()>& body)
 using Run = std::function<void(const std::function<void()>&)>;
 
 /// Runs a body on a new thread. OpenMP may have been used before the fork: then the child's copy of the forking thread
-/// belongs to a team whose other threads do not exist, and GNU's runtime waits for them without end. A new thread begins
-/// with a team of its own. OpenMP's regions get as many threads as on the thread that called this before the fork, since
-/// LLVM's runtime forgets their number in the child; the library's loops get the share of one of `processes`.
+/// belongs to a team whose other threads do not exist, and GNU's runtime waits for them without end. A new thread
+/// begins with a team of its own. OpenMP's regions get as many threads as on the thread that called this before the
+/// fork, since LLVM's runtime forgets their number in the child; the library's loops get the share of one of
+/// `processes`.
 inline Run on_new_thread(std::size_t processes) {
 #if defined(_OPENMP)  // of the program: the compiled library knows nothing of it
   return [processes, threads = omp_get_max_threads()](const std::function<void()>& body) {

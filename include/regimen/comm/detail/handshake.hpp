@@ -104,20 +104,20 @@ struct Transcript final {
 
 /// What a caller has heard. Later: a refusal of now, which may be a welcome to whoever calls again. Ended: errno says
 /// how, 0 if the other side hung up.
-enum class Heard : unsigned char { Challenge, Welcome, Refusal, Later, Unproved, OtherBytes, Part, Ended };
+enum class Reply : unsigned char { Challenge, Welcome, Refusal, Later, Unproved, OtherBytes, Part, Ended };
 
-/// The calling side, up to its proof. The transcript's hello is complete but for its nonce. Returns Challenge, if the
-/// proof was sent; OtherBytes; or Ended.
-Heard prove(int socket, Transcript& transcript, const std::string& secret, Clock::time_point until);
+/// The calling side, up to its proof. The transcript's hello is complete except for its nonce. Returns Challenge, if
+/// the proof was sent; OtherBytes; or Ended.
+Reply prove(int socket, Transcript& transcript, const std::string& secret, Clock::time_point until);
 
-/// The answer to a caller's proof: its body, which a refusal has, too. Of a welcome all bytes are awaited, `bytes` if they
-/// are given.
-Heard hear(int socket, const Transcript& transcript, const std::string& secret, Clock::time_point until,
+/// The answer to a caller's proof: its body, which a refusal has, too. Waits for all bytes of a welcome; `bytes`, if
+/// given, says how many it must have.
+Reply hear(int socket, const Transcript& transcript, const std::string& secret, Clock::time_point until,
            std::string& body, std::optional<std::size_t> bytes = {});
 
 /// Connections that have not yet proved membership. All are served at once, so a silent connection delays nobody. Each
-/// has `patience` and the memory of a Pending. Beyond `most` connections the oldest one is closed: ranks are soon done,
-/// and a rank that was closed may connect again.
+/// has `patience` and the memory of a PendingConnection. Beyond `most` connections the oldest one is closed: ranks are
+/// soon done, and a rank that was closed may connect again.
 class PendingConnections final {
  public:
   struct Arrival {
@@ -140,7 +140,7 @@ class PendingConnections final {
  private:
   static constexpr std::chrono::seconds patience{10};
   enum class State : unsigned char { waits, proved, goes };
-  struct Pending {
+  struct PendingConnection {
     Arrival arrival;
     Digest proof{};
     std::size_t received = 0;
@@ -151,13 +151,13 @@ class PendingConnections final {
   void accept_all(Clock::time_point now);
 
   /// Reads the bytes that have arrived, and answers.
-  State serve(Pending& one);
+  State serve(PendingConnection& one);
 
   const int listener_;
   const std::size_t rank_;
   const std::string& secret_;
   const std::size_t most_;
-  std::vector<Pending> pending_;  // the oldest first
+  std::vector<PendingConnection> pending_;  // the oldest first
   std::vector<::pollfd> polls_;
   std::size_t refused_ = 0;
   Address last_refused_;

@@ -127,29 +127,29 @@ REGIMEN_INLINE Digest Transcript::proof_of_answer(const std::string& secret, con
       .finish();
 }
 
-REGIMEN_INLINE Heard prove(int socket, Transcript& transcript, const std::string& secret, Clock::time_point until) {
+REGIMEN_INLINE Reply prove(int socket, Transcript& transcript, const std::string& secret, Clock::time_point until) {
   randomize(std::as_writable_bytes(std::span(transcript.hello.nonce)));
   Challenge& challenge = transcript.challenge;
   if (!send_all(socket, &transcript.hello, sizeof(Hello), until) ||
       !receive_all(socket, &challenge, sizeof challenge, until))
-    return Heard::Ended;
-  if (challenge.magic != Challenge{}.magic) return Heard::OtherBytes;
+    return Reply::Ended;
+  if (challenge.magic != Challenge{}.magic) return Reply::OtherBytes;
   const Digest proof = transcript.proof_of_caller(secret);
-  return send_all(socket, &proof, sizeof proof, until) ? Heard::Challenge : Heard::Ended;
+  return send_all(socket, &proof, sizeof proof, until) ? Reply::Challenge : Reply::Ended;
 }
 
-REGIMEN_INLINE Heard hear(int socket, const Transcript& transcript, const std::string& secret, Clock::time_point until,
+REGIMEN_INLINE Reply hear(int socket, const Transcript& transcript, const std::string& secret, Clock::time_point until,
                           std::string& body, std::optional<std::size_t> bytes) {
   Answer answer;
-  if (!receive_all(socket, &answer, sizeof answer, until)) return Heard::Ended;
+  if (!receive_all(socket, &answer, sizeof answer, until)) return Reply::Ended;
   if (answer.magic != Answer{}.magic || answer.bytes > 1u << 20 ||
       (answer.refused == 0 && bytes && answer.bytes != *bytes))
-    return Heard::OtherBytes;
+    return Reply::OtherBytes;
   body.resize(answer.bytes);
-  if (!receive_all(socket, body.data(), body.size(), until)) return Heard::Part;
+  if (!receive_all(socket, body.data(), body.size(), until)) return Reply::Part;
   const Digest digest = Sha256().add(body.data(), body.size()).finish();
-  if (!is_equal(answer.proof, transcript.proof_of_answer(secret, answer, digest))) return Heard::Unproved;
-  return answer.refused == 0 ? Heard::Welcome : answer.refused == Answer::now ? Heard::Later : Heard::Refusal;
+  if (!is_equal(answer.proof, transcript.proof_of_answer(secret, answer, digest))) return Reply::Unproved;
+  return answer.refused == 0 ? Reply::Welcome : answer.refused == Answer::now ? Reply::Later : Reply::Refusal;
 }
 
 REGIMEN_INLINE std::optional<PendingConnections::Arrival> PendingConnections::next(Clock::time_point until) {
@@ -157,7 +157,7 @@ REGIMEN_INLINE std::optional<PendingConnections::Arrival> PendingConnections::ne
     const bool is_paused = Clock::now() < paused_until_;
     polls_.assign(1, {is_paused ? -1 : listener_, POLLIN, 0});
     Clock::time_point soonest = is_paused ? (std::min)(until, paused_until_) : until;
-    for (const Pending& one : pending_) {
+    for (const PendingConnection& one : pending_) {
       polls_.push_back({*one.arrival.socket, POLLIN, 0});
       soonest = (std::min)(soonest, one.until);
     }
@@ -198,14 +198,14 @@ REGIMEN_INLINE void PendingConnections::accept_all(Clock::time_point now) {
       return;
     }
     if (pending_.size() >= most_) pending_.erase(pending_.begin());
-    Pending& one = pending_.emplace_back();
+    PendingConnection& one = pending_.emplace_back();
     one.arrival.socket = std::move(socket);
     one.arrival.from = from;
     one.until = now + patience;
   }
 }
 
-REGIMEN_INLINE PendingConnections::State PendingConnections::serve(Pending& one) {
+REGIMEN_INLINE PendingConnections::State PendingConnections::serve(PendingConnection& one) {
   const int socket = *one.arrival.socket;
   for (;;) {
     auto* const to = one.challenged ? one.proof.data() : reinterpret_cast<std::uint8_t*>(&one.arrival.transcript.hello);

@@ -52,7 +52,7 @@ constexpr auto entries(mp::mp_list<Operations...>) {
   return std::array<const void*, sizeof...(Operations)>{static_cast<const void*>(Entries<Operations>::all.data())...};
 }
 
-/// The same of kernels that no operation has.
+/// A function for each kernel that belongs to no operation: it returns the kernel's entry.
 template <class... Kernels>
 constexpr std::array<const void* (*)(), sizeof...(Kernels)> entries_of_kernels{&compiled_entry<Kernels>...};
 

@@ -35,8 +35,8 @@ inline void copy_rows(Pair* to, std::size_t below, const bf16* from, std::size_t
     }
   }
 }
-/// Packs rows of a across k into the same tiles: the rows `down`, the numbers `along` of each, both from a multiple of 32
-/// on. Reads one cache line of every second row at a time, so each line is loaded once, whatever the stride.
+/// Packs rows of a across k into the same tiles: the rows `down`, the numbers `along` of each, both from a multiple of
+/// 32 on. Reads one cache line of every second row at a time, so each line is loaded once, whatever the stride.
 inline void turn_rows(Pair* to, std::size_t below, const bf16* from, std::size_t from_stride, Range down, Range along) {
   using cpu::detail::Words;
   constexpr std::size_t width = Packing<Pair>::width;

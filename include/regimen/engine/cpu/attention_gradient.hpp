@@ -16,8 +16,8 @@ namespace detail {
 
 /// Backward attention of one head: with p as op::SoftmaxRow has it, f the dropout factors and δ = row_dot,
 ///   d_v = (p ∘ f)ᵀ d_y,   d_s = p ∘ (f ∘ d_y vᵀ − δ) / √D,   d_q = d_s k,   d_k = d_sᵀ q.
-/// A pass goes over key tiles, inside over the heads that share the keys, and inside over query tiles; every sum is taken
-/// in that order.
+/// A pass goes over key tiles, inside over the heads that share the keys, and inside over query tiles; every sum is
+/// taken in that order.
 template <class T>
 struct AttentionGradient final : AttentionHead<T> {
   using Head = AttentionHead<T>;
@@ -225,8 +225,8 @@ struct AttentionGradient final : AttentionHead<T> {
     return shape.begin(t) >= first_key && end <= first_key + keys;
   }
 
-  /// δ is the mean of d_p. Of a row in one tile, or if one probability is nearly 1, it is taken from these very d_p, so that
-  /// it has their roundings: nothing else is left of their difference then.
+  /// δ is the mean of d_p. Of a row in one tile, or if one probability is nearly 1, it is taken from these very d_p, so
+  /// that it has their roundings: nothing else is left of their difference then.
   void gradient_row(S* p_row, S* d_row, std::size_t t, std::size_t first_key, std::size_t valid,
                     std::size_t keys) const {
     if (sums_rows && !is_sharp(t)) return;

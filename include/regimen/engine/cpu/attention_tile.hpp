@@ -87,7 +87,7 @@ void copy_rows(S* to, const T* from, HeadRows rows, std::size_t first, std::size
   copy_rows(to, AttentionTile<S>::row_stride, from + rows(first), rows.stride, count, width);
 }
 
-/// The same rows as columns: to[d][j].
+/// The rows of copy_rows as columns: to[d][j].
 template <class S, class T>
 void copy_columns(S* to, const T* from, HeadRows rows, std::size_t first, std::size_t count, std::size_t width) {
   transpose(to, AttentionTile<S>::score_stride, from + rows(first), rows.stride, count, width);

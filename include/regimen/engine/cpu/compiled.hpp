@@ -1,8 +1,8 @@
 // regimen/engine/cpu/compiled.hpp — the kernels that regimen::compiled has, for programs that link it.
 //
 // A program that links the CMake target regimen::compiled is compiled with REGIMEN_COMPILED=1. Then engine.hpp includes
-// this list in place of the kernels' bodies. What is not in it a program compiles itself, if it includes kernels.hpp. The
-// bits are those of the same kernels without the target.
+// this list in place of the kernels' bodies. What is not in it a program compiles itself, if it includes kernels.hpp.
+// The bits are those of the same kernels without the target.
 #pragma once
 
 #include <regimen/core/activation.hpp>
@@ -36,9 +36,9 @@ namespace cpu {
 
 struct Memory;
 
-/// Whatever a compiler's flags decide about kernels, their bits, and objects that both sides know. Equal for two files if
-/// the one may call the other's code. The test docs.kernel_flags checks that every macro by which kernels differ is here.
-/// Of this file: the linker would join what is inline.
+/// Whatever a compiler's flags decide about kernels, their bits, and objects that both sides know. Equal for two files
+/// if the one may call the other's code. The test docs.kernel_flags checks that every macro by which kernels differ is
+/// here. Of this file: the linker would join what is inline.
 static constexpr char kernel_flags[] =
     ""
 #if defined(__FMA__)

@@ -23,8 +23,8 @@ struct PiecesOfRow {
   std::size_t begin, end, done = 0;
 
   bool is_full() const { return done >= end; }
-  /// The next `count` elements; zeros where `from` is null. Writes whole registers: `to` has room for one more, and what
-  /// follows comes later.
+  /// The next `count` elements; zeros where `from` is null. Writes whole registers: `to` has room for one more, and
+  /// what follows comes later.
   template <class T>
   void add(const T* from, std::size_t count) {
     const std::size_t next = done + count, first = done < begin ? begin : done, last = next < end ? next : end;

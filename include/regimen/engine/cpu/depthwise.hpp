@@ -1,4 +1,5 @@
-// regimen/engine/cpu/depthwise.hpp — convolutions of each channel alone: vectors of channels, and weights (taps, channels).
+// regimen/engine/cpu/depthwise.hpp — convolutions of each channel alone: vectors of channels, and weights (taps,
+// channels).
 #pragma once
 
 #include <regimen/core/operation.hpp>

@@ -101,7 +101,7 @@ class Engine : public engines::EveryIteration {
   static std::string numerics() {
     return path_text<Compute>();
   }
-  /// The same with details that do not decide the bits, for people.
+  /// numerics(), and details that do not decide the bits, for people.
   template <class Compute>
   std::string description() const {
     return path_text<Compute>() + "; threads: " + std::to_string(threads_);

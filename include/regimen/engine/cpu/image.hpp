@@ -68,7 +68,8 @@ void compute(const op::Fold<T>& o, const Memory& at) {
       });
 }
 
-/// Apart from kernel/image.hpp: which of its products a compiler adds without rounding them is not the same in one body.
+/// Apart from kernel/image.hpp: which of its products a compiler adds without rounding them is not the same in one
+/// body.
 template <class T>
 void compute(const op::Interpolate<T>& o, const Memory& at) {
   using S = statistic_t<T>;

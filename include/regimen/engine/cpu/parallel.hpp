@@ -226,8 +226,8 @@ class Team final {
 }
 }  // namespace detail
 
-/// body(0) ... body(chunks - 1), in any order, on as many threads as thread_count() says. Callers cut work into chunks by
-/// shape alone, never by the number of threads, and no chunk reads what another writes. So results depend neither on
+/// body(0) ... body(chunks - 1), in any order, on as many threads as thread_count() says. Callers cut work into chunks
+/// by shape alone, never by the number of threads, and no chunk reads what another writes. So results depend neither on
 /// the number of threads nor on which thread took a chunk. Inside another parallel_for it is a serial loop.
 ///
 /// failure  rethrows the exception of the lowest chunk that threw, after all others have run

@@ -25,9 +25,8 @@ inline op::Random random_of(const op::Drop& drop, const Memory& at) {
 /// Elements whose bits are drawn together: 16 counters of 8 elements each.
 inline constexpr std::size_t random_block = 128;
 
-/// The 16 random bits of elements first ... first + 127 of `sample`, as op::Random defines
-/// them; first is a multiple of 8.
-/// The same numbers as Philox::draw; written as loops over 16 counters, which compilers turn into vector instructions.
+/// The 16 random bits of elements first ... first + 127 of `sample`, as op::Random defines them; first is a multiple of
+/// 8. The numbers are those of Philox::draw; its loops go over 16 counters, so that compilers use vector instructions.
 inline void draw_block(std::uint64_t key, std::uint64_t first, std::uint64_t sample,
                        std::uint16_t (&bits)[random_block]) {
   constexpr std::size_t count = random_block / 8;

@@ -1,5 +1,5 @@
-// regimen/engine/cpu/series_product.hpp — products with one b after another, as of the positions of a recurrent layer: b is
-// read where it lies, since a copy would cost as much as the product of a few rows.
+// regimen/engine/cpu/series_product.hpp — products with one b after another, as of the positions of a recurrent layer:
+// b is read where it lies, since a copy would cost as much as the product of a few rows.
 #pragma once
 
 #include <regimen/engine/cpu/matrix_product.hpp>
@@ -128,8 +128,8 @@ void row_columns(const MatrixProduct<S>& o) {
 
 }  // namespace detail
 
-/// Whether b stays in a core's own caches from one product to the next. Beyond, those who copy b into panels read it from
-/// afar in the order that pays (widths of 650 and 1500, Zen 4).
+/// Whether b stays in a core's own caches from one product to the next. Beyond, those who copy b into panels read it
+/// from afar in the order that pays (widths of 650 and 1500, Zen 4).
 template <class S>
 constexpr bool stays_near(std::size_t n, std::size_t k) {
   return n * k * sizeof(S) <= std::size_t{2} << 20;
@@ -137,10 +137,10 @@ constexpr bool stays_near(std::size_t n, std::size_t k) {
 
 /// The product, of an a that is not transposed, in S throughout
 ///
-/// error    a · bᵀ: each element in `lanes` partial sums, which are added in pairs; a · b: sums of 128 terms, one behind
-///          the other. A function of k alone: a row has the same bits however many others there are
-/// cost     no copy. At (16,256) by (256,1024) 96 and 111 Gflop/s where OpenBLAS, which copies b each time, has 66 and 82
-///          (one thread of an AMD Zen 4, clang 19)
+/// error    a · bᵀ: each element in `lanes` partial sums, which are added in pairs; a · b: sums of 128 terms, one
+///          behind the other. A function of k alone: a row has the same bits however many others there are
+/// cost     no copy. At (16,256) by (256,1024) 96 and 111 Gflop/s where OpenBLAS, which copies b each time, has 66 and
+///          82 (one thread of an AMD Zen 4, clang 19)
 template <class S>
 void series_product(const MatrixProduct<S>& o) {
   using namespace detail;

@@ -18,8 +18,8 @@ namespace regimen::cpu {
 
 class Engine;
 struct Memory;
-/// Whether an operation has compute(). Yes where nothing computes, since the engine is not included; and for operations of
-/// the library, whose kernels a program that links regimen::compiled need not see.
+/// Whether an operation has compute(). Yes where nothing computes, since the engine is not included; and for operations
+/// of the library, whose kernels a program that links regimen::compiled need not see.
 template <class Operation, class Computing = Engine>
 concept HasCompute = !requires { sizeof(Computing); } ||
 #if REGIMEN_COMPILED
@@ -30,8 +30,8 @@ concept HasCompute = !requires { sizeof(Computing); } ||
 /// Row chunks of a reduction over rows: a constant, so that results do not depend on the number of threads.
 inline constexpr std::size_t norm_chunks = 16;
 
-/// Which convolutions are computed by Winograd's tiles of 2 x 2 pixels (winograd.hpp), and their blocks: functions of the
-/// shape of one sample alone, so that a sample has the same bits in every batch.
+/// Which convolutions are computed by Winograd's tiles of 2 x 2 pixels (winograd.hpp), and their blocks: functions of
+/// the shape of one sample alone, so that a sample has the same bits in every batch.
 struct WinogradTiles {
   static constexpr std::size_t rows = 48, bytes = 512;  // of a product: tiles of pixels, and bytes of channels
   static constexpr std::size_t tiles = 32;              // that a gradient of weights sums at a time
@@ -59,7 +59,7 @@ struct WinogradTiles {
            o.padding <= 2 && o.channels >= 32 && o.out_channels >= 32 && 16 * of(height, width) <= 6 * height * width;
   }
   static constexpr bool are_faster(const op::Convolution& o) { return are_faster(o, o.out_height(), o.out_width()); }
-  /// The same of the gradient of x.
+  /// Whether the tiles are fewer operations for the gradient of x.
   static constexpr bool are_faster_back(const op::Convolution& o) { return are_faster(o, o.height, o.width); }
 
   /// The tiles of all weights, summed over `depth` channels.
@@ -69,8 +69,8 @@ struct WinogradTiles {
   }
 };
 
-/// How the gradient of a convolution's weights is cut: chunks of y's pixels, or of y's lines where channels are groups of
-/// their own, each with sums of its own. As many as make some 32 pieces of work; a function of the shape alone.
+/// How the gradient of a convolution's weights is cut: chunks of y's pixels, or of y's lines where channels are groups
+/// of their own, each with sums of its own. As many as make some 32 pieces of work; a function of the shape alone.
 struct ConvChunks {
   static constexpr std::size_t most = 32, least_positions = 192, most_sums = std::size_t{1} << 19;
   static constexpr std::size_t tile_rows = 96, tile_bytes = 1024;  // of the product's tiles: rows, bytes of a row
@@ -138,7 +138,7 @@ struct Traits : engines::DefaultTraits {
   static constexpr std::size_t scratch(const op::NormalizeBackward<Centered, T, G>& o) {
     return o.d_gain.is_absent() ? 0 : norm_chunks * 2 * o.columns * sizeof(statistic_t<T>);
   }
-  /// The same of a batch; or the statistics that are used, in their type.
+  /// The chunks' sums of a batch's columns; or the running statistics, in the type that computes.
   template <class T, class B>
   static constexpr std::size_t scratch(const op::BatchNorm<T, B>& o) {
     using S = statistic_t<T>;
@@ -156,7 +156,7 @@ struct Traits : engines::DefaultTraits {
   static constexpr std::size_t scratch(const op::BatchNormBackward<T, G>& o) {
     return o.bytes();
   }
-  /// The same of groups; backward also has the statistics of each sample's columns.
+  /// The chunks' sums of each sample's columns; backward also has two means for each group of a sample.
   template <class T>
   static constexpr std::size_t scratch(const op::GroupNorm<T>& o) {
     return o.shape.template bytes<statistic_t<T>>();

@@ -12,7 +12,8 @@
 
 namespace regimen::cpu::detail {
 
-// Lavin, Gray 2015, F(2x2, 3x3). A tile is 2 x 2 pixels of y; it reads 4 x 4 pixels d of x. With g the 3 x 3 weights of a pair of channels,
+// Lavin, Gray 2015, F(2x2, 3x3). A tile is 2 x 2 pixels of y; it reads 4 x 4 pixels d of x. With g the 3 x 3 weights of
+// a pair of channels,
 //   y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A        summed over the channels of x inside the brackets: 16 products of matrices
 //   d_g = Gᵀ [(A d_y Aᵀ) ⊙ (Bᵀ d B)] G    summed over the tiles inside the brackets
 // The maps below are one of the two sides each: from a column to a column.
@@ -96,8 +97,8 @@ struct TiledImage final {
   }
 };
 
-/// to[number · plane + i · stride + c] = the elements of the i-th of these tiles in the c-th of these channels, and 0 up
-/// to a whole vector of channels.
+/// to[number · plane + i · stride + c] = the elements of the i-th of these tiles in the c-th of these channels, and 0
+/// up to a whole vector of channels.
 template <class Map, std::size_t Size, class S, class T>
 void pack_tiles(S* to, std::size_t plane, std::size_t stride, const T* images, const TiledImage& image, Range tiles,
                 Range channels) {

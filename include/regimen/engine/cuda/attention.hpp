@@ -228,8 +228,8 @@ void launch_backward(const ComposedParts<T, more, true>& o, const AttentionPiece
 /// launch(part, scratch) for all parts: weights = softmax(q kᵀ / √D) with dropout, y = weights · v.
 ///
 /// The backward pass computes the scores again, and d_weights = d_y · vᵀ; of both the weights and d_scores; then
-/// d_v = weightsᵀ · d_y, d_q = d_scores · k and d_k = d_scoresᵀ · q. y, softmax and row_dot are not used: scores are whole
-/// rows, of which the softmax is taken again, and Σ y · d_y is Σ weights · d_weights.
+/// d_v = weightsᵀ · d_y, d_q = d_scores · k and d_k = d_scoresᵀ · q. y, softmax and row_dot are not used: scores are
+/// whole rows, of which the softmax is taken again, and Σ y · d_y is Σ weights · d_weights.
 ///
 /// error   all of a row, scores and softmax, in S; weights and d_scores are rounded to T, y and d_qkv once more; d_bias
 ///         sums rounded d_scores
@@ -269,9 +269,9 @@ template <class T>
 inline constexpr std::size_t fused_element_bytes<op::AttentionBackward<T>> = sizeof(T);
 template <class Operation>
 concept Fuses = fused_element_bytes<Operation> != 0;
-/// What the library is asked for. A backward pass keeps the gradients of all scores in type T besides, of lengths that are
-/// rounded up to tiles: cuDNN 9.19 wants 402,653,312 bytes on an H200 for (16,1024,12·64) in bf16. Without them it adds d_q
-/// in no fixed order.
+/// What the library is asked for. A backward pass keeps the gradients of all scores in type T besides, of lengths that
+/// are rounded up to tiles: cuDNN 9.19 wants 402,653,312 bytes on an H200 for (16,1024,12·64) in bf16. Without them it
+/// adds d_q in no fixed order.
 template <template <class> class Operation, class T>
   requires Fuses<Operation<T>>
 constexpr FusedAttention fused(const Operation<T>& o, std::size_t workspace) {

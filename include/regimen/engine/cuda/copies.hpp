@@ -18,8 +18,8 @@ namespace regimen::cuda {
 /// stream of their own. The host waits in finish, in feed for the slot's last copy, in upload if many are on their way,
 /// and in a download of several pieces: by `Waits`, as a Transport does.
 ///
-/// memory   pinned, until the engine ends: a slot for each input that is fed ahead by `write`; for all other copies less
-///          than 64 MiB, however much they copy, and what downloads hold that wait to be finished
+/// memory   pinned, until the engine ends: a slot for each input that is fed ahead by `write`; for all other copies
+///          less than 64 MiB, however much they copy, and what downloads hold that wait to be finished
 template <Runtime R, class Waits>
 class Copies final {
  public:
@@ -37,7 +37,8 @@ class Copies final {
     for (; from.size() > piece; to += piece, from = from.subspan(piece)) upload_piece(to, from.first(piece));
     return from.empty() ? 0 : upload_piece(to, from);  // the last one to be done
   }
-  /// The same for a copy to the host; of no bytes: for a wait. All but the last piece are in `to` after the call.
+  /// A copy to the host: returns its number, for finish; also if it has no bytes, so that one can wait for what came
+  /// before it. After the call `to` has all pieces except the last.
   std::uint64_t download(const std::byte* from, std::span<std::byte> to) {
     std::uint64_t before = 0;
     for (; to.size() > piece; from += piece, to = to.subspan(piece)) {
@@ -76,7 +77,7 @@ class Copies final {
     write(std::span(slot.at, bytes));
     return send(slot, to, {slot.at, bytes});
   }
-  /// The same of pinned memory, which must stay as it is until the copy is finished.
+  /// As above, from pinned memory, which must stay as it is until the copy is finished.
   std::uint64_t feed(std::size_t index, std::byte* to, std::span<const std::byte> from) {
     return send(free_slot(index), to, from);
   }
@@ -182,8 +183,9 @@ class Copies final {
   std::uint64_t copies_ = 0;
 };
 
-/// Copies of tensors that leave the device between forward and backward, to pinned memory and back, on a stream of their
-/// own: beside the operations, in the order of their starts. Who starts a copy waits for it before the next but seven.
+/// Copies of tensors that leave the device between forward and backward, to pinned memory and back, on a stream of
+/// their own: beside the operations, in the order of their starts. Who starts a copy waits for it before the next but
+/// seven.
 ///
 /// memory   pinned, until the engine ends: exactly the plan's bytes (MemoryPlan::host)
 /// failure  Error if the host cannot pin so much

@@ -55,7 +55,7 @@ class Graph final : public Operations {
 
   /// q, k, v and their gradients (3 side by side); y and its gradient (1).
   Raw heads(Tensor name, std::int64_t side_by_side) { return tensor(name, type(), heads_, strides(side_by_side)); }
-  /// The same memory as matrices (D,T).
+  /// The memory of heads(), as matrices (D,T).
   Raw transposed(Tensor name, std::int64_t side_by_side) {
     const Extents s = strides(side_by_side);
     return tensor(name, type(), {heads_[0], heads_[1], heads_[3], heads_[2]}, {s[0], s[1], s[3], s[2]});

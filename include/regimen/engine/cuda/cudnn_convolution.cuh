@@ -23,8 +23,8 @@ struct Convolution {
   Plan plan{};
 };
 
-/// Whether an engine adds in a fixed order, in at least fp32, the products of the numbers as they are: without transforms
-/// that round more. Tensor cores would read fp32 as tf32.
+/// Whether an engine adds in a fixed order, in at least fp32, the products of the numbers as they are: without
+/// transforms that round more. Tensor cores would read fp32 as tf32.
 inline bool is_exact(Raw configuration, ElementType type) {
   const Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   Raw at = engine.get();
@@ -104,7 +104,8 @@ void describe(Operations& graph, const ConvolutionDescriptor& o) {
 
 }  // namespace detail
 
-/// cuDNN 9.19 has an exact engine for every shape that was tried, for an H200: some use no workspace. Error if it has none.
+/// cuDNN 9.19 has an exact engine for every shape that was tried, for an H200: some use no workspace. Error if it has
+/// none.
 inline Convolution make_convolution(Handle& handle, const ConvolutionDescriptor& o) {
   auto graph = std::make_unique<Operations>();
   if (o.type == ElementType::float64) detail::describe<double>(*graph, o);

@@ -1,6 +1,6 @@
-// regimen/engine/cuda/device.hpp — Device<Cuda> complete: its engine on a GPU, and the engine that measures. For files that nvcc
-// compiles, with kernels of their own, and for files that any compiler compiles and that link regimen::cuda_compiled. In any other
-// file Device<Cuda> only plans.
+// regimen/engine/cuda/device.hpp — Device<Cuda> complete: its engine on a GPU, and the engine that measures. For files
+// that nvcc compiles, with kernels of their own, and for files that any compiler compiles and that link
+// regimen::cuda_compiled. In any other file Device<Cuda> only plans.
 #pragma once
 
 #include <regimen/engine/cuda/plan.hpp>

@@ -96,11 +96,11 @@ class Engine : public engines::EveryIteration {
   /// body() runs operations that will run later. Nothing is queued: products get their descriptors and algorithms, and
   /// kernels are loaded, which a capture does not allow. An Error names the operation that the device cannot do.
   void prepare(auto&& body) {
-    struct Restored {
+    struct Restorer {
       bool& prepares;
       const bool before;
-      ~Restored() { prepares = before; }
-    } const restored{prepares_, std::exchange(prepares_, true)};
+      ~Restorer() { prepares = before; }
+    } const restorer{prepares_, std::exchange(prepares_, true)};
     body();
   }
 
@@ -125,8 +125,8 @@ class Engine : public engines::EveryIteration {
     if (!prepares_) host_copies_.await(ticket);
   }
 
-  /// Before the host waits for other hosts, which may wait for this device: a GPU works meanwhile; an emulated one works
-  /// only when its host calls it.
+  /// Before the host waits for other hosts, which may wait for this device: a GPU works meanwhile; an emulated one
+  /// works only when its host calls it.
   void host_waits_elsewhere() {
     if constexpr (requires { runtime_.work_on(); }) runtime_.work_on();
   }
@@ -265,15 +265,22 @@ class Engine : public engines::EveryIteration {
       constexpr bool a_is_wider = sizeof(A) > sizeof(B);
       using Wide = std::conditional_t<a_is_wider, A, B>;
       using T = std::conditional_t<a_is_wider, B, A>;
-      const auto [rows, columns, from_leading, leading, bytes] = Traits::rounded(o);
+      const auto [rows, columns, from_leading, leading] = Traits::rounded(o);
       const View<Wide> wide{a_is_wider ? o.a.offset : o.b.offset};
       if (leading == columns && from_leading == columns)
         launch(op::Cast<Wide, T>{.x = wide, .y = {scratch}, .count = rows * columns}, scratch);
-      else launch_kernels(kernel::PadRows<Wide, T>{wide, {scratch}, rows, columns, leading, from_leading}, scratch);
+      else
+        launch_kernels(kernel::PadRows<Wide, T>{.x = wide,
+                                                .y = {scratch},
+                                                .rows = rows,
+                                                .columns = columns,
+                                                .leading = leading,
+                                                .from_leading = from_leading},
+                       scratch);
       const op::Product<T, T, C> narrow = narrowed<T>(o, scratch, leading);
       ProductDescriptor descriptor = describe(narrow, R::workspace);
       if (!a_is_wider) descriptor.a.leading = static_cast<std::int64_t>(leading);  // A is our b
-      start(descriptor, narrow, scratch + bytes);
+      start(descriptor, narrow, scratch + Traits::rounded_bytes(o));
     }
   }
   template <class A, class B, class C>

@@ -22,8 +22,8 @@ struct Room {
   std::size_t unused = 0, needed = 0;
 };
 
-/// What a single rank does, and what ranks do each for itself unless they say otherwise: it captures and launches graphs
-/// of its own.
+/// What a single rank does, and what ranks do each for itself unless they say otherwise: it captures and launches
+/// graphs of its own.
 template <Runtime R>
 class SingleRank {
  public:

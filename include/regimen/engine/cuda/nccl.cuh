@@ -101,7 +101,8 @@ class Connections final {
     demand(result, "ncclCommInitRankConfig", made.communicator);
     return made;
   }
-  /// The library's kernels end. The library itself waits until no graph uses the communicator, so a thread waits for it.
+  /// The library's kernels end. The library itself waits until no graph uses the communicator, so a thread waits for
+  /// it.
   void abort(const Connection& connection) {
     const auto found = std::find(open_.begin(), open_.end(), connection.communicator);
     if (found == open_.end()) return;

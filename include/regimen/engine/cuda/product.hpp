@@ -130,11 +130,13 @@ struct ProductPart {
 };
 
 /// each(part): the whole, or, of a product of at least so many flops by tensor cores, what its extents have of whole 16
-/// bytes, and the rest. Where rows have 50,257 numbers the library takes kernels that load each number by itself, also if the
-/// rows begin at multiples of 16 bytes. On an H200 the three products of 16,384 tokens of width 768 with so many words took
-/// 13.3, 9.5 and 2.9 ms in bf16, and in parts 2.4, 1.8 and 1.9; a rest of 2,000 words in place of one took the last 5.1.
+/// bytes, and the rest. Where rows have 50,257 numbers the library takes kernels that load each number by itself, also
+/// if the rows begin at multiples of 16 bytes. On an H200 the three products of 16,384 tokens of width 768 with so many
+/// words took 13.3, 9.5 and 2.9 ms in bf16, and in parts 2.4, 1.8 and 1.9; a rest of 2,000 words in place of one took
+/// the last 5.1.
 ///
-/// error   where the terms of a sum are cut, the sum of the rest, at most 7 terms in 16 bits, is rounded to D's type once more
+/// error   where the terms of a sum are cut, the sum of the rest, at most 7 terms in 16 bits, is rounded to D's type
+///         once more
 constexpr void for_each_part(const ProductPart& whole, double least_flops, const auto& each) {
   const ProductDescriptor& p = whole.descriptor;
   const std::size_t bytes = bytes_of(p.a.type), line = 16 / bytes, m = p.d.rows, n = p.d.columns,

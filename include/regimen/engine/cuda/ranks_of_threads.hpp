@@ -71,10 +71,14 @@ class RanksOfThreads : public SingleRank<R> {
     const std::size_t rank = ranks_->rank(), members = teams.members(ranks_->size());
     runtime_.record(given_, stream);
     if (in_turns_) pass_turn();
-    const std::vector<Contribution> given =
-        show({base + (sums ? transfer.all : transfer.own), transfer.bytes, kind, given_, &readers_}, members - 1);
+    const std::vector<Contribution> given = show({.at = base + (sums ? transfer.all : transfer.own),
+                                                  .bytes = transfer.bytes,
+                                                  .kind = kind,
+                                                  .event = given_,
+                                                  .readers = &readers_},
+                                                 members - 1);
     {
-      const Reading reading{given, teams, rank, members};  // from here on it ends in any case
+      const Reader reader{given, teams, rank, members};  // from here on it ends in any case
       if (in_turns_) take_turn();
       const auto of = [&](std::size_t place) { return given[teams.member(rank, place)]; };
       for (std::size_t place = 0; place < members; ++place) {
@@ -113,7 +117,7 @@ class RanksOfThreads : public SingleRank<R> {
 
   void begin_capture(Stream stream) {
     if (are_alone()) return runtime_.begin_capture(stream);
-    meet();  // nobody calls the device from now on, but for what is captured
+    meet();  // from now on ranks call the device only for what is captured
     if (leads()) {
       runtime_.begin_capture(stream);
       runtime_.record(taken_, stream);
@@ -160,8 +164,8 @@ class RanksOfThreads : public SingleRank<R> {
     if (leads()) runtime_.destroy(graph);
   }
 
-  /// No other rank reads this one's memory afterwards, but for work that is queued when this returns: memory that is
-  /// freed waits for that, on a GPU and emulated. The others only queue work meanwhile, so this needs no deadline.
+  /// Afterwards only work that is queued when this returns reads this rank's memory for other ranks: memory that is
+  /// freed waits for that work, on a GPU and emulated. The others only queue work meanwhile, so this needs no deadline.
   void close(Stream stream) {
     if (are_alone()) return;
     while (readers_.load(std::memory_order_acquire) > 0) std::this_thread::yield();
@@ -187,11 +191,11 @@ class RanksOfThreads : public SingleRank<R> {
     std::atomic<std::ptrdiff_t>* readers = nullptr;
   };
   /// While it lives, this rank queues work that reads the others' memory.
-  struct Reading final {
+  struct Reader final {
     const std::vector<Contribution>& given;
     comm::Teams teams;
     std::size_t rank, members;
-    ~Reading() {
+    ~Reader() {
       for (std::size_t place = 0; place < members; ++place)
         if (const std::size_t other = teams.member(rank, place); other != rank)
           given[other].readers->fetch_sub(1, std::memory_order_release);

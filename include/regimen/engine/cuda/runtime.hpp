@@ -62,8 +62,8 @@ struct ProductDescriptor {
 
   bool operator==(const ProductDescriptor&) const = default;
 };
-/// Its tensors: d = op(a) · op(b) + beta · c, and the epilogue. bias, aux and c are there where the descriptor has them;
-/// without c, d is read in its place.
+/// Its tensors: d = op(a) · op(b) + beta · c, and the epilogue. bias, aux and c are there where the descriptor has
+/// them; without c, d is read in its place.
 struct ProductTensors {
   const std::byte *a = nullptr, *b = nullptr;
   std::byte* d = nullptr;
@@ -146,7 +146,8 @@ struct AnyKernel {
 ///   fill(at, byte, bytes)    sets bytes
 ///   prepare(kernel, grid)    loads the kernel's code, before a capture that launches it
 ///   launch(kernel, grid)     copies the kernel's members in the call
-///   make_lasting_event()     one that may be waited for, also by another runtime of the device, after this one has ended
+///   make_lasting_event()     one that may be waited for, also by another runtime of the device, after this one has
+///                            ended
 ///   record, wait(stream, e)  order queues; never block the host
 ///   synchronize(event)       the host waits; throws what went wrong before
 ///   begin_capture            of this stream, and of all that wait for its events
@@ -170,8 +171,8 @@ struct AnyKernel {
 ///                            `own` is this rank's, or, to gather, lies elsewhere. All ranks call it in the same order
 ///   abort(connection)        what was queued ends soon, its results undefined; nothing more can be asked of it
 ///   versions()               of the libraries, which must be the same on all ranks
-///   has_cudnn                whether it offers make_attention and attend, make_convolution and convolve, which are like
-///                            these two
+///   has_cudnn                whether it offers make_attention and attend, make_convolution and convolve, which are
+///                            like these two
 ///   forget(at, bytes)        for tests: what lies here is dead from here on; remember: it lives again
 template <class R>
 concept Runtime = requires(R& runtime, typename R::Stream stream, typename R::Event event, typename R::Graph graph,

@@ -74,7 +74,7 @@ inline constexpr bool has_cudnn = true;
 #else
 inline constexpr bool has_cudnn = !runs_here;
 #endif
-/// The same of NCCL. regimen::cuda_compiled has none.
+/// Whether a program that runs on a GPU has NCCL. regimen::cuda_compiled has none.
 #if defined(REGIMEN_HAS_NCCL) && !defined(REGIMEN_CUDA_COMPILED)
 inline constexpr bool has_nccl = true;
 #else
@@ -151,9 +151,9 @@ struct Traits : engines::DefaultTraits {
     if constexpr (calls_convolutions) return rounded_gradient_bytes(o) + workspace;
     else return kernel::scratch_of(o);
   }
-  /// What of an operation its form does not take: 0 nothing, 1 the element type, 2 the width of a head, 3 key heads that
-  /// several heads share: products of many heads have equal strides, and cuDNN has not been asked for them; nor for 4,
-  /// keys of another text, 5, a window, 6, what distances add to scores, and 7, lengths of texts.
+  /// What of an operation its form does not take: 0 nothing, 1 the element type, 2 the width of a head, 3 key heads
+  /// that several heads share: products of many heads have equal strides, and cuDNN has not been asked for them; nor
+  /// for 4, keys of another text, 5, a window, 6, what distances add to scores, and 7, lengths of texts.
   template <class T>
   static constexpr unsigned refused_part(const op::Attention<T>& o) {
     if constexpr (fuses_attention) return not_taken_by_cudnn(o);
@@ -181,9 +181,9 @@ struct Traits : engines::DefaultTraits {
   static constexpr AttentionPiece composed(const Operation& o) {
     return piece_of(o, attention::score_bytes);
   }
-  /// The wider factor of a product as it is stored, and the same in the narrower type with rows of whole 16 bytes.
+  /// The wider factor of a product as it is stored, and its copy in the narrower type with rows of whole 16 bytes.
   struct WideFactor {
-    std::size_t rows, columns, from_leading, leading, bytes;
+    std::size_t rows, columns, from_leading, leading;
   };
   template <class A, class B, class C>
   static constexpr WideFactor rounded(const op::Product<A, B, C>& o) {
@@ -193,15 +193,17 @@ struct Traits : engines::DefaultTraits {
     const std::size_t outer = a_is_wider ? o.m : o.k, inner = a_is_wider ? o.k : o.n;
     const std::size_t rows = transposed ? inner : outer, columns = transposed ? outer : inner,
                       leading = (columns * element + 15) / 16 * 16 / element;
-    return {rows, columns, a_is_wider ? o.row_of_a() : columns, leading, TensorArena::align(rows * leading * element)};
+    return {rows, columns, a_is_wider ? o.row_of_a() : columns, leading};
   }
-
- private:
+  /// Bytes of that copy; 0, if both factors have one type.
   template <class A, class B, class C>
   static constexpr std::size_t rounded_bytes(const op::Product<A, B, C>& o) {
     if constexpr (std::is_same_v<A, B>) return 0;
-    else return rounded(o).bytes;
+    else
+      return TensorArena::align(rounded(o).rows * rounded(o).leading * (sizeof(A) > sizeof(B) ? sizeof(B) : sizeof(A)));
   }
+
+ private:
   template <template <class> class Operation, class T>
   static constexpr unsigned not_taken_by_cudnn(const Operation<T>& o) {
     if (o.shape.group() > 1) return 3;

@@ -144,8 +144,8 @@ inline void compute(const cuda::FusedAttention& a, const cuda::FusedTensors& at)
   a.type == ElementType::bfloat16 ? run(bf16{}) : run(fp16{});
 }
 
-/// Refuses what cuDNN's documentation excludes of a convolution's descriptors: extents, strides and dilations below one,
-/// channels that groups do not divide, an output without elements.
+/// Refuses what cuDNN's documentation excludes of a convolution's descriptors: extents, strides and dilations below
+/// one, channels that groups do not divide, an output without elements.
 inline void check(const cuda::ConvolutionDescriptor& o) {
   const auto demand = [](bool holds, const char* expected, const std::string& found) {
     if (!holds) throw Error("a convolution of the library (CUDNN_STATUS_BAD_PARAM)", expected, found);

@@ -313,7 +313,7 @@ class Queues {
 
   /// While it lives, no other thread uses the device.
   [[nodiscard]] std::unique_lock<std::recursive_mutex> alone() const { return std::unique_lock(shared_->mutex); }
-  /// The same, for a call that a graph cannot hold.
+  /// As alone(), for a call that a graph cannot hold.
   [[nodiscard]] std::unique_lock<std::recursive_mutex> alone_outside_captures(const char* call) {
     auto lock = alone();
     refuse_in_capture(call);
@@ -346,7 +346,7 @@ class Queues {
   static constexpr std::size_t most_questions = 16;
 
   std::size_t number_ = current;
-  std::vector<std::size_t> own_events_;  // but for the lasting ones
+  std::vector<std::size_t> own_events_;  // without the lasting ones
   std::deque<Queue>& streams_ = shared_->streams;
   std::deque<EventRecord>& events_ = shared_->events;
   std::deque<Recording>& graphs_ = shared_->graphs;

@@ -43,7 +43,7 @@ struct Options {
 /// A cuda::Runtime without a GPU: what CUDA, cuBLASLt, cuDNN and NCCL would do, and what they forbid, as an Error that
 /// names its code. An Error of queued work loses the device: every later call throws.
 ///
-/// thread safety   none: one thread at a time, but for another runtime of the same device
+/// thread safety   none: one thread at a time; another thread may use another runtime of the same device
 class Runtime : public Queues {
  public:
   using Product = cuda::ProductDescriptor;

@@ -72,7 +72,7 @@ class Schedule final {
   }
 
  private:
-  struct Pending {
+  struct PendingTask {
     Task task{};
     std::size_t blockers = 0;
     std::vector<TaskId> followers{};
@@ -98,7 +98,7 @@ class Schedule final {
     const TaskId id = ready_[at];
     ready_[at] = ready_.back();
     ready_.pop_back();
-    const Pending done = std::move(pending_.at(id));
+    const PendingTask done = std::move(pending_.at(id));
     if (done.task.work) done.task.work();
     pending_.erase(id);
     for (const TaskId follower : done.followers)
@@ -107,7 +107,7 @@ class Schedule final {
 
   std::mt19937 random_;
   Temper temper_;
-  std::unordered_map<TaskId, Pending> pending_;
+  std::unordered_map<TaskId, PendingTask> pending_;
   std::vector<TaskId> ready_;
   TaskId last_ = 0;
   std::size_t preferred_ = 1;

@@ -111,14 +111,14 @@ struct Engine {
   bool counts = true;          // costs; a walk that only logs tensors need not
 
   /// The first operation that the device has no form of.
-  struct Lacking {
+  struct MissingForm {
     bool any = false;
     op::Phase phase = op::Phase::forward;
     LayerPath path{};
     unsigned refused_part = 0;  // 0: it has no form at all; otherwise as Traits::refused_part says
     bool is_said = true;        // whether it says its name and its cost
   };
-  Lacking lacking{};
+  MissingForm lacking{};
   template <class Operation>
   static constexpr bool is_whole = engines::SaysNameAndCost<Operation> && Traits::template runs<Operation>;
   ProductRows rows{};
@@ -136,7 +136,8 @@ struct Engine {
   template <class Operation>
     requires(Traits::is_checked || !is_whole<Operation>)
   constexpr void look_at([[maybe_unused]] const Operation& operation, const LayerPath& path) {
-    if (!is_whole<Operation> && !lacking.any) lacking = {true, phase, path, 0, engines::SaysNameAndCost<Operation>};
+    if (!is_whole<Operation> && !lacking.any)
+      lacking = {.any = true, .phase = phase, .path = path, .is_said = engines::SaysNameAndCost<Operation>};
     if constexpr (Traits::is_checked) rows.look_at(operation, path, cost[static_cast<std::size_t>(phase)]);
     if constexpr (requires { Traits::refused_part(operation); })
       if (const unsigned part = Traits::refused_part(operation); part != 0 && !lacking.any)
@@ -177,7 +178,11 @@ struct Engine {
   };
   constexpr bool may_skip() const { return !full; }
   constexpr Mark mark(const auto& walk) const {
-    return {walk.arena.transients, cost, walk.arena.log ? walk.arena.log->count : 0, calls(), walk.cache};
+    return {.transients = walk.arena.transients,
+            .cost = cost,
+            .logged = walk.arena.log ? walk.arena.log->count : 0,
+            .called = calls(),
+            .cache = walk.cache};
   }
   constexpr bool repeats(const auto& walk, const Mark& then) const {
     return walk.arena.transients.same_layout(then.transients);

@@ -76,19 +76,19 @@ class Line final {
     const Clock::time_point until = end_of(deadline);
     comm::detail::Transcript transcript;
     transcript.hello = comm::detail::Hello{.fingerprint = protocol, .to = addressee, .channel = channel};
-    using comm::detail::Heard;
+    using comm::detail::Reply;
     std::string text;
-    Heard heard = comm::detail::prove(*socket_, transcript, secret, until);
-    if (heard == Heard::Challenge) heard = hear(*socket_, transcript, secret, until, text);
-    if (heard == Heard::Ended || heard == Heard::Part) throw ended(errno, deadline);
-    if (heard == Heard::OtherBytes)
+    Reply heard = comm::detail::prove(*socket_, transcript, secret, until);
+    if (heard == Reply::Challenge) heard = hear(*socket_, transcript, secret, until, text);
+    if (heard == Reply::Ended || heard == Reply::Part) throw ended(errno, deadline);
+    if (heard == Reply::OtherBytes)
       throw Failure("other bytes", "the answer of a data worker", "another program listens there; correct the address");
-    if (heard == Heard::Unproved)
+    if (heard == Reply::Unproved)
       throw Failure(secret.empty() ? "that it has a REGIMEN_SECRET, and this trainer none"
                                    : "that it has another REGIMEN_SECRET than this trainer, or none",
                     "trainers and workers to know the same secret", "set REGIMEN_SECRET to the same for all");
-    if (heard == Heard::Later) throw Failure(text);
-    if (heard == Heard::Refusal) throw Failure(text, "a worker that takes this trainer");
+    if (heard == Reply::Later) throw Failure(text);
+    if (heard == Reply::Refusal) throw Failure(text, "a worker that takes this trainer");
   }
   /// Opens a shape of samples: which pipeline is it?
   Pipeline open(const Extents& shape, const std::string& types, comm::Deadline deadline) {
