@@ -151,8 +151,8 @@ REGIMEN_HD void compute(const op::BatchSums<T>& o, const Memory& at, std::size_t
 /// y = (x − μ) · rstd · gain + bias, with μ and rstd = 1 / √(σ² + ε) of all rows of a column
 ///   x, y (rows,columns); mean, rstd (columns) S; gain, bias, running_mean and running_variance (columns)
 ///
-/// σ² is the mean of the squares around μ; the running variance moves towards Σ / (rows − 1). of_ranks: the ranks' moments,
-/// which op::BatchMoments has computed, are joined in place of chunks.
+/// σ² is the mean of the squares around μ; the running variance moves towards Σ / (rows − 1). of_ranks: the ranks'
+/// moments, which op::BatchMoments has computed, are joined in place of chunks.
 ///
 /// The mean and the squares around it of each chunk.
 ///

@@ -114,6 +114,7 @@ struct Formula<activation::GeluTanh, S> {
 
 }  // namespace detail
 
+/// y = f(x + bias), in S, rounded once. Nothing is left to do for the identity without a bias if y is x.
 template <class Activation, class T, class B>
 void compute(const op::BiasActivation<Activation, T, B>& o, const Memory& at) {
   using S = statistic_t<T>;
@@ -128,12 +129,14 @@ void compute(const op::BiasActivation<Activation, T, B>& o, const Memory& at) {
   });
 }
 
+/// y = f(a) · b, in S, rounded once.
 template <class Activation, class T>
 void compute(const op::Gate<Activation, T>& o, const Memory& at) {
   using F = detail::Formula<Activation, statistic_t<T>>;
   combine(o.count, at(o.a), at(o.b), at(o.y), [](auto a, auto b) { return F::value(a) * b; });
 }
 
+/// d_a = d_y · b · f′(a) and d_b = d_y · f(a), of one pass over a, b and d_y; f(a) is computed again, not saved.
 template <class Activation, class T>
 void compute(const op::GateBackward<Activation, T>& o, const Memory& at) {
   using S = statistic_t<T>;
@@ -157,6 +160,7 @@ void compute(const op::Scale<T>& o, const Memory& at) {
   });
 }
 
+/// d_x = d_y · gain, and d_gain = Σ over the rows of d_y · x, of one pass.
 template <class T, class G>
 void compute(const op::ScaleBackward<T, G>& o, const Memory& at) {
   using S = statistic_t<T>;

@@ -1,4 +1,7 @@
 // regimen/engine/cpu/batch_norm.hpp — normalisation over a batch, forward and backward; the mean of ranks.
+//
+// Chunks of rows are pieces of work, and the shape alone says where they begin: so the sums have one order, however
+// many threads there are. n is (x − μ) · rstd, chunks hold two numbers for each column.
 #pragma once
 
 #include <regimen/core/finite.hpp>
@@ -37,6 +40,8 @@ void sums_by_chunks(const T* x, const T* d_y, const S* means, const S* rstds, co
 
 }  // namespace detail
 
+/// y (2,columns) and one number behind: means, squares around them, and how many rows this rank has. A rank with fewer
+/// rows counts for less when they are joined.
 template <class T>
 void compute(const op::BatchMoments<T>& o, const Memory& at) {
   using S = statistic_t<T>;
@@ -51,6 +56,7 @@ void compute(const op::BatchMoments<T>& o, const Memory& at) {
   y[2 * o.columns] = static_cast<S>(o.rows);
 }
 
+/// y (2,columns) and one number behind: Σ d_y, Σ d_y · n, and how many rows this rank has.
 template <class T>
 void compute(const op::BatchSums<T>& o, const Memory& at) {
   using S = statistic_t<T>;
@@ -59,6 +65,9 @@ void compute(const op::BatchSums<T>& o, const Memory& at) {
   y[2 * o.columns] = static_cast<S>(o.rows);
 }
 
+/// y = n · gain + bias. The statistics are the running ones; or those of this batch, by chunks; or those of all ranks,
+/// whose moments are joined. rstd = 1 / √(Σ (x − μ)² / rows + ε). The running variance moves towards Σ (x − μ)² / (rows
+/// − 1); no running statistic moves if a number is not finite, since it would never be finite again.
 template <class T, class B>
 void compute(const op::BatchNorm<T, B>& o, const Memory& at) {
   using S = statistic_t<T>;
@@ -102,6 +111,8 @@ void compute(const op::BatchNorm<T, B>& o, const Memory& at) {
   });
 }
 
+/// d_bias = Σ d_y and d_gain = Σ d_y · n of this rank's rows; d_x = (d_y − mean(d_y) − n · mean(d_y · n)) · gain ·
+/// rstd, the means over the rows of all ranks. The running statistics do not depend on x: then d_x = d_y · gain · rstd.
 template <class T, class G>
 void compute(const op::BatchNormBackward<T, G>& o, const Memory& at) {
   using S = statistic_t<T>;
@@ -145,6 +156,7 @@ void compute(const op::BatchNormBackward<T, G>& o, const Memory& at) {
   });
 }
 
+/// By differences from the first rank's number: the mean of equal numbers is exactly that number.
 template <class T>
 void compute(const op::MeanOfRanks<T>& o, const Memory& at) {
   const T* const x = at(o.x);

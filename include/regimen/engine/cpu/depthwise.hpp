@@ -81,6 +81,8 @@ void sum_lines(const op::Convolution& shape, const T* x, const T* d_y, S* sums, 
     }
 }
 
+/// d_weight (channels, taps): chunks of y's lines have sums of their own, which are added in the order of the chunks.
+/// Within a line a tap's terms are summed in a register, then added to the chunk's sum.
 template <class T, class G>
 void compute_depthwise(const op::ConvWeight<T, G>& o, const Memory& at) {
   using S = statistic_t<T>;

@@ -26,6 +26,7 @@ void compute(const op::Multiply<T>& o, const Memory& at) {
   combine(o.count, at(o.a), at(o.b), at(o.y), [](auto a, auto b) { return a * b; });
 }
 
+/// Rows of bytes: nothing is converted, so a NaN keeps its payload.
 template <class T>
 void compute(const op::CopyColumns<T>& o, const Memory& at) {
   const T* const x = at(o.x);
@@ -57,6 +58,8 @@ Vector<S> largest_row(const T* x, std::size_t rows, std::size_t columns, Count n
 
 }  // namespace detail
 
+/// A register of columns of a sample goes down all rows, and adds them from the first to the last: one order for any
+/// number of threads and any width of registers.
 template <class T>
 void compute(const op::MeanRows<T>& o, const Memory& at) {
   using S = statistic_t<T>;
@@ -91,6 +94,8 @@ void compute(const op::MaxRows<T>& o, const Memory& at) {
           n);
   });
 }
+/// A row gets the gradient where it has the column's largest number, or a NaN, and the gradient is not given away yet:
+/// so of equal numbers the first one gets it, and of several NaNs the first.
 template <class T>
 void compute(const op::MaxRowsBackward<T>& o, const Memory& at) {
   using S = statistic_t<T>;
@@ -110,6 +115,7 @@ void compute(const op::MaxRowsBackward<T>& o, const Memory& at) {
   });
 }
 
+/// y = a · x + b · y. Where b is the constant 0, y is not read: it may be memory that nobody has written.
 template <class X, class Y>
 void compute(const op::ScaledSum<X, Y>& o, const Memory& at) {
   using S = statistic_t<Y>;
@@ -153,6 +159,8 @@ void compute(const op::Cast<From, To>& o, const Memory& at) {
   }
 }
 
+/// y = x · factor where the element's 16 random bits reach the threshold, else 0. Bits are drawn for blocks of 128
+/// elements that begin at multiples of 128 in a sample, so they do not depend on where a thread's part begins.
 template <class T>
 void compute(const op::Dropout<T>& o, const Memory& at) {
   using S = statistic_t<T>;
@@ -175,6 +183,7 @@ void compute(const op::Dropout<T>& o, const Memory& at) {
   });
 }
 
+/// One draw for a whole sample, by its place in the batch: the same for all parts of it that threads take.
 template <class T>
 void compute(const op::DropSamples<T>& o, const Memory& at) {
   using S = statistic_t<T>;

@@ -40,7 +40,11 @@ void for_groups(const op::ColumnGroups& shape, S* to, std::size_t each, const Bo
 
 }  // namespace detail
 
-/// What statistics a group has, its columns get: in the scratch of its sample's first chunk, which is read no more.
+/// y = (x − μ) · rstd · gain + bias, μ and rstd = 1 / √(σ² + ε) of a sample's rows over the columns of a group. The
+/// mean and the squares around it of each column of a chunk; joined for a group, where a column's squares around the
+/// group's mean are its own and rows · (its mean − μ)²; then the elements.
+///
+/// Each column gets the statistics of its group: in the scratch of its sample's first chunk, which is read no more.
 template <class T>
 void compute(const op::GroupNorm<T>& o, const Memory& at) {
   using S = statistic_t<T>;
@@ -83,7 +87,10 @@ void compute(const op::GroupNorm<T>& o, const Memory& at) {
   });
 }
 
-/// As above; the statistics of each sample's columns lie behind the sums of all chunks.
+/// With n = (x − μ) · rstd: d_bias = Σ d_y and d_gain = Σ d_y · n over all rows of all samples, chunk by chunk in their
+/// order; d_x = (d_y · gain − mean(d_y · gain) − n · mean(d_y · gain · n)) · rstd, the means over a group of a sample.
+///
+/// As forward; the statistics of each sample's columns lie behind the sums of all chunks.
 template <class T, class G>
 void compute(const op::GroupNormBackward<T, G>& o, const Memory& at) {
   using S = statistic_t<T>;

@@ -89,6 +89,9 @@ S sum_of_powers(S* logits, std::size_t columns, S most, bool writes) {
   });
 }
 
+/// −Σ q log p, q = smoothing / columns everywhere and 1 − smoothing more at the target, p the softmax: with m the
+/// largest logit, log Σ exp(logit − m) − (1 − smoothing) (logit of the target − m) − smoothing / columns · Σ (logit −
+/// m). The gradient is (p − q) · factor.
 /// Loss of one row; its gradient over the logits, if `writes`.
 template <class S>
 double cross_entropy(S* logits, std::size_t columns, std::size_t target, double smoothing, S factor, bool writes) {
@@ -129,6 +132,8 @@ void cross_entropy_of_rows(const LossRows<S>& all, const std::int32_t* targets, 
   });
 }
 
+/// −Σ q log p of the target's numbers q, whose sum need not be 1: Σ q · log Σ exp(logit − m) − Σ q (logit − m). Where q
+/// is 0 the term is 0, also of a logit of −∞. The gradient is (Σ q · p − q) · factor.
 /// Loss of one row; its gradient over the logits, if `writes`.
 template <class S>
 double soft_cross_entropy(S* logits, const S* target, std::size_t columns, S factor, bool writes) {

@@ -13,6 +13,9 @@
 
 namespace regimen::cpu {
 
+/// y = (x − μ) · rstd · gain + bias over the columns of a row, rstd = 1 / √(mean((x − μ)²) + ε); not Centered: μ = 0,
+/// and no bias. A thread takes whole rows.
+///
 /// Mean first, then the mean of (x − mean)²: no cancellation, whatever the mean.
 template <bool Centered, class T>
 void compute(const op::Normalize<Centered, T>& o, const Memory& at) {
@@ -53,6 +56,12 @@ void compute(const op::Normalize<Centered, T>& o, const Memory& at) {
   });
 }
 
+/// With n = (x − μ) · rstd and e = d_y · gain: d_x = (e − mean(e) − n · mean(e · n)) · rstd over the columns of a row,
+/// without mean(e) if not Centered; d_gain = Σ d_y · n and d_bias = Σ d_y over the rows.
+///
+/// A chunk of rows adds what its rows give to d_gain and d_bias to sums of its own, (2,columns), while the row is in
+/// the caches; the first row writes them. At the end the chunks' sums are added in their order. A row's two means have
+/// two sums each, of registers in turn: one alone would wait for itself.
 template <bool Centered, class T, class G>
 void compute(const op::NormalizeBackward<Centered, T, G>& o, const Memory& at) {
   using S = statistic_t<T>;
@@ -126,6 +135,7 @@ void compute(const op::Softmax<T>& o, const Memory& at) {
   });
 }
 
+/// d_x = y · (d_y − Σ y · d_y), the sum over the columns of a row.
 template <class T>
 void compute(const op::SoftmaxBackward<T>& o, const Memory& at) {
   using S = statistic_t<T>;

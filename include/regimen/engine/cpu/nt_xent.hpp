@@ -27,6 +27,8 @@ void for_pairs(const op::Embeddings<S>& z, const S* all, std::size_t i, const Bo
 
 }  // namespace detail
 
+/// z = x / |x|, and |x|: squares, root and quotients in fp64, rounded once. A row that does not exist has length −1 and
+/// zeros.
 template <class S>
 void compute(const op::NormalizeViews<S>& o, const Memory& at) {
   const S* const x = at(o.x);
@@ -51,6 +53,11 @@ void compute(const op::NormalizeViews<S>& o, const Memory& at) {
   });
 }
 
+/// The softmax of row i over all rows k ≠ i, of t_ik = z_i · z_k; in fp64, the products in S. One pass: when a larger t
+/// comes, the sum of powers so far is scaled to it. The loss is log Σ exp((t_ik − t_max) / temperature) +
+/// (t_max − t_ij) / temperature, j the other view.
+///
+/// cost   a product for each pair of a row of this rank and any row: nothing of size rows² is stored
 template <class S>
 void compute(const op::NtXent<S>& o, const Memory& at) {
   const op::Embeddings<S>& z = o.z;
@@ -84,6 +91,9 @@ void compute(const op::NtXent<S>& o, const Memory& at) {
                      });
 }
 
+/// d_i = Σ over k ≠ i of (p_ik + p_ki − 2 [k = j]) z_k, then d_x_i = factor · (d_i − (d_i · z_i) z_i) / |x_i|. p_ki is
+/// of row k's softmax: each row reads those of all ranks, and writes its own gradient alone. The products are computed
+/// again.
 template <class S>
 void compute(const op::NtXentBackward<S>& o, const Memory& at) {
   const op::Embeddings<S>& z = o.z;

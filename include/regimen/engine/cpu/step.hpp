@@ -14,6 +14,8 @@ namespace regimen::cpu {
 
 inline void compute(const op::Begin& o, const Memory& at) { step_decisions::begin(o, *at(o.scalars)); }
 
+/// The next slot of the ring becomes the micro-batch: the numbers that the host gives with it, its input and its
+/// target. The counter of taken slots is in the arena, so that a recording that is replayed takes another slot.
 inline void compute(const op::TakeInput& o, const Memory& at) {
   const std::byte* const slot = at.base + o.ring.slot((*at(o.ring.taken))++);
   std::memcpy(at.base + o.scalars.offset, slot, given_bytes);
@@ -22,6 +24,8 @@ inline void compute(const op::TakeInput& o, const Memory& at) {
 }
 inline void compute(const op::KeepResults& o, const Memory& at) { *at(o.to) = *at(o.scalars); }
 
+/// The first element that is not finite, in the order of rows. The first anomaly of a step stays: later ones follow
+/// from it.
 template <class T>
 void compute(const op::CheckFinite<T>& o, const Memory& at) {
   op::Anomaly& anomaly = at(o.scalars)->anomaly;
@@ -30,7 +34,7 @@ void compute(const op::CheckFinite<T>& o, const Memory& at) {
   for (std::size_t i = 0; i < o.count; ++i) {
     const T value = x[o.place(i)];
     if (is_finite(value)) continue;
-    anomaly = {.path = o.path, .element = i, .found = true, .is_nan = is_nan(value), .phase = o.phase};
+    anomaly = op::Anomaly{.path = o.path, .element = i, .found = true, .is_nan = is_nan(value), .phase = o.phase};
     return;
   }
 }
@@ -48,6 +52,8 @@ inline void compute(const op::CombineSums& o, const Memory& at) {
   step_decisions::combine(o, *at(o.scalars), at(o.sums));
 }
 
+/// A row is correct if its target is the first of its largest logits and no logit is NaN; it counts by its weight. Rows
+/// whose target is ignore_index count for nothing.
 template <class S>
 void compute(const op::CountCorrect<S>& o, const Memory& at) {
   const S* const logits = at(o.logits);

@@ -62,6 +62,7 @@ void compute(const op::Zero<T>& o, const Memory& at) {
   for_each_of(o.count, 1, [&](std::size_t i) { y[i] = T(0.0f); });
 }
 
+/// Σ g², in fp64: sums of chunks of 4096 elements, added as a balanced tree.
 /// Groups of 2^k chunks are subtrees of the tree over chunks, so cores sum groups without changing the result.
 template <class G>
 void compute(const op::SumOfSquares<G>& o, const Memory& at) {
@@ -124,6 +125,8 @@ void compute(const op::Update<UpdateRule, M, T, G>& o, const Memory& at) {
 }
 
 /// Touches nothing when the step is skipped (scalars.apply = 0). The rule computes in M.
+/// The scaled gradient, in M, comes first in scratch, then what the rule wants itself. The copy is rounded from the
+/// master weights at the end.
 template <class UpdateRule, class M, class T, class G>
 void compute(const op::UpdateTensor<UpdateRule, M, T, G>& o, const Memory& at) {
   const Scalars& scalars = *at(o.scalars);

@@ -137,7 +137,7 @@ struct Engine {
     requires(Traits::is_checked || !is_whole<Operation>)
   constexpr void look_at([[maybe_unused]] const Operation& operation, const LayerPath& path) {
     if (!is_whole<Operation> && !lacking.any)
-      lacking = {.any = true, .phase = phase, .path = path, .is_said = engines::SaysNameAndCost<Operation>};
+      lacking = MissingForm{.any = true, .phase = phase, .path = path, .is_said = engines::SaysNameAndCost<Operation>};
     if constexpr (Traits::is_checked) rows.look_at(operation, path, cost[static_cast<std::size_t>(phase)]);
     if constexpr (requires { Traits::refused_part(operation); })
       if (const unsigned part = Traits::refused_part(operation); part != 0 && !lacking.any)
