@@ -41,8 +41,8 @@ namespace regimen::comm {
 ///
 /// failure   MPI cannot cancel messages in flight, so all ranks end: a rank that leaves, or that waited longer than the
 ///           deadline, writes the error that Collectives would throw to standard error and ends the job
-///           (MPI_Abort). The same happens when an exception destroys the communicator. mpirun names a
-///           killed rank and ends the others.
+///           (MPI_Abort); also where an exception destroys the communicator. mpirun names a killed rank and ends
+///           the others.
 ///           Ranks in different collectives run into the deadline. So does the constructor if some ranks of the
 ///           communicator do not come: MPI waits for them without end and cannot name them, so the process writes an
 ///           error and ends, and mpirun ends the others. The constructor throws Error if MPI lacks

@@ -47,6 +47,8 @@ REGIMEN_INLINE void OperationTimes::start(CollectiveTime collective, double seco
   else collectives_[started_ % trace_limit] = collective;
   ++started_;
 }
+/// The collectives that have ended with this wait are those up to its ticket, which nobody has waited for: they end in
+/// the order of their starts.
 REGIMEN_INLINE void OperationTimes::await(std::size_t ticket, op::Phase phase, double began, double ended) {
   if (pauses_) return;
   waited_[static_cast<std::size_t>(phase)] += ended - began;
@@ -114,6 +116,7 @@ REGIMEN_INLINE std::string OperationTimes::table() const {
   }
   return text;
 }
+/// The format of Chrome's trace viewer: an event for each of the last operations, in microseconds since the first one.
 REGIMEN_INLINE std::string OperationTimes::trace() const {
   std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
   const std::vector<Event> latest = events();

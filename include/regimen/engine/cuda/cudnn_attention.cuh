@@ -220,6 +220,9 @@ inline Attention make_attention(Handle& handle, const FusedAttention& attention)
   return {std::move(graph), std::move(plan)};
 }
 
+/// Runs a plan: `names` and `places` say where each tensor of the graph lies. Numbers are the host's, and are read in
+/// the call: the factor of the scores, −∞ for those that causality hides, and what kept weights are multiplied by. q, k
+/// and v are parts of one tensor, a row of all heads apart.
 inline void attend(Handle& handle, const Attention& made, const FusedTensors& at, std::byte* scratch,
                    cudaStream_t stream) {
   const FusedAttention& a = made.graph->attention;

@@ -42,6 +42,8 @@ inline int count_devices() {
   if (devices == 0) demand(cudaErrorNoDevice, "Device<Cuda>");
   return devices;
 }
+/// An Error unless there is a GPU for which this build has a kernel: without one the first launch would fail, and not
+/// say why.
 inline void expect_device() {
   (void)count_devices();
   cudaFuncAttributes attributes{};
@@ -97,6 +99,8 @@ REGIMEN_INLINE Library::Library(const char* version, bool cudnn) {
   products_ = std::make_unique<Products>();
   detail::demand(cudaGetDevice(&device_), "cudaGetDevice");
 }
+/// Frees all that was made here, after the last work that uses it: graphs before the connections and the memory that
+/// they use, streams at the end.
 REGIMEN_INLINE Library::~Library() {
   const Scope here = scope();
   if (!all_work_ends()) return;  // a device that hangs keeps what it uses
@@ -118,6 +122,7 @@ REGIMEN_INLINE std::size_t Library::unused_memory() {
   detail::demand(cudaMemGetInfo(&unused, &all), "cudaMemGetInfo");
   return unused;
 }
+/// A byte at least, so that every allocation has an address of its own.
 REGIMEN_INLINE std::byte* Library::allocate(std::size_t bytes, const char* name) {
   void* at = nullptr;
   const cudaError_t status = cudaMalloc(&at, bytes == 0 ? 1 : bytes);
@@ -140,6 +145,7 @@ REGIMEN_INLINE std::byte* Library::allocate_pinned(std::size_t bytes, const char
   pinned_.push_back(at);
   return static_cast<std::byte*>(at);
 }
+/// Streams do not wait for the default stream, on which a program's own kernels may run. Events take no time.
 REGIMEN_INLINE Library::Stream Library::make_stream() {
   Stream made{};
   detail::demand(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
@@ -181,6 +187,7 @@ REGIMEN_INLINE void Library::fill(std::byte* at, int byte, std::size_t bytes, St
 REGIMEN_INLINE void Library::copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream stream) {
   detail::demand(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream), "cudaMemcpyAsync");
 }
+/// Loads the kernel now: the first launch of one loads it, which a capture does not allow.
 REGIMEN_INLINE void Library::prepare_entry(const void* entry, Grid grid, const char* name) {
   cudaFuncAttributes attributes{};
   detail::demand(cudaFuncGetAttributes(&attributes, entry), name);
@@ -227,9 +234,11 @@ REGIMEN_INLINE void Library::take_device(std::size_t place) {
 }
 #endif
 
+/// Relaxed: other threads, of other ranks, may allocate and load meanwhile.
 REGIMEN_INLINE void Library::begin_capture(Stream stream) {
   detail::demand(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
 }
+/// The recorded graph is destroyed at once: what is launched is its instance.
 REGIMEN_INLINE Library::Graph Library::end_capture(Stream stream) {
   cudaGraph_t graph{};
   Graph made{};
@@ -256,11 +265,14 @@ REGIMEN_INLINE std::string Library::numerics() {
     return "no GPU";
   return std::string(properties.name) + ", cuBLASLt " + std::to_string(cublasLtGetVersion());
 }
+/// What the device has less than at the beginning, without what was allocated here: contexts, kernels and the
+/// libraries' memory, and what other programs have taken since. Never negative.
 REGIMEN_INLINE std::size_t Library::library_bytes() const {
   const std::size_t taken = unused_at_first_ - (std::min)(unused_at_first_, unused_memory());
   return taken - (std::min)(taken, allocated_);
 }
 
+/// The library's device becomes the calling thread's, until the Scope ends; then the one before is set again.
 REGIMEN_INLINE Library::Scope::Scope(int device) {
   if (int now = 0; cudaGetDevice(&now) == cudaSuccess && now != device && cudaSetDevice(device) == cudaSuccess)
     before_ = now;

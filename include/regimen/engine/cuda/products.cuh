@@ -84,6 +84,9 @@ class Products final {
   Products& operator=(const Products&) = delete;
   ~Products() { cublasLtDestroy(handle_); }
 
+  /// The descriptors of D = op(A) · op(B) + beta · C with an epilogue, and the library's algorithm for them. Sums are
+  /// in fp32, or in fp64 if the descriptor is wide; A and B of fp32 are read as tf32 only where it asks for this. An
+  /// Error, if the library has no algorithm within the workspace.
   LibraryProduct make(const ProductDescriptor& descriptor) {
     LibraryProduct made;
     made.descriptor = descriptor;
@@ -156,6 +159,7 @@ class Products final {
   }
 
  private:
+  /// Matrices, transposes and alignments, for an Error: what the heuristic decides by.
   static std::string description(const ProductDescriptor& p) {
     const auto matrix = [](const char* name, const Layout& l) {
       return std::string(name) + " (" + std::to_string(l.rows) + "," + std::to_string(l.columns) +
@@ -165,6 +169,7 @@ class Products final {
     return matrix("A", p.a) + (p.transpose_a ? ", transposed, " : ", ") + matrix("B", p.b) +
            (p.transpose_b ? ", transposed, " : ", ") + matrix("D", p.d);
   }
+  /// Column-major matrices; several of them lie a stride apart.
   static void describe_layout(detail::LayoutHandle& made, const Layout& layout) {
     detail::demand(cublasLtMatrixLayoutCreate(made.put(), detail::library_type(layout.type), layout.rows,
                                               layout.columns, layout.leading),

@@ -19,6 +19,7 @@ namespace detail {
 inline void demand(bool holds, const std::string& expected, const std::string& found) {
   if (!holds) throw Error("a product of the library (CUBLAS_STATUS_INVALID_VALUE)", expected, found);
 }
+/// From the first element of the first matrix to the last of the last one.
 inline std::size_t bytes_of_matrix(const cuda::Layout& l) {
   return bytes_of(l.type) * (static_cast<std::uint64_t>(l.count - 1) * static_cast<std::uint64_t>(l.stride) +
                              (l.columns - 1) * static_cast<std::uint64_t>(l.leading) + l.rows);
@@ -33,6 +34,7 @@ inline bool are_apart(const cuda::Layout& l) {
 }  // namespace detail
 
 /// Refuses what cublasLtMatmul's documentation does not allow: extents, leading dimensions, and combinations of types.
+/// Among the combinations of types: sums in fp64 only of fp64, an epilogue only with sums in fp32, tf32 only of fp32.
 inline void check_product(const cuda::ProductDescriptor& p) {
   const auto& [a, b, d, transpose_a, transpose_b, wide, reads_tf32, epilogue, bias_alignment, aux_alignment,
                c_alignment, aux_leading, workspace] = p;
@@ -137,6 +139,10 @@ inline void check_address(const cuda::Layout& l, const std::byte* at, const char
 }
 
 /// D = op(A) · op(B) + beta · C, and the epilogue, for all matrices, in ascending order of the inner index.
+///
+/// Matrices are column-major: a row is 1 element from the next and a column `leading`, or the reverse where op
+/// transposes. A sum is in S, fp32 or fp64; C, the bias and the epilogue are added in S, too, and D is rounded once.
+/// With aux the number before GELU is stored, rounded, or, backward, read.
 inline void multiply(const cuda::ProductDescriptor& p, const cuda::ProductTensors& t, double beta) {
   using Gelu = activation::GeluTanh;
   const auto loops = [&]<class T, class Out>(std::type_identity<T>, std::type_identity<Out>) {

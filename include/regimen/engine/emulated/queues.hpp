@@ -94,6 +94,8 @@ class Queues {
     events_.emplace_back();
     return {events_.size() - 1};
   }
+  /// The event stands for all work that the stream has so far: a piece of work of its own, which does nothing. During a
+  /// capture it belongs to the graph.
   void record(Event event, Stream stream) {
     const auto lock = alone();
     enqueue(stream, {});
@@ -101,6 +103,8 @@ class Queues {
     events_.at(event.index) = {
         .graph = queue.graph, .task = queue.graph == none ? queue.last : queue.recorded.back(), .was_recorded = true};
   }
+  /// What the stream gets from now on comes after the event's work. A stream that waits for an event of a capture joins
+  /// it.
   void wait(Stream stream, Event event) {
     const auto lock = alone();
     const EventRecord& recorded = events_.at(event.index);
@@ -121,6 +125,7 @@ class Queues {
     else if (queue.graph != recorded.graph) invalidate("cudaErrorStreamCaptureMerge", "one capture", "two");
     queue.recorded.push_back(recorded.task);
   }
+  /// Runs work until that of the event is done. An event that was never recorded is done, as with CUDA.
   void synchronize(Event event) {
     const auto lock = alone();
     const EventRecord& recorded = asked_for(event, "cudaEventSynchronize");
@@ -146,6 +151,7 @@ class Queues {
     queue.graph = graphs_.size() - 1;
     ++capturing_;
   }
+  /// Only on the stream where the capture began, and only if it has waited for all work of the others.
   Graph end_capture(Stream stream) {
     const auto lock = alone();
     const Queue& origin = queue_of(stream);
@@ -169,6 +175,8 @@ class Queues {
              std::to_string(unjoined) + " pieces of work that nothing waits for");
     return {index};
   }
+  /// Adds the graph's work again, each piece after those that it came after in the capture; those that came after none
+  /// follow one piece, which waits for the stream, and one at the end stands for all of them.
   void launch(Graph graph, Stream stream) {
     const auto lock = alone();
     Queue& queue = queue_of(stream);
