@@ -53,6 +53,7 @@ struct ComposedParts {
   Heads<T> outputs(View<T> tensor) const { return {tensor, shape.length}; }
 
  private:
+  /// Part 1, keys, or 2, values: of three beside the queries, or, of another text, of two in a tensor of their own.
   Heads<T> beside(View<T> tensor, std::size_t part) const {
     return shape.crosses() ? Heads<T>{tensor, shape.keys(), 2, part - 1} : Heads<T>{tensor, shape.length, 3, part};
   }

@@ -63,6 +63,8 @@ struct Head {
   const std::size_t b, h, length = static_cast<std::size_t>(a.length), width = static_cast<std::size_t>(a.width),
                           heads = static_cast<std::size_t>(a.heads);
 
+  /// y = softmax(q kᵀ · scale) v of each position, weights dropped behind the softmax; log_sum is the largest score and
+  /// log Σ exp(score − largest), from which backward takes the softmax again.
   void forward() const {
     for (std::size_t t = 0; t < length; ++t) {
       std::vector<float> p = scores(t);
@@ -77,6 +79,8 @@ struct Head {
       }
     }
   }
+  /// p = exp(score − log_sum), δ = y · d_y, d_s = p (f · d_y v − δ) · scale with f the factor of a weight; then d_q = Σ
+  /// d_s k, d_k = Σ d_s q, d_v = Σ p f d_y. d_k and d_v are summed over the positions in fp32, and rounded at the end.
   void backward() const {
     std::vector<float> d_k(length * width), d_v(length * width);
     for (std::size_t t = 0; t < length; ++t) {
@@ -189,6 +193,7 @@ inline void compute(const cuda::ConvolutionDescriptor& o, const cuda::Convolutio
     std::vector<S> sums(o.pass == Pass::forward ? s.positions() * s.out_channels
                         : o.pass == Pass::input ? s.pixels() * s.channels
                                                 : s.weights());
+    // The three passes have the same terms, x · weight · y: each pass sums over all that its result does not have.
     const auto term = [&](std::size_t of_x, std::size_t of_weight, std::size_t of_y) {
       const auto number = [](T value) { return static_cast<S>(value); };
       if (o.pass == Pass::forward) sums[of_y] += number(x[of_x]) * number(weight[of_weight]);

@@ -86,6 +86,8 @@ class Memory final {
   bool owns(const void* at) const {
     return !std::less<const void*>{}(at, base_) && std::less<const void*>{}(at, base_ + size_);
   }
+  /// Whether so many bytes from `at` on lie in one allocation that is not released. Allocations are found by their
+  /// ends: the first that ends behind the address.
   bool holds(const void* at, std::size_t bytes) const {
     if (!owns(at)) return false;
     const auto found = allocations_.upper_bound(static_cast<const std::byte*>(at));
@@ -116,6 +118,7 @@ class Memory final {
   static constexpr std::size_t round_up(std::size_t value, std::size_t step) {
     return (value + step - 1) / step * step;
   }
+  /// Whole pages. Where they are closed, an access by the host faults, as memory of a GPU would.
   static void protect(const std::byte* begin, const std::byte* end, int how) {
     const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(begin) / page * page;
     if (::mprotect(reinterpret_cast<void*>(first), reinterpret_cast<std::uintptr_t>(end) - first, how) != 0)

@@ -26,7 +26,7 @@ struct Task {
 ///   eager    at once
 ///   lazy     when the host waits, and then only what it waits for
 ///   mixed    a random part at random moments
-///   unfair   the same, but one queue is preferred for a while      Burckhardt et al. 2010
+///   unfair   as mixed, but one queue is preferred for a while      Burckhardt et al. 2010
 enum class Temper : unsigned { eager, lazy, mixed, unfair };
 
 class Schedule final {
@@ -72,16 +72,21 @@ class Schedule final {
   }
 
  private:
+  /// Work that has not run: how many pieces it still waits for, and which wait for it.
   struct PendingTask {
     Task task{};
     std::size_t blockers = 0;
     std::vector<TaskId> followers{};
   };
 
+  /// All work that has to run before `id` is done, itself among it.
   void collect(TaskId id, std::set<TaskId>& needed) const {
     if (is_done(id) || !needed.insert(id).second) return;
     for (const TaskId before : pending_.at(id).task.after) collect(before, needed);
   }
+  /// The place in ready_ of the work that runs next, of `among` alone unless it is null: any, as the seed says. Unfair:
+  /// the queue that comes first in an order of queues, which changes one time in 32; so one may run far ahead of the
+  /// others.
   std::size_t choose(const std::set<TaskId>* among) {
     std::vector<std::size_t> may;
     for (std::size_t i = 0; i < ready_.size(); ++i)
@@ -93,6 +98,7 @@ class Schedule final {
     };
     return *std::max_element(may.begin(), may.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
   }
+  /// Runs one piece of work, and makes ready those that waited for it alone.
   void run_one(const std::set<TaskId>* among) {
     const std::size_t at = choose(among);
     const TaskId id = ready_[at];
