@@ -140,7 +140,7 @@ struct Stranger {
   Socket socket;
   Transcript transcript;
   std::string answer;
-  comm::detail::Reply heard{};
+  comm::detail::HandshakeReply heard{};
 
   explicit Stranger(std::uint16_t port, const std::string& known = secret, std::uint64_t version = protocol) {
     const auto soon = Clock::now() + std::chrono::seconds(20);
@@ -148,7 +148,7 @@ struct Stranger {
     transcript.hello.to = addressee;
     transcript.hello.channel = channel;
     transcript.hello.fingerprint = version;
-    REQUIRE(comm::detail::prove(*socket, transcript, known, soon) == comm::detail::Reply::Challenge);
+    REQUIRE(comm::detail::prove(*socket, transcript, known, soon) == comm::detail::HandshakeReply::Challenge);
     heard = comm::detail::hear(*socket, transcript, known, soon, answer);
   }
   bool say(const void* bytes, std::size_t count) const {
@@ -442,7 +442,7 @@ TEST_CASE("unlike pipelines are refused, and both are named") {
   CHECK(
       says(error_of([&] { static_cast<void>(with.size(shape)); }), {"this machine serves", "workers of one pipeline"}));
   const Stranger old(server.port(), secret, protocol + 1);
-  CHECK(old.heard == comm::detail::Reply::Refusal);
+  CHECK(old.heard == comm::detail::HandshakeReply::Refusal);
   CHECK(says(old.answer, {"version 1", "version 2"}));
 }
 
@@ -532,10 +532,10 @@ TEST_CASE("a worker survives whoever calls") {
   const auto admitted = [&](const Server& only_one) {  // when the last one is gone
     const auto until = Clock::now() + std::chrono::seconds(20);
     auto next = std::make_unique<Stranger>(only_one.port());
-    for (; next->heard == comm::detail::Reply::Later && Clock::now() < until;
+    for (; next->heard == comm::detail::HandshakeReply::Later && Clock::now() < until;
          next = std::make_unique<Stranger>(only_one.port()))
       std::this_thread::sleep_for(milliseconds(1));
-    REQUIRE(next->heard == comm::detail::Reply::Welcome);
+    REQUIRE(next->heard == comm::detail::HandshakeReply::Welcome);
     return next;
   };
   const auto has_memory = [&](const Server& only_one) {
@@ -934,7 +934,7 @@ TEST_CASE("who has opened and asks for nothing loses the seat to who needs it, a
   const std::string key(reinterpret_cast<const char*>(&slow), sizeof slow);
   REQUIRE(works.say(frame_of(Kind::Read, 1, bytes_of(key)), key));  // has waited for its answer for the longest time
   REQUIRE(gate.holds(1));
-  CHECK(Stranger(server.port()).heard == comm::detail::Reply::Later);  // not yet
+  CHECK(Stranger(server.port()).heard == comm::detail::HandshakeReply::Later);  // not yet
   const Remote third({at(server.port())}, options());
   CHECK(third.size(shape) == 210);
   CHECK(idle.is_dropped());
@@ -1005,7 +1005,7 @@ TEST_CASE("a byte that is changed between a trainer and a worker: never other sa
   const auto until = Clock::now() + std::chrono::seconds(20);
   while (all.size() < few.connections && Clock::now() < until) {
     auto one = std::make_unique<Stranger>(server.port());
-    if (one->heard == comm::detail::Reply::Welcome) all.push_back(std::move(one));
+    if (one->heard == comm::detail::HandshakeReply::Welcome) all.push_back(std::move(one));
   }
   CHECK(all.size() == few.connections);
 }
@@ -1043,7 +1043,7 @@ TEST_CASE("who proves another rank, program, world or port than it says has no s
     knock(other, own);
   }
   for (const Hello& other : {with(&Hello::to), with(&Hello::channel), with(&Hello::fingerprint)}) knock(other, other);
-  CHECK(Stranger(server.port()).heard == comm::detail::Reply::Welcome);  // while the others are connected yet
+  CHECK(Stranger(server.port()).heard == comm::detail::HandshakeReply::Welcome);  // while the others are connected yet
 }
 
 TEST_CASE("what a pipeline throws is said, after every worker was asked") {

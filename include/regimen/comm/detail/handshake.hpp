@@ -104,16 +104,16 @@ struct Transcript final {
 
 /// What a caller has heard. Later: a refusal of now, which may be a welcome to whoever calls again. Ended: errno says
 /// how, 0 if the other side hung up.
-enum class Reply : unsigned char { Challenge, Welcome, Refusal, Later, Unproved, OtherBytes, Part, Ended };
+enum class HandshakeReply : unsigned char { Challenge, Welcome, Refusal, Later, Unproved, OtherBytes, Part, Ended };
 
 /// The calling side, up to its proof. The transcript's hello is complete except for its nonce. Returns Challenge, if
 /// the proof was sent; OtherBytes; or Ended.
-Reply prove(int socket, Transcript& transcript, const std::string& secret, Clock::time_point until);
+HandshakeReply prove(int socket, Transcript& transcript, const std::string& secret, Clock::time_point until);
 
 /// The answer to a caller's proof: its body, which a refusal has, too. Waits for all bytes of a welcome; `bytes`, if
 /// given, says how many it must have.
-Reply hear(int socket, const Transcript& transcript, const std::string& secret, Clock::time_point until,
-           std::string& body, std::optional<std::size_t> bytes = {});
+HandshakeReply hear(int socket, const Transcript& transcript, const std::string& secret, Clock::time_point until,
+                    std::string& body, std::optional<std::size_t> bytes = {});
 
 /// Connections that have not yet proved membership. All are served at once, so a silent connection delays nobody. Each
 /// has `patience` and the memory of a PendingConnection. Beyond `most` connections the oldest one is closed: ranks are

@@ -127,29 +127,32 @@ REGIMEN_INLINE Digest Transcript::proof_of_answer(const std::string& secret, con
       .finish();
 }
 
-REGIMEN_INLINE Reply prove(int socket, Transcript& transcript, const std::string& secret, Clock::time_point until) {
+REGIMEN_INLINE HandshakeReply prove(int socket, Transcript& transcript, const std::string& secret,
+                                    Clock::time_point until) {
   randomize(std::as_writable_bytes(std::span(transcript.hello.nonce)));
   Challenge& challenge = transcript.challenge;
   if (!send_all(socket, &transcript.hello, sizeof(Hello), until) ||
       !receive_all(socket, &challenge, sizeof challenge, until))
-    return Reply::Ended;
-  if (challenge.magic != Challenge{}.magic) return Reply::OtherBytes;
+    return HandshakeReply::Ended;
+  if (challenge.magic != Challenge{}.magic) return HandshakeReply::OtherBytes;
   const Digest proof = transcript.proof_of_caller(secret);
-  return send_all(socket, &proof, sizeof proof, until) ? Reply::Challenge : Reply::Ended;
+  return send_all(socket, &proof, sizeof proof, until) ? HandshakeReply::Challenge : HandshakeReply::Ended;
 }
 
-REGIMEN_INLINE Reply hear(int socket, const Transcript& transcript, const std::string& secret, Clock::time_point until,
-                          std::string& body, std::optional<std::size_t> bytes) {
+REGIMEN_INLINE HandshakeReply hear(int socket, const Transcript& transcript, const std::string& secret,
+                                   Clock::time_point until, std::string& body, std::optional<std::size_t> bytes) {
   Answer answer;
-  if (!receive_all(socket, &answer, sizeof answer, until)) return Reply::Ended;
+  if (!receive_all(socket, &answer, sizeof answer, until)) return HandshakeReply::Ended;
   if (answer.magic != Answer{}.magic || answer.bytes > 1u << 20 ||
       (answer.refused == 0 && bytes && answer.bytes != *bytes))
-    return Reply::OtherBytes;
+    return HandshakeReply::OtherBytes;
   body.resize(answer.bytes);
-  if (!receive_all(socket, body.data(), body.size(), until)) return Reply::Part;
+  if (!receive_all(socket, body.data(), body.size(), until)) return HandshakeReply::Part;
   const Digest digest = Sha256().add(body.data(), body.size()).finish();
-  if (!is_equal(answer.proof, transcript.proof_of_answer(secret, answer, digest))) return Reply::Unproved;
-  return answer.refused == 0 ? Reply::Welcome : answer.refused == Answer::now ? Reply::Later : Reply::Refusal;
+  if (!is_equal(answer.proof, transcript.proof_of_answer(secret, answer, digest))) return HandshakeReply::Unproved;
+  return answer.refused == 0             ? HandshakeReply::Welcome
+         : answer.refused == Answer::now ? HandshakeReply::Later
+                                         : HandshakeReply::Refusal;
 }
 
 REGIMEN_INLINE std::optional<PendingConnections::Arrival> PendingConnections::next(Clock::time_point until) {

@@ -93,7 +93,7 @@ class Bootstrap final {
                              .channel = channel,
                              .port = address_of(*listener_).port};
     Socket& socket = at(rank, channel);
-    Reply heard = Reply::Ended;
+    HandshakeReply heard = HandshakeReply::Ended;
     for (int attempt = 1;; ++attempt) {
       socket = connect_to(to, until_);
       if (*socket < 0) {
@@ -103,28 +103,28 @@ class Bootstrap final {
             "is rank " + std::to_string(rank) + " started, and are MASTER_ADDR and MASTER_PORT the same for all?");
       }
       heard = prove(*socket, transcript, options_.secret, until_);
-      const bool hung_up = heard == Reply::Ended && (errno == 0 || errno == ECONNRESET || errno == EPIPE);
+      const bool hung_up = heard == HandshakeReply::Ended && (errno == 0 || errno == ECONNRESET || errno == EPIPE);
       if (!hung_up || attempt == 10) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(5 * attempt));
     }
     std::string text;
-    if (heard == Reply::Challenge)  // a second more: the peer's deadline may have begun later
+    if (heard == HandshakeReply::Challenge)  // a second more: the peer's deadline may have begun later
       heard = hear(*socket, transcript, options_.secret, until_ + std::chrono::seconds(1), text, body.size());
     const int code = errno;
-    if (heard == Reply::Ended)
+    if (heard == HandshakeReply::Ended)
       throw error(doing, "its answer within " + words(options_.deadline),
                   code == 0 ? "a closed connection" : system_words(code),
                   "another program may be listening there, or that rank has ended; see what it reports");
-    if (heard == Reply::OtherBytes)
+    if (heard == HandshakeReply::OtherBytes)
       throw error(doing, "the answer of this library", "other bytes",
                   "another program listens there; choose another MASTER_PORT");
-    if (heard == Reply::Part) throw error(doing, "its whole answer", "a part of it", "see what it reports");
-    if (heard == Reply::Unproved)
+    if (heard == HandshakeReply::Part) throw error(doing, "its whole answer", "a part of it", "see what it reports");
+    if (heard == HandshakeReply::Unproved)
       throw error(doing, "all ranks to know the same secret",
                   options_.secret.empty() ? "that it has a REGIMEN_SECRET, and this rank none"
                                           : "that it has another REGIMEN_SECRET than this rank, or none",
                   "set REGIMEN_SECRET to the same for all ranks");
-    if (heard != Reply::Welcome) throw refusal(text);
+    if (heard != HandshakeReply::Welcome) throw refusal(text);
     if (!body.empty()) std::memcpy(body.data(), text.data(), body.size());
   }
 

@@ -76,19 +76,19 @@ class Line final {
     const Clock::time_point until = end_of(deadline);
     comm::detail::Transcript transcript;
     transcript.hello = comm::detail::Hello{.fingerprint = protocol, .to = addressee, .channel = channel};
-    using comm::detail::Reply;
+    using comm::detail::HandshakeReply;
     std::string text;
-    Reply heard = comm::detail::prove(*socket_, transcript, secret, until);
-    if (heard == Reply::Challenge) heard = hear(*socket_, transcript, secret, until, text);
-    if (heard == Reply::Ended || heard == Reply::Part) throw ended(errno, deadline);
-    if (heard == Reply::OtherBytes)
+    HandshakeReply heard = comm::detail::prove(*socket_, transcript, secret, until);
+    if (heard == HandshakeReply::Challenge) heard = hear(*socket_, transcript, secret, until, text);
+    if (heard == HandshakeReply::Ended || heard == HandshakeReply::Part) throw ended(errno, deadline);
+    if (heard == HandshakeReply::OtherBytes)
       throw Failure("other bytes", "the answer of a data worker", "another program listens there; correct the address");
-    if (heard == Reply::Unproved)
+    if (heard == HandshakeReply::Unproved)
       throw Failure(secret.empty() ? "that it has a REGIMEN_SECRET, and this trainer none"
                                    : "that it has another REGIMEN_SECRET than this trainer, or none",
                     "trainers and workers to know the same secret", "set REGIMEN_SECRET to the same for all");
-    if (heard == Reply::Later) throw Failure(text);
-    if (heard == Reply::Refusal) throw Failure(text, "a worker that takes this trainer");
+    if (heard == HandshakeReply::Later) throw Failure(text);
+    if (heard == HandshakeReply::Refusal) throw Failure(text, "a worker that takes this trainer");
   }
   /// Opens a shape of samples: which pipeline is it?
   Pipeline open(const Extents& shape, const std::string& types, comm::Deadline deadline) {
