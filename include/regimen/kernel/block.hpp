@@ -216,6 +216,20 @@ REGIMEN_HD void for_pieces(const Block& block, std::size_t pieces, const Body& b
   for (std::size_t i = std::size_t{block.index()} * block.threads() + block.thread(); i < pieces; i += stride) body(i);
 }
 
+/// body<1>(i) for begin ... end − 1 by one block; where everything lies at multiples of 16 bytes, body<width>(i) for runs
+/// of `width` elements instead. A thread takes the same elements in the same order, wherever they begin.
+REGIMEN_HD_UNCHECKED
+template <unsigned width, class Block, class Body>
+REGIMEN_HD void for_runs(const Block& block, std::size_t begin, std::size_t end, bool aligned, const Body& body) {
+  for (std::size_t i = begin + block.thread() * width; i < end; i += std::size_t{block.threads()} * width) {
+    if (aligned && end - i >= width) {
+      body.template operator()<width>(i);
+    } else {
+      for (std::size_t k = i; k < end && k < i + width; ++k) body.template operator()<1>(k);
+    }
+  }
+}
+
 // ---- kernels of operations that need no block
 
 /// The number of a launch, as a type: the functions of each launch take another one. As an argument it also makes the

@@ -32,20 +32,6 @@ REGIMEN_HD void for_elements(const Block& block, std::size_t count, bool aligned
   for_pieces(block, count - packed * width, [&](std::size_t i) { body.template operator()<1>(packed * width + i); });
 }
 
-/// body<width>(i) and body<1>(i), as for_elements, for begin ... end − 1 by one block. A thread takes the same elements
-/// in the same order, wherever they begin.
-REGIMEN_HD_UNCHECKED
-template <unsigned width, class Block, class Body>
-REGIMEN_HD void for_runs(const Block& block, std::size_t begin, std::size_t end, bool aligned, const Body& body) {
-  for (std::size_t i = begin + block.thread() * width; i < end; i += std::size_t{block.threads()} * width) {
-    if (aligned && end - i >= width) {
-      body.template operator()<width>(i);
-    } else {
-      for (std::size_t k = i; k < end && k < i + width; ++k) body.template operator()<1>(k);
-    }
-  }
-}
-
 #if !defined(__CUDACC__)
 [[noreturn, gnu::cold]] inline void refuse_unaligned(std::size_t bytes, std::size_t past) {
   throw Error("a pack of " + std::to_string(bytes) + " bytes in a kernel", "an address that is a multiple of them",

@@ -315,7 +315,7 @@ struct Kernel<op::PointwiseLoss<Function, WithGradient, S>, 0> final {
         }
         if constexpr (WithGradient) detail::write(values, output + i);
       };
-      detail::for_runs<width>(block, chunk * chunk_size, end, aligned, add);
+      for_runs<width>(block, chunk * chunk_size, end, aligned, add);
       loss = combined<Sum>(block, loss);
       if (block.thread() == 0) losses[chunk] = loss;
       if (!all_count(o)) {

@@ -105,7 +105,7 @@ struct Kernel<op::SumOfSquares<G>, 0> final {
     for (std::size_t chunk = block.index(); chunk < chunks(); chunk += block.blocks()) {
       const std::size_t end = (chunk + 1) * square_chunk < o.count ? (chunk + 1) * square_chunk : o.count;
       double sum = 0;
-      detail::for_runs<width>(block, chunk * square_chunk, end, aligned, [&]<unsigned n>(std::size_t i) {
+      for_runs<width>(block, chunk * square_chunk, end, aligned, [&]<unsigned n>(std::size_t i) {
         const auto elements = detail::read<n>(gradient + i);
         for (unsigned k = 0; k < n; ++k) {
           const double value = static_cast<double>(static_cast<statistic_t<G>>(elements.at[k]));

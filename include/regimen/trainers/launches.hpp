@@ -1,8 +1,9 @@
-// regimen/trainers/launches.hpp — the steps of a Trainer: checks of their order and their batches; steps that have
-// started and may still be running, and their results.
+// regimen/trainers/launches.hpp — the steps of a Trainer: checks of their thread, their order and their batches; steps
+// that have started and may still be running, and their results.
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/one_thread.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/data/batching.hpp>
 #include <regimen/trainers/result.hpp>
@@ -21,6 +22,25 @@ enum class Waiting { forward, backward, apply, average };
 
 [[noreturn, gnu::cold]] void in_average(const std::string& who);
 [[noreturn, gnu::cold]] void out_of_order(Waiting waiting, const char* what);
+
+/// Held while a member of a Trainer runs.   failure   Error, if another thread is in one
+[[nodiscard]] inline OneThread::Scope enter_trainer(OneThread& one, const char* who) {
+  return {one, [who](OneThread::Admission) {
+            refuse_second_thread(
+                who, "Trainer",
+                "let one thread call it; for predictions give each other thread an Inference of a saved state");
+          }};
+}
+
+/// Held while a member of the Trainer runs operations, or accesses memory of the engine: no other thread is in a
+/// member, and this thread has the engine's device and number of threads. fit holds only enter_trainer between its
+/// steps, so that callbacks run with the thread's own.
+template <class Session, class Scope>
+struct Entry final {
+  Session& session;
+  OneThread::Scope thread;
+  Scope scope;
+};
 
 /// Throws Error unless Hybrid's groups divide the ranks.   group   ranks of one; 0: there are none
 void check_groups(std::size_t group, std::size_t ranks);

@@ -47,33 +47,6 @@ struct Position final {
   saves::Patience patience{};
 };
 
-/// Host copies of weights and of gradients, for a program that cannot read them in place; each holds the last call's
-/// values.
-template <class Master, class Reduce>
-struct HostCopies {
-  std::vector<Master> weights;
-  std::vector<Reduce> gradients;
-};
-
-/// Held while a member of a Trainer runs.   failure   Error, if another thread is in one
-[[nodiscard]] inline OneThread::Scope enter_trainer(OneThread& one, const char* who) {
-  return {one, [who](OneThread::Admission) {
-            refuse_second_thread(
-                who, "Trainer",
-                "let one thread call it; for predictions give each other thread an Inference of a saved state");
-          }};
-}
-
-/// Held while a member of the Trainer runs operations, or accesses memory of the engine: no other thread is in a
-/// member, and this thread has the engine's device and number of threads. fit holds only enter_trainer between its
-/// steps, so that callbacks run with the thread's own.
-template <class Session, class Scope>
-struct Entry final {
-  Session& session;
-  OneThread::Scope thread;
-  Scope scope;
-};
-
 /// The Session of a Trainer: of its network and its policies.
 template <class Self>
 struct SessionOf;

@@ -20,6 +20,14 @@
 
 namespace regimen::trainers {
 
+/// Host copies of weights and of gradients, for a program that cannot read them in place; each holds the last call's
+/// values.
+template <class Master, class Reduce>
+struct HostCopies {
+  std::vector<Master> weights;
+  std::vector<Reduce> gradients;
+};
+
 /// Functions on the weights, the gradients and the optimizer state of a Session.
 template <class Session>
 struct Weights final {
