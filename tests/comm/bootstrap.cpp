@@ -314,19 +314,19 @@ TEST_CASE("a byte that is changed in any message of a handshake: no connection, 
       transcript.hello.port = 7;
       const auto soon = Clock::now() + milliseconds(300);  // for lengths that were changed
       std::string heard_body;
-      using regimen::comm::detail::Heard;
-      auto heard = Heard::Ended;
+      using regimen::comm::detail::HandshakeReply;
+      auto heard = HandshakeReply::Ended;
       {
         const Socket socket = connect_to(loopback(relay.port()), Clock::now() + std::chrono::seconds(20));
         const auto called = regimen::comm::detail::prove(*socket, transcript, known, soon);
-        if (called == Heard::Challenge)
+        if (called == HandshakeReply::Challenge)
           heard = regimen::comm::detail::hear(*socket, transcript, known, soon, heard_body);
       }
       is_done = true;
       server.join();
       bytes = {relay.bytes_up, relay.bytes_down};
       if (!is_admitted) return Refused;
-      return heard == Heard::Welcome || heard == Heard::Refusal || heard == Heard::Later ? Believed : Forsaken;
+      return heard == HandshakeReply::Welcome || heard == HandshakeReply::Refusal || heard == HandshakeReply::Later ? Believed : Forsaken;
     };
     std::pair<std::size_t, std::size_t> all, few;
     REQUIRE(meeting(test::Tamper::none, test::Tamper::none, all) == Believed);
