@@ -326,7 +326,9 @@ TEST_CASE("a byte that is changed in any message of a handshake: no connection, 
       server.join();
       bytes = {relay.bytes_up, relay.bytes_down};
       if (!is_admitted) return Refused;
-      return heard == HandshakeReply::Welcome || heard == HandshakeReply::Refusal || heard == HandshakeReply::Later ? Believed : Forsaken;
+      const bool is_believed =
+          heard == HandshakeReply::Welcome || heard == HandshakeReply::Refusal || heard == HandshakeReply::Later;
+      return is_believed ? Believed : Forsaken;
     };
     std::pair<std::size_t, std::size_t> all, few;
     REQUIRE(meeting(test::Tamper::none, test::Tamper::none, all) == Believed);

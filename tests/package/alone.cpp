@@ -17,19 +17,19 @@
 #include <cstring>
 
 #if !defined(ALONE_JSON) && !defined(ALONE_TOKENIZERS) && defined(NLOHMANN_JSON_VERSION_MAJOR)
-#error "nlohmann-json is missed"
+#error "nlohmann-json: a header or a macro of another component is here"
 #endif
 #if !defined(ALONE_TOKENIZERS) && (defined(REGIMEN_HAS_PCRE2) || defined(PCRE2_MAJOR))
-#error "PCRE2 is missed"
+#error "PCRE2: a header or a macro of another component is here"
 #endif
 #if !defined(ALONE_IMAGES) && (defined(REGIMEN_HAS_JPEG) || defined(REGIMEN_HAS_PNG) || defined(JPEG_LIB_VERSION))
-#error "libraries of images are missed"
+#error "libraries of images: a header or a macro of another component is here"
 #endif
 #if !defined(ALONE_MPI) && (defined(REGIMEN_HAS_MPI) || defined(MPI_VERSION))
-#error "MPI is missed"
+#error "MPI: a header or a macro of another component is here"
 #endif
 #if !defined(ALONE_NCCL) && (defined(REGIMEN_HAS_CUDA) || defined(REGIMEN_HAS_NCCL) || defined(CUDART_VERSION))
-#error "CUDA is missed"
+#error "CUDA: a header or a macro of another component is here"
 #endif
 
 /// Links whatever the component calls. On a machine without GPUs, and without mpirun, it ends before these are needed.

@@ -112,7 +112,8 @@ void compute(const op::BatchNorm<T, B>& o, const Memory& at) {
 }
 
 /// d_bias = Σ d_y and d_gain = Σ d_y · n of this rank's rows; d_x = (d_y − mean(d_y) − n · mean(d_y · n)) · gain ·
-/// rstd, the means over the rows of all ranks. The running statistics do not depend on x: then d_x = d_y · gain · rstd.
+/// rstd, the means over the rows of all ranks. With running statistics, which do not depend on x, d_x = d_y · gain ·
+/// rstd.
 template <class T, class G>
 void compute(const op::BatchNormBackward<T, G>& o, const Memory& at) {
   using S = statistic_t<T>;

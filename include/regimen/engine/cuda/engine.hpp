@@ -265,7 +265,7 @@ class Engine : public engines::EveryIteration {
       constexpr bool a_is_wider = sizeof(A) > sizeof(B);
       using Wide = std::conditional_t<a_is_wider, A, B>;
       using T = std::conditional_t<a_is_wider, B, A>;
-      const auto [rows, columns, from_leading, leading] = Traits::rounded(o);
+      const auto [rows, columns, from_leading, leading, bytes] = Traits::rounded(o);
       const View<Wide> wide{a_is_wider ? o.a.offset : o.b.offset};
       if (leading == columns && from_leading == columns)
         launch(op::Cast<Wide, T>{.x = wide, .y = {scratch}, .count = rows * columns}, scratch);
@@ -280,7 +280,7 @@ class Engine : public engines::EveryIteration {
       const op::Product<T, T, C> narrow = narrowed<T>(o, scratch, leading);
       ProductDescriptor descriptor = describe(narrow, R::workspace);
       if (!a_is_wider) descriptor.a.leading = static_cast<std::int64_t>(leading);  // A is our b
-      start(descriptor, narrow, scratch + Traits::rounded_bytes(o));
+      start(descriptor, narrow, scratch + bytes);
     }
   }
   template <class A, class B, class C>

@@ -183,7 +183,7 @@ struct Traits : engines::DefaultTraits {
   }
   /// The wider factor of a product as it is stored, and its copy in the narrower type with rows of whole 16 bytes.
   struct WideFactor {
-    std::size_t rows, columns, from_leading, leading;
+    std::size_t rows, columns, from_leading, leading, bytes;
   };
   template <class A, class B, class C>
   static constexpr WideFactor rounded(const op::Product<A, B, C>& o) {
@@ -193,17 +193,20 @@ struct Traits : engines::DefaultTraits {
     const std::size_t outer = a_is_wider ? o.m : o.k, inner = a_is_wider ? o.k : o.n;
     const std::size_t rows = transposed ? inner : outer, columns = transposed ? outer : inner,
                       leading = (columns * element + 15) / 16 * 16 / element;
-    return {rows, columns, a_is_wider ? o.row_of_a() : columns, leading};
+    return {.rows = rows,
+            .columns = columns,
+            .from_leading = a_is_wider ? o.row_of_a() : columns,
+            .leading = leading,
+            .bytes = TensorArena::align(rows * leading * element)};
   }
+
+ private:
   /// Bytes of that copy; 0, if both factors have one type.
   template <class A, class B, class C>
   static constexpr std::size_t rounded_bytes(const op::Product<A, B, C>& o) {
     if constexpr (std::is_same_v<A, B>) return 0;
-    else
-      return TensorArena::align(rounded(o).rows * rounded(o).leading * (sizeof(A) > sizeof(B) ? sizeof(B) : sizeof(A)));
+    else return rounded(o).bytes;
   }
-
- private:
   template <template <class> class Operation, class T>
   static constexpr unsigned not_taken_by_cudnn(const Operation<T>& o) {
     if (o.shape.group() > 1) return 3;
