@@ -27,10 +27,10 @@ namespace bench {
 
 struct Controller : regimen::Model<regimen::Input<regimen::Vector<24>>, regimen::Linear<256>, regimen::Relu,
                                    regimen::Linear<256>, regimen::Relu, regimen::Linear<6>> {};
-using Model = regimen::Inference<Controller, regimen::Batch<1>>;
+using Predictor = regimen::Inference<Controller, regimen::Batch<1>>;
 
-inline Model controller() {
-  Model model(1);
+inline Predictor controller() {
+  Predictor model(1);
   std::uint64_t index = 0;
   for (const regimen::HeldParameter& parameter : model.parameters())
     for (float& value : parameter.values<float>()) value = float(regimen::Philox::mix(7, index++) % 2001) / 2000 - 0.5f;
@@ -63,7 +63,7 @@ struct Check final {
   double share() const { return median(check) / median(call); }
 
   explicit Check(std::size_t rounds) {
-    Model model = controller();
+    Predictor model = controller();
     const std::vector<float> input(24, 0.5f);
     regimen::OneThread one;
     for (std::size_t round = 0; round <= rounds; ++round) {
@@ -96,8 +96,8 @@ struct Pair final {
   std::size_t waits = 0, served = 0;
 
   explicit Pair(std::size_t rounds) {
-    Model first = controller(), second = first.share(1);
-    const auto serve = [](Model& model, const std::atomic<bool>& stop) {
+    Predictor first = controller(), second = first.share(1);
+    const auto serve = [](Predictor& model, const std::atomic<bool>& stop) {
       const std::vector<float> input(24, 0.5f);
       std::uint64_t done = 0;
       for (; !stop.load(std::memory_order_relaxed); ++done) model.predict(input);

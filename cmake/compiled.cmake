@@ -8,8 +8,7 @@ if(NOT TARGET regimen_compiled)
   add_library(regimen_compiled STATIC EXCLUDE_FROM_ALL ${regimen_sources})
   add_library(regimen::compiled ALIAS regimen_compiled)
   target_link_libraries(regimen_compiled PUBLIC regimen::regimen)
-  # nvcc compiles what it includes: its host code has other flags.
-  target_compile_definitions(regimen_compiled PUBLIC $<$<COMPILE_LANGUAGE:CXX>:REGIMEN_COMPILED=1>)
+  target_compile_definitions(regimen_compiled PUBLIC REGIMEN_COMPILED=1)
   target_compile_options(regimen_compiled PRIVATE $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3>)
 endif()
 
@@ -31,5 +30,5 @@ if(TARGET regimen::cuda AND CMAKE_CUDA_COMPILER_LOADED AND NOT TARGET regimen_cu
     endif()
   endforeach()
   math(EXPR regimen_least "${regimen_least} * 10")
-  target_compile_definitions(regimen_cuda_compiled PUBLIC REGIMEN_CUDA_COMPILED=${regimen_least} PRIVATE REGIMEN_COMPILED=1)
+  target_compile_definitions(regimen_cuda_compiled PUBLIC REGIMEN_CUDA_COMPILED=${regimen_least})
 endif()

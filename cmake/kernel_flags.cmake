@@ -1,6 +1,6 @@
-# cmake -DROOT=<source folder> -P kernel_flags.cmake: kernel_flags in engine/cpu/compiled.hpp has every macro of the
-# compiler's flags that the CPU engine's headers read. Otherwise a program could call kernels of regimen::compiled that
-# were compiled for another processor.
+# cmake -DROOT=<source folder> -P kernel_flags.cmake: kernel_flags in engine/cpu/compiled.hpp, or host_flags in
+# core/compiled.hpp, has every macro of the compiler's flags that the CPU engine's headers read. Otherwise a program could
+# call kernels of regimen::compiled that were compiled for another processor.
 cmake_policy(VERSION 3.25)
 get_filename_component(ROOT "${ROOT}" ABSOLUTE)
 
@@ -11,6 +11,8 @@ list(APPEND of_no_flag REGIMEN_COMPILED)               # is how a program asks f
 
 set(asks "^ *# *(if|elif|ifdef|ifndef) ")
 file(STRINGS ${ROOT}/include/regimen/engine/cpu/compiled.hpp lines REGEX "${asks}")
+file(STRINGS ${ROOT}/include/regimen/core/compiled.hpp host_lines REGEX "${asks}")
+string(APPEND lines "${host_lines}")
 string(REGEX MATCHALL "__[A-Z0-9_]+__|__ARM_[A-Z_]+|REGIMEN_HAS_[A-Z]+" flags "${lines}")
 
 file(GLOB headers RELATIVE ${ROOT}/include/regimen ${ROOT}/include/regimen/engine/cpu/*.hpp ${ROOT}/include/regimen/engine/cpu/*.ipp)

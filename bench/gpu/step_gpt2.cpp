@@ -3,8 +3,8 @@
 
 #include <regimen/models/gpt2.hpp>
 
-namespace bench {
 namespace {
+using namespace bench;
 
 template <class Form>
 using Train =
@@ -19,7 +19,6 @@ void in_each_form() {
 void all(bool) { in_each_form<cuda::has_cudnn>(); }
 
 }  // namespace
-}  // namespace bench
 
-int main(int argc, char** argv) { return bench::run(argc, argv, bench::all); }
+int main(int argc, char** argv) { return run(argc, argv, all); }
 // SPDX-License-Identifier: Apache-2.0

@@ -1,8 +1,8 @@
 // bench/gpu/step_nano.cpp — nanoGPT's small setting: 12 texts of 64 tokens, so that launches decide.
 #include "step.hpp"
 
-namespace bench {
 namespace {
+using namespace bench;
 
 using Block = Sequential<Residual<LayerNorm, SelfAttention<Heads<4>, Causal>>,
                          Residual<LayerNorm, Linear<512>, GeluTanh, Linear<128>>>;
@@ -18,7 +18,6 @@ void all(bool small) {
 }
 
 }  // namespace
-}  // namespace bench
 
-int main(int argc, char** argv) { return bench::run(argc, argv, bench::all); }
+int main(int argc, char** argv) { return run(argc, argv, all); }
 // SPDX-License-Identifier: Apache-2.0

@@ -5,19 +5,29 @@
 
 #include <string>
 
-namespace regimen::cpu {
+namespace regimen {
+namespace {
 
-void check_kernels(const char* version, const char* flags) {
-  const auto text = [](const char* of, const char* with) {
-    return "version " + std::string(of) + " with" + (*with == '\0' ? " no flags" : with);
-  };
-  const std::string asks = text(version, flags), has = text(kernel_version, kernel_flags);
-  if (asks == has) return;
+void expect_equal(const std::string& program, const std::string& library) {
+  if (program == library) return;
   throw Error(
-      "regimen::compiled", "the program's " + asks, has,
+      "regimen::compiled", "the program's " + program, library,
       "compile both with the same headers, -march, libraries and sanitizers: set CMAKE_CXX_FLAGS before regimen "
-      "is added or found");
+      "is added or found, and give nvcc the same (-Xcompiler=-march=native)");
 }
+std::string with(const char* flags) { return *flags == '\0' ? "with no flags" : "with" + std::string(flags); }
+
+}  // namespace
+
+void detail::check_host(const char* version, const char* flags) {
+  expect_equal("version " + std::string(version) + ' ' + with(flags),
+               "version " + std::string(library_version) + ' ' + with(host_flags));
+}
+void cpu::check_kernels(const char* flags) { expect_equal("kernels " + with(flags), "kernels " + with(kernel_flags)); }
+
+}  // namespace regimen
+
+namespace regimen::cpu {
 
 template std::string path_text<fp64>();
 template std::string path_text<fp32>();

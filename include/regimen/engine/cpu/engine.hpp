@@ -110,8 +110,9 @@ class Engine : public engines::EveryIteration {
  private:
   Engine(const engines::Resources<Ranks>& resources, const Engine* lender);
   static void expect_kernels() {
+    regimen::detail::expect_host();
 #if REGIMEN_COMPILED
-    check_kernels(kernel_version, kernel_flags);
+    check_kernels(kernel_flags);
 #endif
   }
 

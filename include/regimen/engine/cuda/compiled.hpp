@@ -33,7 +33,6 @@ using Fp32 = mp::mp_append<cpu::kernels::Fp32, OfGpu<fp32, fp32>, cpu::kernels::
 using Bf16 = mp::mp_append<cpu::kernels::Bf16, OfGpu<bf16, fp32, bf16>,
                            mp::mp_list<op::CrossEntropy<true, fp32, bf16>, op::SoftCrossEntropy<true, fp32, bf16>,
                                        kernel::AddWider<bf16, fp32>, kernel::PadRows<fp32, bf16>>>;
-struct Set final : cpu::kernels::SetOf<mp::mp_append<Fp32, Bf16>> {};
 
 }  // namespace kernels
 
@@ -42,7 +41,7 @@ template <class Kernel>
 inline constexpr bool is_compiled = false;
 template <class Operation, unsigned pass>
 inline constexpr bool is_compiled<kernel::Kernel<Operation, pass>> =
-    std::is_base_of_v<boost::mp11::mp_identity<Operation>, kernels::Set>;
+    cpu::kernels::is_in<Operation, kernels::Fp32, kernels::Bf16>;
 template <bool counts>
 inline constexpr bool is_compiled<kernel::OrderTokens<counts>> = true;  // launched for every EmbedBackward
 template <class T>
