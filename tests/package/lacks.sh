@@ -1,8 +1,21 @@
 #!/bin/sh
 # lacks.sh COMPILER FLAGS... FILE: a program that links regimen::compiled reads no body of a kernel; a kernel that the
 # library lacks is refused by one sentence, and compiled in a program that includes the bodies. With
-# -DREGIMEN_CUDA_COMPILED=... the same checks of regimen::cuda_compiled, whose programs read no header of CUDA.
+# -DREGIMEN_CUDA_COMPILED=... the same checks of regimen::cuda_compiled, whose programs read no header of CUDA; nvcc then
+# compiles the kernels that this library lacks, and no others.
 set -eu
+case $1 in *nvcc*)
+  "$@"
+  before= ptx=
+  for argument in "$@"; do
+    if [ "$before" = -o ]; then ptx=$argument; fi
+    before=$argument
+  done
+  kernels=$(grep -c '\.entry ' "$ptx" || true) lacked=$(grep '\.entry ' "$ptx" | grep -c Averaged || true)
+  echo "$kernels kernels, of which the library lacks $lacked"
+  [ "$kernels" -gt 0 ] && [ "$kernels" = "$lacked" ]
+  exit ;;
+esac
 says() { "$@" 2>&1 || true; }
 bodies='engine/cpu/|/immintrin\.h$'
 declared='engine/cpu/(compiled|device|engine|machine|memory|step|traits)\.hpp$'
