@@ -17,8 +17,7 @@
 
 namespace regimen::detail {
 
-/// Whatever a compiler's flags decide about objects that a program and the library both know. Of this file: the linker
-/// would join what is inline.
+/// Whatever a compiler's flags decide about objects that a program and the library both know.
 static constexpr char host_flags[] =
     ""
 #if defined(_GLIBCXX_DEBUG)
@@ -43,13 +42,20 @@ static constexpr char host_flags[] =
 #endif
     ;
 
-/// Throws Error unless the library is of this version and has these flags. Defined in compiled/kernels.cpp.
-void check_host(const char* version, const char* flags);
-/// Every engine asks before it runs.
-static inline void expect_host() {
 #if REGIMEN_COMPILED
-  check_host(library_version, host_flags);
+/// Notes, before main, whether a file of the program has the library's version and flags. Each file has one of its own:
+/// the linker joins functions that are inline, and would keep one file's question. Defined in compiled/flags.cpp.
+struct HostFlags {
+  HostFlags(const char* version, const char* flags) noexcept;
+};
+static const HostFlags host_flags_of_file(library_version, host_flags);
 #endif
+
+/// Throws Error if one of the files differs. Not there in a program that has no such files.
+[[gnu::weak]] void check_host();
+/// Every engine asks before it runs.
+inline void expect_host() {
+  if (check_host != nullptr) check_host();
 }
 
 }  // namespace regimen::detail

@@ -36,8 +36,7 @@ namespace cpu {
 struct Memory;
 
 /// Whatever a compiler's flags decide about kernels and their bits. Equal for two files if the one may call the other's
-/// kernels. The test docs.kernel_flags checks that every macro by which kernels differ is here. Of this file: the linker
-/// would join what is inline.
+/// kernels. The test docs.kernel_flags checks that every macro by which kernels differ is here.
 static constexpr char kernel_flags[] =
     ""
 #if defined(__FMA__)
@@ -84,8 +83,13 @@ static constexpr char kernel_flags[] =
 #endif
     ;
 
-/// Throws Error unless the library has these flags. Defined in compiled/kernels.cpp.
-void check_kernels(const char* flags);
+#if REGIMEN_COMPILED
+/// As HostFlags has those of objects.
+struct KernelFlags {
+  explicit KernelFlags(const char* flags) noexcept;
+};
+static const KernelFlags kernel_flags_of_file(kernel_flags);
+#endif
 
 // ---- the list: one for each format, and one of what has none. A source of compiled/ compiles each.
 

@@ -42,6 +42,9 @@ template <class Operation>
 template <class Compute>
 std::string path_text();
 
+/// Throws Error if a file of the program has other kernel_flags than the library. Not there without the library.
+[[gnu::weak]] void check_kernels();
+
 /// Executes each operation during its call. The arena has exactly the bytes of the plan; to use
 /// one byte more ends the program.
 class Engine : public engines::EveryIteration {
@@ -111,9 +114,7 @@ class Engine : public engines::EveryIteration {
   Engine(const engines::Resources<Ranks>& resources, const Engine* lender);
   static void expect_kernels() {
     regimen::detail::expect_host();
-#if REGIMEN_COMPILED
-    check_kernels(kernel_flags);
-#endif
+    if (check_kernels != nullptr) check_kernels();
   }
 
   int threads_;
