@@ -1,6 +1,7 @@
 #!/bin/bash
-# table.sh [ROUNDS]: what a program's compilation costs, as the table of docs/building.md: processor time (lowest of ROUNDS, 3) in units of
+# table.sh [ROUNDS]: what a program's compilation costs, as the tables of docs/building.md: processor time (lowest of ROUNDS, 3) in units of
 # reference.cpp by g++ -O3 in the same rounds. A compiler that is not there has no row. For quiet machines: nothing beside it.
+# With nvcc: a program for a GPU, too (a round takes about 20 units by g++ and clang, 25 by nvcc).
 set -eu
 rounds=${1:-3}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -8,6 +9,10 @@ root=$(dirname "$(dirname "$here")")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 echo '#include <regimen/regimen.hpp>' > "$work/include.cpp"
+{
+  echo '#include <regimen/engine/cuda/device.hpp>'
+  sed 's/Batch<16>,/Batch<16>, Device<Cuda>,/' "$root/examples/quickstart.cpp"
+} > "$work/on_gpu.cpp"
 
 include=(-I "$root/include" -I "$root/examples" -DREGIMEN_HAS_CBLAS=1 -DREGIMEN_HAS_ONEDNN=1)
 lower() { awk -v a="$1" -v b="$2" 'BEGIN { print (a == "" || b < a ? b : a) }'; }
@@ -19,9 +24,12 @@ declare -A lowest
 measure() {   # KEY COMPILER SOURCE OPTIONS...
   local key=$1 compiler=$2 source=$3
   shift 3
-  if [ $compiler = g++ ]; then set -- "$@" -fopenmp; fi
+  if [ "$compiler" = g++ ]; then set -- "$@" -fopenmp; fi
   lowest[$key]=$(lower "${lowest[$key]:-}" "$(bash "$here/spent.sh" $compiler 4096 "$source" "${include[@]}" "$@")")
 }
+nvcc=$(command -v nvcc || command -v /usr/local/cuda/bin/nvcc || true)
+ways=("all kernels, with the headers alone" "all kernels, with regimen::compiled" "those that regimen::cuda_compiled lacks")
+flags=("" -DREGIMEN_COMPILED=1 "-DREGIMEN_COMPILED=1 -DREGIMEN_CUDA_COMPILED=900")
 for ((round = 1; round <= rounds; ++round)); do
   lowest[reference]=$(lower "${lowest[reference]:-}" "$(bash "$here/spent.sh" g++ 4096 "$here/reference.cpp")")
   for compiler in "${compilers[@]}"; do
@@ -31,6 +39,13 @@ for ((round = 1; round <= rounds; ++round)); do
       measure "$compiler $name library -O1" $compiler "$source" -DREGIMEN_COMPILED=1 -O1
       measure "$compiler $name library -O3" $compiler "$source" -DREGIMEN_COMPILED=1
     done
+    for level in -O1 -O3; do
+      measure "$compiler on_gpu $level" $compiler "$work/on_gpu.cpp" -DREGIMEN_COMPILED=1 -DREGIMEN_CUDA_COMPILED=900 $level
+    done
+  done
+  for way in 0 1 2; do
+    # shellcheck disable=SC2086
+    if [ -n "$nvcc" ]; then measure "nvcc $way" "$nvcc" "$root/examples/07_gpu.cpp" ${flags[way]}; fi
   done
 done
 ratio() { awk -v a="${lowest[$1]}" -v b="${lowest[reference]}" 'BEGIN { printf "%.2f", a / b }'; }
@@ -44,3 +59,15 @@ for compiler in "${compilers[@]}"; do
     echo "| $title, $compiler $($compiler -dumpversion) | $(ratio "$compiler $name alone -O3") | $(ratio "$compiler $name library -O1") | $(ratio "$compiler $name library -O3") |"
   done
 done
+echo
+echo "| on a GPU, with regimen::cuda_compiled | -O1 | -O3 |"
+echo "|---|---|---|"
+for compiler in "${compilers[@]}"; do
+  echo "| \`examples/quickstart.cpp\` with \`Device<Cuda>\`, $compiler $($compiler -dumpversion) | $(ratio "$compiler on_gpu -O1") | $(ratio "$compiler on_gpu -O3") |"
+done
+if [ -n "$nvcc" ]; then
+  echo
+  echo "| lesson 7 as a .cu file, by $("$nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/nvcc \1/p'), which compiles | |"
+  echo "|---|---|"
+  for way in 0 1 2; do echo "| ${ways[way]} | $(ratio "nvcc $way") |"; done
+fi

@@ -222,7 +222,7 @@ bool program() { return sizeof(Train) == 0; }
 
 // ---- nccl_is_found --------------------------------------------------------------------------------------------------
 // Ranks with a GPU each, in a program that is compiled without NCCL.
-// expect: this program has no NCCL; link CMake's regimen::nccl, or leave Communicator out for one rank
+// expect: this program has no NCCL; link regimen::nccl and regimen::cuda, not cuda_compiled, or leave Communicator out
 // names: regimen::Communicator<regimen::Nccl>
 namespace nccl_is_found {
 struct Words : Model<Input<Tokens<8>>, Embedding<Vocabulary<16>, 16>, Linear<16>> {};

@@ -209,7 +209,8 @@ struct nccl_is_found {
   static constexpr bool holds = Found;
   struct must_hold {
     static_assert(
-        holds, "regimen: this program has no NCCL; link CMake's regimen::nccl, or leave Communicator out for one rank");
+        holds,
+        "regimen: this program has no NCCL; link regimen::nccl and regimen::cuda, not cuda_compiled, or leave Communicator out");
   };
 };
 

@@ -81,6 +81,9 @@ static constexpr char kernel_flags[] =
 #if REGIMEN_HAS_ONEDNN
     " onednn"
 #endif
+#if REGIMEN_TRUST_CBLAS
+    " trusts-cblas"
+#endif
     ;
 
 #if REGIMEN_COMPILED
