@@ -18,7 +18,7 @@ case $compiler in *nvcc*) depths="12 1000" ;; esac
 for depth in $depths; do
   case $compiler in
     *nvcc*)
-      "$compiler" -std=c++20 -gencode arch=compute_90a,code=compute_90a -Xcicc -O0 --no-compress -x cu "$@" -DDEPTH=$depth -c "$source" -o "$work/it.o"
+      "$compiler" -std=c++20 -Xcicc -O0 --no-compress "$@" -DDEPTH=$depth -c "$source" -o "$work/it.o"
       echo "0 $(wc -c < "$work/it.o")" ;;
     *clang*) sh "$here/count.sh" "$compiler" "$source" "$@" -DDEPTH=$depth ;;
     *)
