@@ -21,6 +21,8 @@ if(TARGET regimen::cuda AND CMAKE_CUDA_COMPILER_LOADED AND NOT TARGET regimen_cu
   add_library(regimen_cuda_compiled STATIC EXCLUDE_FROM_ALL ${regimen_sources})
   add_library(regimen::cuda_compiled ALIAS regimen_cuda_compiled)
   target_link_libraries(regimen_cuda_compiled PUBLIC regimen::compiled regimen::cuda)
+  # The host's code; a GPU's is optimised except by -G.
+  target_compile_options(regimen_cuda_compiled PRIVATE $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=-O3>)
   # The least architecture, 800 for sm_80, which the rules about a GPU's element types ask; 0: not known.
   string(REGEX MATCHALL "[0-9]+" regimen_architectures "${CMAKE_CUDA_ARCHITECTURES}")
   set(regimen_least 0)
