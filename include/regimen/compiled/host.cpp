@@ -18,8 +18,13 @@
 #include <regimen/core/printed.ipp>
 #include <regimen/core/say.ipp>
 #include <regimen/core/threads.ipp>
+#include <regimen/data/augment.ipp>
 #include <regimen/data/idx.ipp>
+#include <regimen/data/image.ipp>
+#include <regimen/data/image_operations.ipp>
 #include <regimen/data/loader.ipp>
+#include <regimen/data/mix.ipp>
+#include <regimen/data/resize.ipp>
 #include <regimen/data/source.ipp>
 #include <regimen/data/text.ipp>
 #include <regimen/data/token_file.ipp>

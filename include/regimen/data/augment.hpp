@@ -28,7 +28,8 @@ class Draws final {
     const Philox::Words words = Philox::draw(bits_, drawn_++, 0);
     return double(std::uint64_t{words.word[0]} << 21 | words.word[1] >> 11) * 0x1p-53;
   }
-  double between(double least, double most) { return least + (most - least) * unit(); }
+  // std::fma, here and below: else a compiler's flags decide whether a product is rounded before it is added.
+  double between(double least, double most) { return std::fma(most - least, unit(), least); }
   /// In [0, count).
   std::size_t below(std::size_t count) {
     return (std::min)(count - 1, static_cast<std::size_t>(unit() * double(count)));
@@ -81,27 +82,7 @@ struct RandomResizedCrop final {
   std::uint64_t stage = 0;
 
   /// The part of an image of tall x wide.
-  Box box(std::size_t tall, std::size_t wide, const Key& key) const {
-    if (!(least_area > 0 && least_area <= most_area && most_area <= 1 && least_ratio > 0 && least_ratio <= most_ratio))
-      throw Error("RandomResizedCrop", "0 < least_area <= most_area <= 1 and 0 < least_ratio <= most_ratio", "others");
-    Draws draws(key, Philox::mix(0xC1, stage));
-    for (int attempt = 0; attempt < 10; ++attempt) {
-      const double area = double(tall) * double(wide) * draws.between(least_area, most_area);
-      const double ratio = std::exp(draws.between(std::log(least_ratio), std::log(most_ratio)));
-      const auto h = static_cast<std::size_t>(std::lround(std::sqrt(area / ratio)));
-      const auto w = static_cast<std::size_t>(std::lround(std::sqrt(area * ratio)));
-      if (h == 0 || w == 0 || h > tall || w > wide) continue;
-      const std::size_t top = draws.below(tall - h + 1), left = draws.below(wide - w + 1);
-      return {top, left, h, w};
-    }
-    std::size_t h = tall, w = wide;
-    const double ratio = double(wide) / double(tall);
-    if (ratio < least_ratio)
-      h = std::clamp<std::size_t>(static_cast<std::size_t>(std::lround(double(wide) / least_ratio)), 1, tall);
-    if (ratio > most_ratio)
-      w = std::clamp<std::size_t>(static_cast<std::size_t>(std::lround(double(tall) * most_ratio)), 1, wide);
-    return {(tall - h) / 2, (wide - w) / 2, h, w};
-  }
+  Box box(std::size_t tall, std::size_t wide, const Key& key) const;
   Image operator()(const Image& image, const Key& key) const {
     return resize(image, box(image.height(), image.width(), key), height, width, filter);
   }
@@ -190,7 +171,8 @@ struct RandAugment final {
   /// One operation of this magnitude, with the drawn sign if the operation has a sign.
   Image apply(Image image, Operation operation, bool negative) const {
     if (magnitude > most) throw Error("RandAugment", "a magnitude from 0 to 30", std::to_string(magnitude));
-    const double share = double(magnitude) / double(most), sign = negative ? -1 : 1, factor = 1 + sign * 0.9 * share;
+    const double share = double(magnitude) / double(most), sign = negative ? -1 : 1,
+                 factor = std::fma(sign * 0.9, share, 1.0);
     const double shear = sign * 0.3 * share;
     const auto moved = [&](std::size_t size) { return sign * std::floor(150.0 / 331 * double(size) * share); };
     using enum Operation;
@@ -212,4 +194,8 @@ struct RandAugment final {
 };
 
 }  // namespace regimen::data
+
+#if !REGIMEN_COMPILED
+#include <regimen/data/augment.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

@@ -5,7 +5,6 @@
 #include <regimen/core/printed.hpp>
 
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -162,33 +161,13 @@ struct Normalise final {
   std::array<float, 3> mean{0.485F, 0.456F, 0.406F}, deviation{0.229F, 0.224F, 0.225F};
   std::size_t height = 0, width = 0;
 
-  template <std::floating_point T>
-  void operator()(const Image& image, std::span<T> to) const {
-    const std::size_t channels = image.channels(), all = image.pixels().size();
-    detail::expect_colours("Normalise", image);
-    if ((height != 0 && image.height() != height) || (width != 0 && image.width() != width))
-      throw Error("Normalise", "an image of height " + std::to_string(height) + " and width " + std::to_string(width),
-                  image.extents(), "resize the images to the model's Input");
-    for (std::size_t c = 0; c < channels; ++c)
-      if (!(deviation[c] > 0))
-        throw Error("Normalise, deviation", "a number above 0", regimen::detail::digits_of(deviation[c]));
-    if (to.size() != all)
-      throw Error("Normalise", "a model of " + image.extents() + " numbers, as the image has",
-                  std::to_string(to.size()), "resize the images to the model's Input");
-    constexpr std::size_t period = 48;  // a multiple of the channels, and of the processor's vectors
-    T scale[period], shift[period];
-    for (std::size_t i = 0; i < period; ++i) {
-      const std::size_t c = i % channels;
-      scale[i] = T(1) / (T(255) * T(deviation[c]));
-      shift[i] = T(mean[c]) / T(deviation[c]);
-    }
-    const std::uint8_t* const from = image.pixels().data();
-    std::size_t done = 0;
-    for (; done + period <= all; done += period)
-      for (std::size_t i = 0; i < period; ++i) to[done + i] = T(from[done + i]) * scale[i] - shift[i];
-    for (std::size_t i = 0; done + i < all; ++i) to[done + i] = T(from[done + i]) * scale[i] - shift[i];
-  }
+  void operator()(const Image& image, std::span<float> to) const;
+  void operator()(const Image& image, std::span<double> to) const;
 };
 
 }  // namespace regimen::data
+
+#if !REGIMEN_COMPILED
+#include <regimen/data/image.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <numbers>
 #include <span>
 #include <string>
 #include <utility>
@@ -201,12 +200,11 @@ inline Image affine(const Image& image, const std::array<double, 6>& matrix) {
 }
 
 /// Turned counter-clockwise about its middle.
-inline Image rotate(const Image& image, double degrees) {
-  const double angle = degrees * (std::numbers::pi / 180), x = double(image.width()) / 2,
-               y = double(image.height()) / 2;
-  const double cosine = std::cos(angle), sine = std::sin(angle);
-  return affine(image, {cosine, -sine, x - cosine * x + sine * y, sine, cosine, y - sine * x - cosine * y});
-}
+Image rotate(const Image& image, double degrees);
 
 }  // namespace regimen::data
+
+#if !REGIMEN_COMPILED
+#include <regimen/data/image_operations.ipp>
+#endif
 // SPDX-License-Identifier: Apache-2.0

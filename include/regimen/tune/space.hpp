@@ -33,8 +33,10 @@ struct Axis final {
     if (kind == Kind::choice)
       return values[(std::min)(values.size() - 1, static_cast<std::size_t>(share * double(values.size())))];
     const double low = values[0], high = values[1];
-    const double value = kind == Kind::uniform ? low + share * (high - low)
-                                               : std::exp(std::log(low) + share * (std::log(high) - std::log(low)));
+    // std::fma: else a compiler's flags decide whether a product is rounded before it is added.
+    const double value = kind == Kind::uniform
+                             ? std::fma(share, high - low, low)
+                             : std::exp(std::fma(share, std::log(high) - std::log(low), std::log(low)));
     return (std::clamp)(value, low, high);
   }
   /// "learning_rate, log_uniform 0.0001 0.1"
