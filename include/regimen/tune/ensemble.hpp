@@ -208,7 +208,7 @@ class Ensemble final {
           correct += static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin()) == target ? 1 : 0;
         } else {
           const double error = found[i] - double(next.target[i]);
-          loss += error * error;
+          loss = std::fma(error, error, loss);  // whatever the flags: a product and a sum may be fused, or not
         }
         ++count;
       }
