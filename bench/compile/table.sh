@@ -1,7 +1,7 @@
 #!/bin/bash
 # table.sh [ROUNDS]: what a program's compilation costs, as the tables of docs/building.md: processor time (lowest of ROUNDS, 3) in units of
 # reference.cpp by g++ -O3 in the same rounds. A compiler that is not there has no row. For quiet machines: nothing beside it.
-# With nvcc: a program for a GPU, too (a round takes about 20 units by g++ and clang, 25 by nvcc).
+# With nvcc also a program for a GPU.
 set -eu
 rounds=${1:-3}
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,5 +1,6 @@
 // Ranks: communicators, the world, sharding.
 #include "support/model_recipe.hpp"
+
 #include "support/gpu_recipe.hpp"
 
 #include <regimen/comm/tcp.hpp>
