@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace regimen {
 
@@ -15,6 +16,24 @@ namespace regimen {
 #pragma nv_diagnostic push
 #pragma nv_diag_error 20011, 20014
 #endif
+namespace detail {
+
+/// The first states of a rule, for the rule within. (nvcc takes no register of the CPU by its name in a function for a
+/// device.)
+template <class V, std::size_t count>
+struct FirstStates final {
+  V at[count];
+};
+template <class V, class... More>
+FirstStates(V, More...) -> FirstStates<V, 1 + sizeof...(More)>;
+
+template <class V, std::size_t all, std::size_t... i>
+REGIMEN_HD constexpr auto first_states(const V (&state)[all], std::index_sequence<i...>) {
+  return FirstStates{state[i]...};
+}
+
+}  // namespace detail
+
 /// Updates the weights by UpdateRule, then their average w̄:   w̄ ← β w̄ + (1 − β) w,   w̄ = w after the first step. A
 /// step that does not count leaves w̄ unchanged.
 ///
@@ -80,11 +99,10 @@ struct Averaged final {
   /// Updates one element (V = S) or a register of elements.
   template <class V, class S>
   REGIMEN_HD static void update(V& weight, V gradient, V (&state)[states], const Coefficients<S>& c, bool decays) {
-    V own[average == 0 ? 1 : average] = {};
-    for (std::size_t i = 0; i < average; ++i) own[i] = state[i];
-    UpdateRule::update(weight, gradient, own, c.rule, decays);
-    for (std::size_t i = 0; i < average; ++i) state[i] = own[i];
-    state[average] = state[average] * c.keep + weight * c.take;
+    auto own = detail::first_states(state, std::make_index_sequence<(average == 0 ? 1 : average)>{});
+    UpdateRule::update(weight, gradient, own.at, c.rule, decays);
+    for (std::size_t i = 0; i < average; ++i) state[i] = own.at[i];
+    follow(state[average], weight, c);
   }
 
   /// Whole tensors, by operations.
@@ -126,8 +144,14 @@ struct Averaged final {
                                 .decays = t.decays};
     for (std::size_t i = 0; i < average; ++i) own.state[i] = t.state[i];
     UpdateRule::update_tensor(own, c.rule);
-    for (std::size_t i = 0; i < t.weight.size(); ++i)
-      t.state[average][i] = t.state[average][i] * c.keep + t.weight[i] * c.take;
+    for (std::size_t i = 0; i < t.weight.size(); ++i) follow(t.state[average][i], t.weight[i], c);
+  }
+
+ private:
+  REGIMEN_HD_UNCHECKED
+  template <class V, class S>
+  REGIMEN_HD static void follow(V& average_weight, const V& weight, const Coefficients<S>& c) {
+    average_weight = average_weight * c.keep + weight * c.take;
   }
 };
 #if defined(__CUDACC__)
