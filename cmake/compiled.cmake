@@ -12,6 +12,16 @@ if(NOT TARGET regimen_compiled)
   target_compile_options(regimen_compiled PRIVATE $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3>)
 endif()
 
+# regimen::emulated_compiled: the kernels of Device<Emulated>, for programs with regimen::compiled or without.
+if(NOT TARGET regimen_emulated_compiled)
+  file(GLOB regimen_sources CONFIGURE_DEPENDS ${regimen_folder}/regimen/compiled/emulated/*.cpp)
+  add_library(regimen_emulated_compiled STATIC EXCLUDE_FROM_ALL ${regimen_sources})
+  add_library(regimen::emulated_compiled ALIAS regimen_emulated_compiled)
+  target_link_libraries(regimen_emulated_compiled PUBLIC regimen::regimen)
+  target_compile_definitions(regimen_emulated_compiled PUBLIC REGIMEN_EMULATED_COMPILED=1)
+  target_compile_options(regimen_emulated_compiled PRIVATE $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3>)
+endif()
+
 # regimen::cuda_compiled: regimen::compiled, and the kernels of a GPU in fp32, tf32 and bf16 with the calls of CUDA's
 # libraries. nvcc compiles it once, for CMAKE_CUDA_ARCHITECTURES. Programs that link it have Device<Cuda> in files that
 # any compiler compiles. It exists if the project has the language CUDA.

@@ -2,7 +2,7 @@
 #include <regimen/compiled/cuda/kernels.cuh>
 
 namespace regimen::cuda::kernels {
-[[gnu::used]] constexpr auto of_bf16 = entries(Bf16{});
-[[gnu::used]] constexpr auto sums = entries_of_kernels<kernel::SumOfRanks<bf16>, kernel::SumOfRanks<fp16>>;
+[[gnu::used]] constexpr auto of_bf16 = entries<OnGpu>(Bf16{});
+[[gnu::used]] constexpr auto sums = entries_of_kernels<OnGpu, kernel::SumOfRanks<bf16>, kernel::SumOfRanks<fp16>>;
 }  // namespace regimen::cuda::kernels
 // SPDX-License-Identifier: Apache-2.0

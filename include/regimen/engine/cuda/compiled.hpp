@@ -30,9 +30,12 @@ using OfGpu = mp::mp_list<op::DropoutSum<T>, op::NormalizeBackwardSum<false, T, 
                           kernel::AttentionWeightsBackward<T, false>, kernel::AttentionWeightsBackward<T, true>>;
 using Fp32 = mp::mp_append<cpu::kernels::Fp32, OfGpu<fp32, fp32>, cpu::kernels::Steps,
                            mp::mp_list<op::Cast<fp32, fp16>, op::Zero<fp64>, kernel::LibraryRandom>>;
-using Bf16 = mp::mp_append<cpu::kernels::Bf16, OfGpu<bf16, fp32, bf16>,
-                           mp::mp_list<op::CrossEntropy<true, fp32, bf16>, op::SoftCrossEntropy<true, fp32, bf16>,
-                                       kernel::AddWider<bf16, fp32>, kernel::PadRows<fp32, bf16>>>;
+/// In 16 bits, with numbers in fp32 beside them.
+template <class T>
+using OfGpuBesideFp32 =
+    mp::mp_append<OfGpu<T, fp32, T>, mp::mp_list<op::CrossEntropy<true, fp32, T>, op::SoftCrossEntropy<true, fp32, T>,
+                                                 kernel::AddWider<T, fp32>, kernel::PadRows<fp32, T>>>;
+using Bf16 = mp::mp_append<cpu::kernels::Bf16, OfGpuBesideFp32<bf16>>;
 
 }  // namespace kernels
 

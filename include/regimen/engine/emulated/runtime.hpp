@@ -3,7 +3,7 @@
 
 #include <regimen/core/error.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
-#include <regimen/engine/emulated/block.hpp>
+#include <regimen/engine/emulated/compiled.hpp>
 #include <regimen/engine/emulated/connection.hpp>
 #include <regimen/engine/emulated/cudnn.hpp>
 #include <regimen/engine/emulated/host_pointers.hpp>
@@ -21,6 +21,7 @@
 #include <set>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace regimen::emulated {
@@ -134,8 +135,9 @@ class Runtime : public Queues {
   /// Outside of a capture it loads the kernel, too.
   template <class Kernel>
   void launch(const Kernel& kernel, cuda::Grid grid, Stream stream) {
-    static_assert(std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) <= 32764,
-                  "regimen: a kernel is a small struct of plain members");
+    static_assert(
+        std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) <= 32764 && alignof(Kernel) <= alignof(KernelPart),
+        "regimen: a kernel is a small struct of plain members");
     const auto lock = alone();
     check_grid(grid);
     if (loaded_.insert(&identity_of<Kernel>).second) refuse_in_capture("loading a kernel");
@@ -145,12 +147,7 @@ class Runtime : public Queues {
       const auto is_allowed = [&](const void* at) { return device_.owns(at) || pinned_.owns(at); };
       if (host_pointers_.are_in(kernel, is_allowed))
         refuse("a launch (cudaErrorIllegalAddress)", "a kernel with addresses of the device", "one of the host's");
-      enqueue(stream, [this, kernel] {
-        if (!options_.fibers) return kernel::run_serial(kernel);
-        if (!blocks_) blocks_ = std::make_unique<BlockRunner>();
-        blocks_->set_order(static_cast<Order>(options_.seed % 3), options_.seed);
-        blocks_->run(kernel);
-      });
+      enqueue_kernel(stream, runner_of<Kernel>(), &kernel, sizeof kernel);
     }
   }
 
@@ -258,6 +255,21 @@ class Runtime : public Queues {
     enqueue(stream, [=] {
       std::memset(scratch, 0xFF, descriptor.workspace);
       compute(descriptor, tensors);
+    });
+  }
+
+  /// A copy of a kernel has the type of all such copies: the program has one function that queues them.
+  struct alignas(16) KernelPart {
+    std::byte bytes[16];
+  };
+  void enqueue_kernel(Stream stream, RunKernel run, const void* kernel, std::size_t bytes) {
+    std::vector<KernelPart> copy((bytes + sizeof(KernelPart) - 1) / sizeof(KernelPart));
+    std::memcpy(copy.data(), kernel, bytes);
+    enqueue(stream, [this, run, copy = std::move(copy)] {
+      if (!options_.fibers) return run(copy.data(), nullptr);
+      if (!blocks_) blocks_ = std::make_unique<BlockRunner>();
+      blocks_->set_order(static_cast<Order>(options_.seed % 3), options_.seed);
+      run(copy.data(), blocks_.get());
     });
   }
 
