@@ -148,6 +148,7 @@ struct Averaged final {
   }
 
  private:
+  /// w̄ ← β w̄ + (1 − β) w, of one element or a register.
   REGIMEN_HD_UNCHECKED
   template <class V, class S>
   REGIMEN_HD static void follow(V& average_weight, const V& weight, const Coefficients<S>& c) {

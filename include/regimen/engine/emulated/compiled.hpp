@@ -20,7 +20,7 @@ void run_kernel(const void* kernel, BlockRunner* runner) {
   if (runner == nullptr) kernel::run_serial(it);
   else runner->run(it);
 }
-/// The same, in regimen::emulated_compiled.
+/// The same, in regimen::emulated_compiled, with that library's flags: nothing compares them with the program's.
 template <class Kernel>
 void run_compiled(const void* kernel, BlockRunner* runner);
 

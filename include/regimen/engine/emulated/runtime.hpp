@@ -135,9 +135,10 @@ class Runtime : public Queues {
   /// Outside of a capture it loads the kernel, too.
   template <class Kernel>
   void launch(const Kernel& kernel, cuda::Grid grid, Stream stream) {
-    static_assert(
-        std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) <= 32764 && alignof(Kernel) <= alignof(KernelPart),
-        "regimen: a kernel is a small struct of plain members");
+    static_assert(std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) <= 32764,
+                  "regimen: a kernel is a small struct of plain members");
+    static_assert(alignof(Kernel) <= alignof(KernelPart),
+                  "regimen: a kernel's members are aligned to 16 bytes at most; remove their alignas");
     const auto lock = alone();
     check_grid(grid);
     if (loaded_.insert(&identity_of<Kernel>).second) refuse_in_capture("loading a kernel");
