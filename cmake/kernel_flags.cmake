@@ -1,6 +1,6 @@
 # cmake -DROOT=<source folder> -P kernel_flags.cmake: every macro of the compiler's flags that the CPU engine's headers
-# ask for is in a list: of objects that a program and regimen::compiled both know (sanitizers, _GLIBCXX_*), in
-# host_flags of core/compiled.hpp; any other, by which kernels differ, in kernel_flags of engine/cpu/compiled.hpp.
+# ask for is in a list: of objects that several files know (sanitizers, _GLIBCXX_*), in host_flags of
+# core/compiled.hpp; any other, by which kernels differ, in kernel_flags of engine/cpu/flags.hpp.
 # Otherwise a program could call kernels of regimen::compiled that were compiled for another processor.
 cmake_policy(VERSION 3.25)
 get_filename_component(ROOT "${ROOT}" ABSOLUTE)
@@ -21,16 +21,16 @@ function(read_macros result file)
   set(${result} "${macros}" PARENT_SCOPE)
 endfunction()
 
-read_macros(kernel_flags ${include}/engine/cpu/compiled.hpp)
+read_macros(kernel_flags ${include}/engine/cpu/flags.hpp)
 read_macros(host_flags ${include}/core/compiled.hpp)
 file(GLOB headers RELATIVE ${include} ${include}/engine/cpu/*.hpp ${include}/engine/cpu/*.ipp)
-list(REMOVE_ITEM headers engine/cpu/compiled.hpp)
+list(REMOVE_ITEM headers engine/cpu/flags.hpp)
 set(missing "")
 foreach(header IN LISTS headers)
   read_macros(macros ${include}/${header})
   foreach(macro IN LISTS macros)
     set(list kernel_flags)
-    set(file engine/cpu/compiled.hpp)
+    set(file engine/cpu/flags.hpp)
     if(macro MATCHES "^(__SANITIZE_|_GLIBCXX_)")
       set(list host_flags)
       set(file core/compiled.hpp)

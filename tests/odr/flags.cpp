@@ -1,5 +1,5 @@
-// flags ALL_OR_CPU WORD: a file of the program has other flags than the library's, WORD among them. The first Trainer
-// throws, on all devices or for a CPU, and says which flags.
+// flags FLAG FILE: FILE, of the program or of a library, was compiled with another FLAG than the other files. The first
+// Trainer throws on each device of the host, and says which file and which flag.
 #include <regimen/engine/emulated/device.hpp>
 #include <regimen/regimen.hpp>
 
@@ -9,15 +9,15 @@
 struct Net : regimen::Model<regimen::Input<regimen::Vector<8>>, regimen::Linear<4>> {};
 
 template <class Where>
-bool is_refused(const std::string& word) {
+bool is_refused(const std::string& flag, const std::string& file) {
   try {
     regimen::Trainer<Net, regimen::Device<Where>> trainer;
   } catch (const regimen::Error& e) {
     const std::string words = e.what();
     std::puts(words.c_str());
-    const auto first = words.find(word), found = words.find("found");
-    return first < found && words.find(word, found) == std::string::npos &&
-           words.find("CMAKE_CXX_FLAGS") < words.size();
+    const auto of_one = words.find(flag);  // of the files that differ
+    return of_one != std::string::npos && words.find(flag, of_one + 1) == std::string::npos &&
+           words.find(file) != std::string::npos && words.find("CMAKE_CXX_FLAGS") != std::string::npos;
   }
   std::puts("no Error");
   return false;
@@ -25,8 +25,8 @@ bool is_refused(const std::string& word) {
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  const bool on_all = argv[1] == std::string("all");
-  const bool cpu = is_refused<regimen::Cpu>(argv[2]), gpu = is_refused<regimen::Emulated>(argv[2]);
-  return cpu && gpu == on_all ? 0 : 1;
+  const bool cpu = is_refused<regimen::Cpu>(argv[1], argv[2]),
+             emulated = is_refused<regimen::Emulated>(argv[1], argv[2]);
+  return cpu && emulated ? 0 : 1;
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -1,5 +1,3 @@
-// A file of a program whose flags are not the library's.
+// A file of a program whose flags are not those of the others.
 #include <regimen/engine/cpu/engine.hpp>
-
-static_assert(REGIMEN_COMPILED);
 // SPDX-License-Identifier: Apache-2.0

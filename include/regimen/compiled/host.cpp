@@ -13,6 +13,7 @@
 #include <regimen/core/atomic_file.ipp>
 #include <regimen/core/error.ipp>
 #include <regimen/core/file.ipp>
+#include <regimen/core/flags.ipp>
 #include <regimen/core/mapped_file.ipp>
 #include <regimen/core/path_text.ipp>
 #include <regimen/core/printed.ipp>

@@ -17,7 +17,7 @@
 
 namespace regimen::detail {
 
-/// Whatever a compiler's flags decide about objects that a program and the library both know.
+/// Whatever a compiler's flags decide about objects that several files know.
 static constexpr char host_flags[] =
     ""
 #if defined(_GLIBCXX_DEBUG)
@@ -42,20 +42,23 @@ static constexpr char host_flags[] =
 #endif
     ;
 
-#if REGIMEN_COMPILED
-/// Notes, before main, whether a file of the program has the library's version and flags. Each file has one of its own:
-/// the linker joins functions that are inline, and would keep one file's question. Defined in compiled/flags.cpp.
-struct HostFlags {
-  HostFlags(const char* version, const char* flags) noexcept;
-};
-static const HostFlags host_flags_of_file(library_version, host_flags);
-#endif
+/// What a file of a program was compiled with. Each file has objects of its own, which join a list before main: the
+/// linker joins functions that are inline, and would keep one file's flags. `expect_same_flags` reads a list.
+class FlagsOfFile {
+ public:
+  FlagsOfFile(const FlagsOfFile*& list, const char* file, const char* version, const char* flags) noexcept
+      : next_(list), file_(file), version_(version), flags_(flags) {
+    list = this;
+  }
 
-/// Throws Error if one of the files differs. Not there in a program that has no such files.
-[[gnu::weak]] void check_host();
-/// Every engine asks before it runs.
-inline void expect_host() {
-  if (check_host != nullptr) check_host();
-}
+ private:
+  friend void expect_same_flags(const FlagsOfFile* list);
+
+  const FlagsOfFile* next_;
+  const char *file_, *version_, *flags_;
+};
+
+inline constinit const FlagsOfFile* host_flags_of_files = nullptr;
+static const FlagsOfFile host_flags_of_file(host_flags_of_files, __BASE_FILE__, library_version, host_flags);
 
 }  // namespace regimen::detail

@@ -9,6 +9,7 @@
 #include <regimen/core/number.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/core/ratio.hpp>
+#include <regimen/engine/cpu/flags.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
@@ -34,65 +35,6 @@ struct MuonFactors;
 namespace cpu {
 
 struct Memory;
-
-/// Whatever a compiler's flags decide about kernels and their bits. Equal for two files if the one may call the other's
-/// kernels. The test docs.kernel_flags checks that every macro by which kernels differ is here.
-static constexpr char kernel_flags[] =
-    ""
-#if defined(__FMA__)
-    " fma"
-#endif
-#if defined(__F16C__)
-    " f16c"
-#endif
-#if defined(__AVX2__)
-    " avx2"
-#endif
-#if defined(__AVX512F__)
-    " avx512f"
-#endif
-#if defined(__AVX512BW__)
-    " avx512bw"
-#endif
-#if defined(__AVX512DQ__)
-    " avx512dq"
-#endif
-#if defined(__AVX512VL__)
-    " avx512vl"
-#endif
-#if defined(__AVX512BF16__)
-    " avx512bf16"
-#endif
-#if defined(__AMX_BF16__)
-    " amx-bf16"
-#endif
-#if defined(__ARM_FEATURE_FMA)
-    " arm-fma"
-#endif
-#if defined(__FAST_MATH__)
-    " fast-math"
-#endif
-#if __FINITE_MATH_ONLY__
-    " finite-math-only"
-#endif
-#if REGIMEN_HAS_CBLAS
-    " cblas"
-#endif
-#if REGIMEN_HAS_ONEDNN
-    " onednn"
-#endif
-#if REGIMEN_TRUST_CBLAS
-    " trusts-cblas"
-#endif
-    ;
-
-#if REGIMEN_COMPILED
-/// As HostFlags has those of objects.
-struct KernelFlags {
-  explicit KernelFlags(const char* flags) noexcept;
-};
-static const KernelFlags kernel_flags_of_file(kernel_flags);
-#endif
 
 // ---- the list: one for each format, and one of what has none. A source of compiled/ compiles each.
 

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <regimen/comm/control.hpp>
-#include <regimen/core/compiled.hpp>
+#include <regimen/core/flags.hpp>
 #if REGIMEN_COMPILED
 #include <regimen/engine/cpu/compiled.hpp>
 #include <regimen/engine/cpu/step.hpp>
 #else
 #include <regimen/engine/cpu/kernels.hpp>
 #endif
+#include <regimen/engine/cpu/flags.hpp>
 #include <regimen/engine/cpu/machine.hpp>
 #include <regimen/engine/cpu/memory.hpp>
 #include <regimen/engine/cpu/traits.hpp>
@@ -42,9 +43,6 @@ template <class Operation>
 template <class Compute>
 std::string path_text();
 
-/// Throws Error if a file of the program has other kernel_flags than the library. Not there without the library.
-[[gnu::weak]] void check_kernels();
-
 /// Executes each operation during its call. The arena has exactly the bytes of the plan; to use
 /// one byte more ends the program.
 class Engine : public engines::EveryIteration {
@@ -57,10 +55,10 @@ class Engine : public engines::EveryIteration {
 
   op::Phase phase = op::Phase::forward;
 
-  explicit Engine(const engines::Resources<Ranks>& resources) : Engine(resources, nullptr) { expect_kernels(); }
+  explicit Engine(const engines::Resources<Ranks>& resources) : Engine(resources, nullptr) { expect_same_flags(); }
   /// Borrows the memory of `lender`, or what that has borrowed, which lives as long.
   Engine(const engines::Resources<Ranks>& resources, const Engine& lender) : Engine(resources, &lender) {
-    expect_kernels();
+    expect_same_flags();
   }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -112,9 +110,9 @@ class Engine : public engines::EveryIteration {
 
  private:
   Engine(const engines::Resources<Ranks>& resources, const Engine* lender);
-  static void expect_kernels() {
-    regimen::detail::expect_host();
-    if (check_kernels != nullptr) check_kernels();
+  static void expect_same_flags() {
+    regimen::detail::expect_same_flags(regimen::detail::host_flags_of_files);
+    regimen::detail::expect_same_flags(kernel_flags_of_files);
   }
 
   int threads_;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <regimen/comm/control.hpp>
-#include <regimen/core/compiled.hpp>
+#include <regimen/core/flags.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/engine/cuda/attention.hpp>
 #include <regimen/engine/cuda/convolution.hpp>
@@ -60,7 +60,7 @@ class Engine : public engines::EveryIteration {
         host_copies_(runtime_, stream_, resources.host_bytes),
         captures_(resources.captures),
         waits_(resources.waits) {
-    regimen::detail::expect_host();
+    regimen::detail::expect_same_flags(regimen::detail::host_flags_of_files);
     done_ = runtime_.make_event();
     base_ = runtime_.allocate(resources.bytes, "the arena");
     if (resources.bytes > 0) runtime_.fill(base_, 0, resources.bytes, stream_);

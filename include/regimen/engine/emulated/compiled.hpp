@@ -2,6 +2,7 @@
 // regimen::emulated_compiled.
 #pragma once
 
+#include <regimen/engine/cpu/flags.hpp>
 #include <regimen/engine/emulated/block.hpp>
 #include <regimen/kernel/block.hpp>
 
@@ -20,7 +21,7 @@ void run_kernel(const void* kernel, BlockRunner* runner) {
   if (runner == nullptr) kernel::run_serial(it);
   else runner->run(it);
 }
-/// The same, in regimen::emulated_compiled, with that library's flags: nothing compares them with the program's.
+/// The same, in regimen::emulated_compiled.
 template <class Kernel>
 void run_compiled(const void* kernel, BlockRunner* runner);
 

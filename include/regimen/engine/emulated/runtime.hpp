@@ -2,6 +2,8 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/flags.hpp>
+#include <regimen/engine/cpu/flags.hpp>
 #include <regimen/engine/cuda/runtime.hpp>
 #include <regimen/engine/emulated/compiled.hpp>
 #include <regimen/engine/emulated/connection.hpp>
@@ -66,7 +68,9 @@ class Runtime : public Queues {
 
   Runtime() : Runtime(defaults) {}
   explicit Runtime(const Options& options)
-      : Queues(options.seed, options.memory), options_(options), pinned_(options.memory / 4, false) {}
+      : Queues(options.seed, options.memory), options_(options), pinned_(options.memory / 4, false) {
+    regimen::detail::expect_same_flags(cpu::kernel_flags_of_files);
+  }
   /// What others share lives on, but nothing that was queued here, or that uses memory of this one.
   ~Runtime() {
     if (!is_shared()) return;
