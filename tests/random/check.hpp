@@ -274,8 +274,8 @@ class SubjectOf final : public Subject {
     options.optimizer.learning_rate = 0.02;
     if constexpr (requires { options.optimizer.momentum; }) options.optimizer.momentum = 0.5;
     if constexpr (requires { options.optimizer.weight_decay; })
-      if constexpr (programs::takes_tensors<typename Train::Recipe::Bound, 0, true>())
-        options.optimizer.weight_decay = 0.1;
+      for (const programs::TensorRecord& tensor : programs::list_tensors<typename Train::Recipe::Bound>())
+        if (tensor.place.trains && tensor.place.decays && tensor.place.group == 0) options.optimizer.weight_decay = 0.1;
     options.threads = 1;
     options.schedule = Schedule::warmup_cosine(1, 6, 0.5);
     if constexpr (requires { options.optimizer.schedules; }) {

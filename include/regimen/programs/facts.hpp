@@ -3,6 +3,7 @@
 
 #include <regimen/engine/engine.hpp>
 #include <regimen/layer/layer.hpp>
+#include <regimen/optimizer/decay.hpp>
 #include <regimen/policy/checkpoint.hpp>
 #include <regimen/policy/communicator.hpp>
 #include <regimen/policy/freeze.hpp>

@@ -4,7 +4,6 @@
 #include <regimen/core/path.hpp>
 #include <regimen/core/schedule.hpp>
 #include <regimen/optimizer/averaged.hpp>
-#include <regimen/optimizer/decay.hpp>
 #include <regimen/optimizer/split.hpp>
 #include <regimen/policy/optimizer.hpp>
 #include <regimen/walk/node.hpp>
@@ -75,26 +74,14 @@ struct GroupsOf<Split<Groups...>> final {
   }
 };
 
-/// Whether some tensor of a bound model that trains is in the group, and so is: all, or those that decay.
-template <class Bound, std::size_t group, bool decays = false>
+/// Whether some tensor of a bound model that trains is in the group.
+template <class Bound, std::size_t group>
 constexpr bool takes_tensors() {
   bool takes = false;
   Bound::for_each_unit(1, [&]<class Unit>(walk::UnitOffsets, std::size_t, LayerPath) {
-    for (const walk::TensorPlace& tensor : Unit::tensors)
-      takes = takes || (tensor.trains && tensor.group == group && (tensor.decays || !decays));
+    for (const walk::TensorPlace& tensor : Unit::tensors) takes = takes || (tensor.trains && tensor.group == group);
   });
   return takes;
-}
-
-/// Throws Error for an option of weight decay that reaches no parameter.
-template <class Bound, class UpdateRule>
-[[gnu::cold]] void check_decay(const typename UpdateRule::Options& options) {
-  using Groups = GroupsOf<UpdateRule>;
-  [&]<std::size_t... group>(std::index_sequence<group...>) {
-    (regimen::detail::expect_decay_reaches<boost::mp11::mp_at_c<typename Groups::Rules, group>>(
-         takes_tensors<Bound, group, true>(), Groups::template name<group>(), Groups::template options<group>(options)),
-     ...);
-  }(std::make_index_sequence<Groups::count>{});
 }
 
 /// The rule of a group.

@@ -3,12 +3,16 @@
 
 #include <regimen/core/defect.hpp>
 #include <regimen/layer/layer.hpp>
+#include <regimen/optimizer/decay.hpp>
+#include <regimen/programs/groups.hpp>
 #include <regimen/programs/initial.hpp>
 #include <regimen/programs/step.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace regimen {
@@ -92,6 +96,21 @@ template <class Bound>
   Bound::name_tensors(names);
   if (names.index != names.parameters) defect("a parameter has no name");
   return records;
+}
+
+/// Throws Error for an option of weight decay that reaches none of the tensors.
+template <class UpdateRule>
+[[gnu::cold]] void check_decay(const std::vector<TensorRecord>& tensors, const typename UpdateRule::Options& options) {
+  using Groups = GroupsOf<UpdateRule>;
+  [&]<std::size_t... group>(std::index_sequence<group...>) {
+    (regimen::detail::expect_decay_reaches<boost::mp11::mp_at_c<typename Groups::Rules, group>>(
+         std::any_of(tensors.begin(), tensors.end(),
+                     [](const TensorRecord& tensor) {
+                       return tensor.place.trains && tensor.place.decays && tensor.place.group == group;
+                     }),
+         Groups::template name<group>(), Groups::template options<group>(options)),
+     ...);
+  }(std::make_index_sequence<Groups::count>{});
 }
 
 }  // namespace programs

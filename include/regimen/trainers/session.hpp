@@ -145,7 +145,8 @@ struct Session final {
         throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says",
                     std::to_string(ranks()), "start that many, or leave World out");
     check_options<Master, UpdateRule>(options);
-    programs::check_decay<typename Recipe::Bound, UpdateRule>(options.optimizer);
+    tensors = programs::list_tensors<typename Recipe::Bound>(rank(), ranks());
+    programs::check_decay<UpdateRule>(tensors, options.optimizer);
     [[maybe_unused]] const auto scope = walk.engine.scope();
     if constexpr (!Sharding::alone) {
       comm::agree(peers.all_ranks.get(), "Trainer", "program, seed and options",
@@ -161,7 +162,6 @@ struct Session final {
     feed.pin(walk.engine, resident.ring);
     Preparation<Session>::step(*this, batch);
     Preparation<Session>::evaluation(*this, batch);
-    tensors = programs::list_tensors<typename Recipe::Bound>(rank(), ranks());
     if (Configuration::debug::checks && rank() == 0)
       regimen::detail::say("regimen: Debug<...> is on: this run is checked, and slower; do not time it\n");
     if (options.verbose && (rank() == 0 || connects_gpus<typename Configuration::communicator::ranks>))
