@@ -3,6 +3,8 @@
 
 #include "run.hpp"
 
+#include <regimen/engine/cpu/execute.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -11,12 +13,12 @@
 
 namespace test {
 
-/// `make` in every way. judge(arena, operation, expected): `expected` is an arena after the CPU engine's compute().
+/// `make` in every way. judge(arena, operation, expected): `expected` is an arena after the CPU engine has run it.
 template <class Make, class Judge>
 void beside_the_cpu(std::size_t bytes, const Make& make, const Judge& judge) {
   Arena expected(bytes);
   const auto operation = make(expected);
-  compute(operation, expected.memory_for(operation));  // of regimen::cpu, whose memory it is
+  regimen::cpu::execute(operation, expected.memory_for(operation));
   in_every_way(bytes, make, [&](const Arena& arena, const auto& done) { judge(arena, done, expected); });
 }
 
@@ -26,7 +28,7 @@ void by_definition(std::size_t bytes, const Make& make, const Judge& judge) {
   {
     Arena arena(bytes);
     const auto operation = make(arena);
-    compute(operation, arena.memory_for(operation));  // of regimen::cpu, whose memory it is
+    regimen::cpu::execute(operation, arena.memory_for(operation));
     CHECK(arena.guards_hold());
     judge(arena, operation);
   }

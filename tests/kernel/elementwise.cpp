@@ -315,7 +315,7 @@ void dropout_sums(std::size_t x, std::size_t y, std::size_t sum) {
       const test::Values from = values<T>(count), onto = values<T>(count, 3, 2);
       test::Arena wide(bytes);
       const auto y_wide = wide.room<double>(count);
-      cpu::compute(op::Dropout<double>{wide.put<double>(from), y_wide, rows, columns, wide.drop(threshold, 5, random)},
+      cpu::execute(op::Dropout<double>{wide.put<double>(from), y_wide, rows, columns, wide.drop(threshold, 5, random)},
                    wide.memory());
       const test::Values dropped = wide.get(y_wide, count);
       in_every_way(

@@ -76,7 +76,7 @@ void is_as_right(const Draw& draw, const Defined& defined, const Found& found) {
     const Values right = defined.template operator()<double>(inputs);
     saved.push_back(error_of(defined.template operator()<float>(inputs), right));
     own[0].push_back(
-        error_of(found(inputs, [](const auto& o, Arena& arena) { compute(o, arena.memory_for(o)); }), right));
+        error_of(found(inputs, [](const auto& o, Arena& arena) { cpu::execute(o, arena.memory_for(o)); }), right));
     own[1].push_back(error_of(found(inputs, [](const auto& o, Arena& arena) { run(o, arena, ways[0]); }), right));
   }
   set_threads(threads);

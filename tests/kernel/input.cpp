@@ -1,6 +1,7 @@
 // tests/kernel/input.cpp — micro-batches from the ring, and kept results, on a device: the CPU engine's bytes.
 #include "run.hpp"
 
+#include <regimen/engine/cpu/execute.hpp>
 #include <regimen/engine/cpu/step.hpp>
 #include <regimen/kernel/input.hpp>
 
@@ -73,7 +74,7 @@ TEST_CASE("the next micro-batch comes from the slot that the count names, whole,
       in_every_way(1 << 13, make, holds);
       Arena arena(1 << 13);
       const op::TakeInput o = make(arena);
-      cpu::compute(o, arena.memory());
+      cpu::execute(o, arena.memory());
       holds(arena, o);
     }
 }
@@ -100,7 +101,7 @@ TEST_CASE("the results of a step are kept where they are asked") {
   in_every_way(1 << 13, make, holds);
   Arena arena(1 << 13);
   const op::KeepResults o = make(arena);
-  cpu::compute(o, arena.memory());
+  cpu::execute(o, arena.memory());
   holds(arena, o);
 }
 // SPDX-License-Identifier: Apache-2.0

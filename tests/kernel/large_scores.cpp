@@ -137,7 +137,7 @@ void multiply(const cuda::ManyProducts<A, B, C>& o, Arena& arena, bool from_the_
       }
 }
 
-constexpr auto on_the_cpu = [](const auto& o, Arena& arena, bool) { compute(o, arena.memory_for(o)); };
+constexpr auto on_the_cpu = [](const auto& o, Arena& arena, bool) { cpu::execute(o, arena.memory_for(o)); };
 constexpr auto by_blocks = [](const auto& o, Arena& arena, bool) { run(o, arena, ways[0]); };
 constexpr auto composed = []<class Operation>(const Operation& o, Arena& arena, bool is_backward) {
   if constexpr (cuda::ComposesParts<Operation>) {

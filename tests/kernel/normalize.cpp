@@ -19,7 +19,7 @@ using namespace test;
 namespace {
 
 /// `past`: elements from a multiple of 16 bytes to the first row.
-struct Shape {
+struct Rows {
   std::size_t rows, columns, past = 0;
   std::size_t count() const { return rows * columns; }
   std::size_t room() const { return 4 * (count() + 8 * columns + 64) * sizeof(double) + 250000; }
@@ -34,7 +34,7 @@ constexpr Wide epsilon = 1e-2L;
 constexpr Wide second_order = 1.01L;
 
 template <bool Centered, class T>
-auto forward(const Shape& s, bool in_place) {
+auto forward(const Rows& s, bool in_place) {
   return [=](Arena& arena) {
     using S = statistic_t<T>;
     op::Normalize<Centered, T> o{};
@@ -55,7 +55,7 @@ auto forward(const Shape& s, bool in_place) {
 ///   rstd       half of the variance's error over variance + ε, and 4 u: its share of itself
 ///   y          δ · rstd · |gain|, that share and 4 u of its first term, u of all, and its rounding to T
 template <bool Centered, class T>
-void forward_is_its_definition(const Shape& s, bool in_place) {
+void forward_is_its_definition(const Rows& s, bool in_place) {
   CAPTURE(name_of<T>, Centered, s.rows, s.columns, s.past, in_place);
   const std::size_t n = s.columns;
   const Wide u = u_of<T>;
@@ -87,7 +87,7 @@ void forward_is_its_definition(const Shape& s, bool in_place) {
 }
 
 template <bool Centered, class T, class G>
-auto backward(const Shape& s, Gains gains, bool in_place) {
+auto backward(const Rows& s, Gains gains, bool in_place) {
   return [=](Arena& arena) {
     using S = statistic_t<T>;
     op::NormalizeBackward<Centered, T, G> o{};
@@ -109,7 +109,7 @@ auto backward(const Shape& s, Gains gains, bool in_place) {
 /// (n + 3) u and (n + 6) u of their terms' sizes, d_x by those and six roundings of each of its terms; sums over rows
 /// by (rows + 4) u, and what is added by 2 u.
 template <bool Centered, class T, class G>
-void backward_is_its_definition(const Shape& s, Gains gains, bool in_place) {
+void backward_is_its_definition(const Rows& s, Gains gains, bool in_place) {
   CAPTURE(name_of<T>, name_of<G>, Centered, s.rows, s.columns, s.past, int(gains), in_place);
   using S = statistic_t<T>;
   const std::size_t n = s.columns;
@@ -171,7 +171,7 @@ void backward_is_its_definition(const Shape& s, Gains gains, bool in_place) {
 }
 
 template <class T, class G>
-void is_its_definition(const Shape& s, bool in_place = true) {
+void is_its_definition(const Rows& s, bool in_place = true) {
   forward_is_its_definition<true, T>(s, in_place), forward_is_its_definition<false, T>(s, !in_place);
   backward_is_its_definition<true, T, G>(s, Gains::assigned, in_place);
   backward_is_its_definition<false, T, G>(s, Gains::added, !in_place);
@@ -210,7 +210,7 @@ TEMPLATE_TEST_CASE("gains are assigned, added to, or nobody wants them", "", std
 }
 
 TEST_CASE("a layer norm whose gain alone has a gradient") {
-  const Shape s{20, 40};
+  const Rows s{20, 40};
   for (const Way& way : ways) {
     CAPTURE(way.name);
     const auto make = backward<true, float, float>(s, Gains::assigned, true);
@@ -227,7 +227,7 @@ TEST_CASE("a layer norm whose gain alone has a gradient") {
 TEST_CASE("no rows: gradients of 0, or what was there") {
   for (const std::size_t columns : Sizes{5, 64, 5000})
     for (const Gains gains : {Gains::assigned, Gains::added}) {
-      const Shape s{0, columns};
+      const Rows s{0, columns};
       in_every_way(s.room(), backward<true, float, float>(s, gains, true), [&](const Arena& arena, const auto& o) {
         const bool added = gains == Gains::added;
         CHECK(arena.get(o.d_gain, columns) == (added ? values<float>(columns, 1, 6) : Values(columns)));
@@ -255,7 +255,7 @@ TEST_CASE("chunks of rows: a number that the shape alone decides, each with rows
 /// most 2 ulp, which is 4 u; the sum by n u more, the quotient by 4. One element of a row is so low that it becomes 0.
 /// Backward, of any y: the sum is wrong by (n + 2) u of its terms' sizes, the rest are three roundings.
 template <class T>
-void softmax_is_its_definition(const Shape& s, bool in_place) {
+void softmax_is_its_definition(const Rows& s, bool in_place) {
   CAPTURE(name_of<T>, s.rows, s.columns, s.past, in_place);
   const std::size_t n = s.columns;
   const Wide u = u_of<T>;
@@ -342,7 +342,7 @@ TEST_CASE("a missing barrier and a missing thread are told") {
              text.find("a barrier between two threads") != std::string::npos));
     }
   };
-  for (const Shape& s : {Shape{9, 40}, Shape{9, 133}, Shape{65, 768}}) {
+  for (const Rows& s : {Rows{9, 40}, Rows{9, 133}, Rows{65, 768}}) {
     CAPTURE(s.columns);
     const auto there = forward<true, float>(s, false);
     const auto back = backward<true, float, float>(s, Gains::assigned, true);

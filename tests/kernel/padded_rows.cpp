@@ -123,7 +123,7 @@ void cross_entropy(double smoothing, std::size_t columns) {
   const auto there = [&](std::size_t leading) {
     Arena arena(room);
     const auto o = loss_of<WithGradient, S>(arena, logits, targets, columns, leading, smoothing);
-    cpu::compute(o, arena.memory_for(o));
+    cpu::execute(o, arena.memory_for(o));
     return results(arena, o);
   };
   CHECK(there(aligned) == there(0));
@@ -176,7 +176,7 @@ void soft_cross_entropy(std::size_t columns) {
   const auto there = [&](std::size_t leading) {
     Arena arena(room);
     const auto o = make(arena, 0, rows, leading);
-    cpu::compute(o, arena.memory_for(o));
+    cpu::execute(o, arena.memory_for(o));
     return results(arena, o);
   };
   CHECK(there(aligned) == there(0));
@@ -213,7 +213,7 @@ template <class Make, class Get>
 void has_the_dense_bits(const Make& make, std::size_t leading, const Get& get) {
   Arena dense(room);
   const auto o = make(0)(dense);
-  cpu::compute(o, dense.memory_for(o));
+  cpu::execute(o, dense.memory_for(o));
   is_the_cpu(room, make(leading), get);
   in_every_way(room, make(leading),
                [&](const Arena& arena, const auto& done) { CHECK(get(arena, done) == get(dense, o)); });
@@ -334,7 +334,7 @@ TEMPLATE_TEST_CASE("correct rows among rows that lie apart", "", float, double) 
       const auto get = [](const Arena& arena, const auto& o) { return Values{scalars_of(arena, o).correct}; };
       Arena dense(room);
       const auto o = make(0)(dense);
-      cpu::compute(o, dense.memory_for(o));
+      cpu::execute(o, dense.memory_for(o));
       CHECK(get(dense, o)[0] >= 10);
       is_the_cpu(room, make(leading), get);
       in_every_way(room, make(leading),
@@ -365,7 +365,7 @@ TEMPLATE_TEST_CASE("what is not finite is found in rows that lie apart, not betw
       in_every_way(room, make, check);
       Arena there(room);
       const auto o = make(there);
-      cpu::compute(o, there.memory_for(o));
+      cpu::execute(o, there.memory_for(o));
       check(there, o);
     }
 }

@@ -4,6 +4,7 @@
 
 #include <regimen/engine/cpu/batch_norm.hpp>
 #include <regimen/engine/cpu/elementwise.hpp>
+#include <regimen/engine/cpu/execute.hpp>
 #include <regimen/engine/cpu/group_norm.hpp>
 #include <regimen/engine/cpu/loss.hpp>
 #include <regimen/engine/cpu/norm.hpp>
@@ -54,7 +55,7 @@ std::vector<Values> results(const Make& make, const Get& get) {
   {
     Arena arena(room);
     const auto operation = make(arena);
-    compute(operation, arena.memory_for(operation));  // of regimen::cpu, whose memory it is
+    cpu::execute(operation, arena.memory_for(operation));
     all.push_back(get(arena, operation));
   }
   for (const Way& way : ways) {

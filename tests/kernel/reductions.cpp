@@ -1,6 +1,7 @@
 // tests/kernel/reductions.cpp — kernels that add: cross-entropy, sums of squares; and updates.
 #include "run.hpp"
 
+#include <regimen/engine/cpu/execute.hpp>
 #include <regimen/engine/cpu/loss.hpp>
 #include <regimen/engine/cpu/update.hpp>
 #include <regimen/kernel/cross_entropy.hpp>
@@ -53,7 +54,7 @@ void cross_entropy(double smoothing, std::size_t rows, std::size_t columns, std:
   };
   Arena reference(room);
   const auto done = make(reference, 0.0);
-  cpu::compute(done, reference.memory_for(done));
+  cpu::execute(done, reference.memory_for(done));
   const Scalars found = *reference.memory()(done.scalars);
   const double u = epsilon_of<S> / 2, n = double(columns);
   const bool same = std::is_same_v<S, double>;
@@ -96,7 +97,7 @@ void soft_cross_entropy(std::size_t rows, std::size_t columns, std::size_t past,
   };
   Arena reference(room);
   const auto done = make(reference, 0.0);
-  cpu::compute(done, reference.memory_for(done));
+  cpu::execute(done, reference.memory_for(done));
   const Scalars found = *reference.memory()(done.scalars);
   const double u = epsilon_of<S> / 2, n = double(columns);
   const bool same = std::is_same_v<S, double>;
@@ -177,7 +178,7 @@ TEST_CASE("sums of squares have the CPU engine's tree over chunks") {
     };
     Arena reference(room);
     const auto done = make(reference);
-    cpu::compute(done, reference.memory_for(done));
+    cpu::execute(done, reference.memory_for(done));
     in_every_way(room, make,
                  [&](const Arena& arena, const auto& o) { CHECK(arena.get(o.sum, 1) == reference.get(done.sum, 1)); });
   }
@@ -221,7 +222,7 @@ TEST_CASE("chunks of squares are added as the CPU engine's tree: the bits of its
     };
     Arena reference(room);
     const auto done = make(reference);
-    cpu::compute(done, reference.memory_for(done));
+    cpu::execute(done, reference.memory_for(done));
     const double sum = reference.get(done.sum, 1)[0];
     in_every_way(room, make, [&](const Arena& arena, const auto& o) { CHECK(arena.get(o.sum, 1)[0] == sum); });
     if (chunks > 3)
@@ -252,7 +253,7 @@ void updates(std::uint32_t apply) {
     Arena reference(room);
     const auto done = make(reference);
     const Values before = reference.get(done.master, count);
-    cpu::compute(done, reference.memory_for(done));
+    cpu::execute(done, reference.memory_for(done));
     CHECK((reference.get(done.master, count) == before) == (apply == 0));
     // Ten roundings of a step that is at most 1, and what a fused multiply-add leaves out.
     const double each = apply == 0 ? 0 : 10 * (sizeof(M) == 8 ? agreement : double(epsilon_of<M>));

@@ -5,6 +5,7 @@
 #include "../engine/cpu/arena.hpp"
 
 #include <regimen/engine/emulated/block.hpp>
+#include <regimen/engine/emulated/compiled.hpp>
 #include <regimen/kernel/block.hpp>
 
 #include <array>
@@ -40,7 +41,7 @@ inline regimen::emulated::BlockRunner& runner() {
   return one;
 }
 
-/// A kernel around another: the same launch, unless it says otherwise.
+/// A kernel around another: the same launch.
 template <class K>
 struct Around {
   static constexpr unsigned threads = K::threads;
@@ -51,21 +52,11 @@ struct Around {
 };
 
 template <class K>
-struct OnFewBlocks final : Around<K> {
-  unsigned most;
-
-  unsigned blocks() const { return this->kernel.blocks() < most ? this->kernel.blocks() : most; }
-  template <class Block>
-  void operator()(const Block& block) const {
-    this->kernel(block);
-  }
-};
-
-template <class K>
 void run_kernel(const K& kernel, const Way& way) {
-  if (way.serial) return regimen::kernel::run_serial(kernel);
+  if constexpr (requires { kernel.as_launched(); }) return run_kernel(kernel.as_launched(), way);
   runner().set_order(way.order, way.seed);
-  runner().run(OnFewBlocks<K>{{kernel}, way.most_blocks});
+  runner().set_most_blocks(way.most_blocks);
+  regimen::emulated::runner_of<K>()(&kernel, way.serial ? nullptr : &runner());
 }
 
 /// Values that begin `behind` elements behind a multiple of 16 bytes, with at least as many bytes around them.

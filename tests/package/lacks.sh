@@ -18,7 +18,7 @@ case $1 in *nvcc*)
 esac
 says() { "$@" 2>&1 || true; }
 bodies='engine/cpu/|/immintrin\.h$'
-declared='engine/cpu/(compiled|device|engine|machine|memory|step|traits)\.hpp$'
+declared='engine/cpu/(compiled|device|engine|execute|flags|machine|memory|step|traits)\.hpp$'
 list='engine/cpu/compiled.hpp$'
 sentence='regimen: regimen::compiled lacks the kernel of this operation; include <regimen/engine/cpu/kernels.hpp>'
 case "$*" in *REGIMEN_CUDA_COMPILED*)

@@ -3,6 +3,7 @@
 
 #include <regimen/core/activation.hpp>
 #include <regimen/engine/cpu/activation.hpp>
+#include <regimen/engine/cpu/execute.hpp>
 
 #include <algorithm>
 #include <tuple>
@@ -57,7 +58,7 @@ void forward_is_the_formula(Case c, bool in_place) {
   if (c.bias) o.bias = arena.put<T>(b);
   o.y = in_place ? o.x : arena.room<T>(x.size());
   o.rows = c.rows, o.columns = c.columns;
-  cpu::compute(o, arena.memory());
+  cpu::execute(o, arena.memory());
   Values expected(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) expected[i] = value_of<Activation>(x[i] + b[i % c.columns]);
   CHECK(misses(arena.get(o.y, x.size()), expected, [&](std::size_t i) {
@@ -75,10 +76,10 @@ void gates_are_the_formula() {
     Arena arena;
     const Values a = values<T>(count, 6, 1), b = values<T>(count, 2, 2), d_y = values<T>(count, 1, 3);
     op::Gate<Activation, T> o{arena.put<T>(a), arena.put<T>(b), arena.room<T>(count), count};
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     op::GateBackward<Activation, T> back{o.a,  o.b, arena.put<T>(d_y), arena.room<T>(count), arena.room<T>(count),
                                          count};
-    cpu::compute(back, arena.memory());
+    cpu::execute(back, arena.memory());
     Values y(count), d_a(count), d_b(count);
     for (std::size_t i = 0; i < count; ++i) {
       y[i] = value_of<Activation>(a[i]) * b[i];
@@ -99,7 +100,7 @@ void gates_are_the_formula() {
     const Values old = arena.get(back.d_a, count);
     op::GateBackward<Activation, T> half = back;  // one gradient alone, in the place of d_y
     half.d_a = {}, half.d_b = half.d_y;
-    cpu::compute(half, arena.memory());
+    cpu::execute(half, arena.memory());
     CHECK(arena.get(half.d_b, count) == arena.get(back.d_b, count));
     CHECK(arena.get(back.d_a, count) == old);
     CHECK(arena.guards_hold());
@@ -118,7 +119,7 @@ void backward_is_the_derivative(Case c, bool in_place, bool add) {
   if (!identity) o.x = arena.put<T>(x), o.d_x = in_place ? o.d_y : arena.room<T>(x.size());
   if (c.bias) o.bias = arena.put<T>(b), o.d_bias = add ? arena.put<G>(old) : arena.room<G>(c.columns);
   o.rows = c.rows, o.columns = c.columns, o.add = add;
-  cpu::compute(o, arena.memory());
+  cpu::execute(o, arena.memory());
   Values d_x(x.size()), d_bias(c.columns), size(c.columns), error(c.columns);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::size_t column = i % c.columns;
@@ -183,7 +184,7 @@ TEST_CASE("frozen biases: x is shifted, d_bias is not asked for") {
   op::BiasBackward<activation::GeluTanh, float, float> o{};
   o.x = arena.put<float>(x), o.bias = arena.put<float>(b), o.d_y = arena.put<float>(d_y), o.d_x = arena.room<float>(30);
   o.rows = 3, o.columns = 10;
-  cpu::compute(o, arena.memory());
+  cpu::execute(o, arena.memory());
   Values expected(30);
   for (std::size_t i = 0; i < 30; ++i) expected[i] = d_y[i] * activation::GeluTanh::derivative(x[i] + b[i % 10]);
   CHECK(misses(arena.get(o.d_x, 30), expected, [](std::size_t) { return 30 * epsilon_of<float>; }) == 0);
@@ -200,7 +201,7 @@ TEST_CASE("the derivative is what finite differences say, in fp64") {
       for (std::size_t i = 0; i < count; ++i) x[i] = -5.05 + 0.25 * double(i) + shift;
       op::BiasActivation<A, double> o{};
       o.x = arena.put<double>(x), o.y = arena.room<double>(count), o.rows = 1, o.columns = count;
-      cpu::compute(o, arena.memory());
+      cpu::execute(o, arena.memory());
       return arena.get(o.y, count);
     };
     const Values up = at(h), down = at(-h);
@@ -211,7 +212,7 @@ TEST_CASE("the derivative is what finite differences say, in fp64") {
     o.x = arena.put<double>(x), o.d_y = arena.put<double>(Values(count, 1.0)), o.d_x = arena.room<double>(count);
     o.rows = 1, o.columns = count;
     if (std::is_same_v<A, activation::Identity>) return;
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     CHECK(misses(arena.get(o.d_x, count), expected, [](std::size_t) { return 2e-9; }) == 0);
   });
 }
@@ -231,7 +232,7 @@ TEMPLATE_LIST_TEST_CASE(
           op::BiasActivation<A, T> o{};
           o.x = arena.put<T>(x), o.y = arena.room<T>(columns), o.rows = 1, o.columns = columns;
           if (biased) o.bias = arena.put<T>(Values(columns, 0.25));
-          cpu::compute(o, arena.memory());
+          cpu::execute(o, arena.memory());
           const Values y = arena.get(o.y, columns);
           std::size_t wrong = 0;
           for (std::size_t i = 0; i < columns; ++i) wrong += std::isnan(y[i]) != (i == at);
@@ -242,13 +243,13 @@ TEMPLATE_LIST_TEST_CASE(
             back.x = o.x, back.bias = o.bias, back.d_x = arena.room<T>(columns), back.rows = 1, back.columns = columns;
             back.d_y = arena.put<T>(Values(columns, 1.0));
             if (biased) back.d_bias = arena.room<G>(columns);
-            cpu::compute(back, arena.memory());
+            cpu::execute(back, arena.memory());
             Values d_x = arena.get(back.d_x, columns);
             for (std::size_t i = 0; i < columns; ++i)
               wrong +=
                   std::isnan(d_x[i]) != (i == at && !std::is_same_v<A, activation::Relu>) || (i == at && d_x[i] == 0);
             back.x = arena.put<T>(Values(columns, 0.5)), back.d_y = arena.put<T>(x);
-            cpu::compute(back, arena.memory());
+            cpu::execute(back, arena.memory());
             d_x = arena.get(back.d_x, columns);
             for (std::size_t i = 0; i < columns; ++i) wrong += std::isnan(d_x[i]) != (i == at);
           }
@@ -265,14 +266,14 @@ TEST_CASE("activations stay finite where the formula does") {
     const Values x{2, 1e20, -1e20, 3e38, -3e38, 0, -0.0, 1e-40};
     op::BiasActivation<A, float> o{};
     o.x = arena.put<float>(x), o.y = arena.room<float>(8), o.rows = 1, o.columns = 8;
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     const Values y = arena.get(o.y, 8);
     for (std::size_t i = 0; i < 8; ++i) CHECK(std::isfinite(y[i]));
     if (std::is_same_v<A, activation::Identity>) return;
     op::BiasBackward<A, float, float> back{};
     back.x = o.x, back.d_y = arena.put<float>(Values(8, 1.0)), back.d_x = arena.room<float>(8), back.rows = 1,
     back.columns = 8;
-    cpu::compute(back, arena.memory());
+    cpu::execute(back, arena.memory());
     const Values d_x = arena.get(back.d_x, 8);
     const double slope = is_factor<A> ? 0 : 1;
     CHECK(d_x[1] == slope);
@@ -288,12 +289,12 @@ TEST_CASE("the number of threads changes no bit of an activation or its gradient
     op::BiasActivation<activation::GeluTanh, bf16> o{};
     o.x = arena.put<bf16>(values<bf16>(rows * columns, 3, 1)), o.bias = arena.put<bf16>(values<bf16>(columns, 1, 2));
     o.y = arena.room<bf16>(rows * columns), o.rows = rows, o.columns = columns;
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     op::BiasBackward<activation::GeluTanh, bf16, float> back{};
     back.x = o.x, back.bias = o.bias, back.d_y = o.y, back.d_x = arena.room<bf16>(rows * columns),
     back.d_bias = arena.room<float>(columns);
     back.rows = rows, back.columns = columns;
-    cpu::compute(back, arena.memory());
+    cpu::execute(back, arena.memory());
   }));
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -1,8 +1,10 @@
 // tests/engine/cpu/attention.cpp — attention and its gradient against naive ones in fp64, and against differences.
+// compiled with -O1
 #include "arena.hpp"
 
 #include <regimen/core/philox.hpp>
 #include <regimen/engine/cpu/attention.hpp>
+#include <regimen/engine/cpu/execute.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -79,13 +81,13 @@ Result<T> run(const op::AttentionShape& s, const op::Drop& drop, const std::vect
   const cpu::Memory at{arena.data(), arena.size()};
   *at(backward.drop.random) = random_of_test;
   std::memcpy(at(backward.qkv), qkv.data(), qkv.size() * sizeof(T));
-  cpu::compute(forward, at);
+  cpu::execute(forward, at);
   Result<T> result;
   result.y.assign(at(forward.y), at(forward.y) + tokens * channels);
   result.softmax.assign(at(forward.softmax), at(forward.softmax) + rows);
   if (!d_y.empty()) {
     std::memcpy(at(backward.d_y), d_y.data(), d_y.size() * sizeof(T));
-    cpu::compute(backward, at);
+    cpu::execute(backward, at);
     result.d_qkv.assign(at(backward.d_qkv), at(backward.d_qkv) + of_qkv);
   }
   return result;

@@ -2,6 +2,7 @@
 #include "arena.hpp"
 
 #include <regimen/engine/cpu/attention_kept.hpp>
+#include <regimen/engine/cpu/execute.hpp>
 
 #include <algorithm>
 
@@ -39,7 +40,7 @@ void attends_to_what_is_kept(const Case& c, bool at_once) {
   const View<T> last = arena.put<T>(row(c.seen - 1));
   if (at_once) {
     const op::AttentionShape shape{c.batch, c.seen, c.heads, c.width, true, c.key_heads};
-    cpu::compute(
+    cpu::execute(
         op::KeepKeys<T>{
             .qkv = arena.put<T>(all), .keys = keys, .values = values_kept, .shape = shape, .window = c.window},
         arena.memory());
@@ -48,13 +49,13 @@ void attends_to_what_is_kept(const Case& c, bool at_once) {
     for (std::size_t t = 0; t < c.seen; ++t) {
       const Values values = row(t);
       for (std::size_t i = 0; i < values.size(); ++i) qkv[i] = rounded<T>(values[i]);
-      cpu::compute(
+      cpu::execute(
           op::KeepKeys<T>{
               .qkv = last, .keys = keys, .values = values_kept, .shape = one, .first = t, .window = c.window},
           arena.memory());
     }
   }
-  cpu::compute(
+  cpu::execute(
       op::AttendKept<T>{
           .qkv = last, .keys = keys, .values = values_kept, .y = y, .shape = one, .seen = c.seen, .window = c.window},
       arena.memory());
@@ -121,7 +122,7 @@ TEST_CASE("a NaN in a kept key or in the query stays, and no number of threads c
                                   {1, 1, 1, 8, true},
                                   70,
                                   70};
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     for (const double y : arena.get(o.y, 8)) CHECK(std::isnan(y));
   }
   CHECK(same_for_any_threads([](Arena& arena) {
@@ -132,7 +133,7 @@ TEST_CASE("a NaN in a kept key or in the query stays, and no number of threads c
                                  {1, 1, 3, 32, true},
                                  900,
                                  900};
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
   }));
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -2,6 +2,7 @@
 #include "convolution_definition.hpp"
 
 #include <regimen/engine/cpu/convolution.hpp>
+#include <regimen/engine/cpu/execute.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -29,11 +30,11 @@ struct Operations {
     added = {conv.x, input.d_y, arena.put<G>(before), o, true};
   }
   void compute(Arena& arena) const {
-    cpu::compute(conv, arena.memory_for(conv));
-    cpu::compute(biased, arena.memory_for(biased));
-    cpu::compute(input, arena.memory_for(input));
-    cpu::compute(weight, arena.memory_for(weight));
-    cpu::compute(added, arena.memory_for(added));
+    cpu::execute(conv, arena.memory_for(conv));
+    cpu::execute(biased, arena.memory_for(biased));
+    cpu::execute(input, arena.memory_for(input));
+    cpu::execute(weight, arena.memory_for(weight));
+    cpu::execute(added, arena.memory_for(added));
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include <regimen/core/philox.hpp>
 #include <regimen/engine/cpu/elementwise.hpp>
+#include <regimen/engine/cpu/execute.hpp>
 
 #include <cstring>
 #include <string_view>
@@ -19,7 +20,7 @@ TEMPLATE_TEST_CASE("add is the sum in S, rounded once", "", float, double, bf16,
     Arena arena;
     const Values x = values<T>(count, 3, 1), y = values<T>(count, 3, 2);
     op::Add<T> o{arena.put<T>(x), arena.put<T>(y), count};
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     Values expected(
         count);  // a sum of two 16-bit numbers of like size is exact in fp32, so one rounding is the very result
     for (std::size_t i = 0; i < count; ++i)
@@ -39,7 +40,7 @@ TEMPLATE_TEST_CASE("multiply is the product in S, rounded once; y may be a facto
       const Values a = values<T>(count, 3, 1), b = values<T>(count, 3, 2);
       op::Multiply<T> o{arena.put<T>(a), arena.put<T>(b), {}, count};
       o.y = is_y == 0 ? arena.room<T>(count) : is_y == 1 ? o.a : o.b;
-      cpu::compute(o, arena.memory());
+      cpu::execute(o, arena.memory());
       Values expected(count);  // a product of two 16-bit numbers is exact in fp32
       for (std::size_t i = 0; i < count; ++i)
         expected[i] = number(rounded<T>(number(static_cast<statistic_t<T>>(a[i]) * static_cast<statistic_t<T>>(b[i]))));
@@ -66,7 +67,7 @@ TEMPLATE_TEST_CASE("columns are copied out of rows, and into rows, and nothing e
                            .to_row = to_row};
       const View<T> all = o.y;
       o.x = o.x + 5, o.y = o.y + 2;  // the last columns of both
-      cpu::compute(o, arena.memory());
+      cpu::execute(o, arena.memory());
       Values expected = y;
       for (std::size_t row = 0; row < rows; ++row)
         for (std::size_t column = 0; column < columns; ++column)
@@ -90,14 +91,14 @@ TEMPLATE_TEST_CASE("rows of groups are copied, and one row to many", "", float, 
                        .group = group,
                        .from_group = 50,
                        .to_group = 40};
-  cpu::compute(o, arena.memory());
+  cpu::execute(o, arena.memory());
   Values expected = y;
   for (std::size_t g = 0; g < groups; ++g)
     for (std::size_t row = 0; row < group; ++row)
       for (std::size_t c = 0; c < columns; ++c) expected[g * 40 + row * 9 + c] = x[g * 50 + row * 7 + c];
   CHECK(arena.get(o.y, y.size()) == expected);
   const op::CopyColumns<T> one{.x = o.x, .y = o.y, .rows = 10, .columns = 8, .from_row = 0, .to_row = 12};
-  cpu::compute(one, arena.memory());
+  cpu::execute(one, arena.memory());
   for (std::size_t row = 0; row < 10; ++row)
     for (std::size_t c = 0; c < 8; ++c) expected[row * 12 + c] = x[c];
   CHECK(arena.get(o.y, y.size()) == expected);
@@ -114,7 +115,7 @@ TEMPLATE_TEST_CASE("whole samples are dropped, as often as the rate says, and th
                              .samples = samples,
                              .elements = elements,
                              .drop = arena.drop(16384, 5, {7, 11, 3})};  // a quarter
-  cpu::compute(o, arena.memory());
+  cpu::execute(o, arena.memory());
   const Values y = arena.get(o.y, samples * elements);
   const double kept = number(rounded<T>(4.0 / 3));
   std::size_t dropped = 0, odd = 0;
@@ -141,8 +142,8 @@ TEMPLATE_TEST_CASE("the mean of rows is their sum in S, divided and rounded once
         const Values x = values<T>(samples * rows * columns, 3, 1), d_y = values<T>(samples * columns, 3, 2);
         op::MeanRows<T> o{arena.put<T>(x), arena.room<T>(samples * columns), samples, rows, columns};
         op::MeanRowsBackward<T> back{arena.put<T>(d_y), arena.room<T>(x.size()), samples, rows, columns};
-        cpu::compute(o, arena.memory());
-        cpu::compute(back, arena.memory());
+        cpu::execute(o, arena.memory());
+        cpu::execute(back, arena.memory());
         Values mean(samples * columns), d_x(x.size());
         for (std::size_t s = 0; s < samples; ++s)
           for (std::size_t c = 0; c < columns; ++c) {
@@ -173,8 +174,8 @@ TEMPLATE_TEST_CASE("the largest of rows is found, NaN above all, and the gradien
         if (rows > 2) x[columns - 1] = 9, x[2 * columns - 1] = x[3 * columns - 1] = std::nan("");
         const op::MaxRows<T> o{arena.put<T>(x), arena.room<T>(samples * columns), samples, rows, columns};
         const op::MaxRowsBackward<T> back{o.x, arena.put<T>(d_y), arena.room<T>(x.size()), samples, rows, columns};
-        cpu::compute(o, arena.memory());
-        cpu::compute(back, arena.memory());
+        cpu::execute(o, arena.memory());
+        cpu::execute(back, arena.memory());
         const Values y = arena.get(o.y, samples * columns);
         Values d_x(x.size());
         std::size_t wrong = 0;
@@ -199,7 +200,7 @@ TEMPLATE_TEST_CASE("x + x is 2 x: add may be given one tensor twice", "", float,
   Arena arena;
   const Values x = values<TestType>(77, 3);
   const auto view = arena.put<TestType>(x);
-  cpu::compute(op::Add<TestType>{view, view, 77}, arena.memory());
+  cpu::execute(op::Add<TestType>{view, view, 77}, arena.memory());
   Values expected = x;
   for (double& value : expected) value *= 2;
   CHECK(arena.get(view, 77) == expected);
@@ -213,7 +214,7 @@ void cast_rounds_once() {
     Arena arena(std::size_t{1} << 21);
     const Values x = values<From>(count, 1000);
     op::Cast<From, To> o{arena.put<From>(x), arena.room<To>(count), count};
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     Values expected(count);
     for (std::size_t i = 0; i < count; ++i) expected[i] = number(rounded<To>(x[i]));
     CHECK(arena.get(o.y, count) == expected);
@@ -246,7 +247,7 @@ TEMPLATE_TEST_CASE("a copy keeps all bits, those of a signalling NaN, too", "", 
   static_assert(std::string_view(op::Copy<T>::name) == "copy");
   const cpu::Memory at = arena.memory();
   std::memcpy(static_cast<void*>(at(o.x)), bits.data(), count * sizeof(T));
-  cpu::compute(o, at);
+  cpu::execute(o, at);
   CHECK(std::memcmp(at(o.y), bits.data(), count * sizeof(T)) == 0);
   CHECK(arena.guards_hold());
 }
@@ -275,7 +276,7 @@ TEMPLATE_TEST_CASE("dropout keeps or drops each element by its 16 bits, and scal
       op::Dropout<T> o{};
       o.x = arena.put<T>(x), o.y = in_place ? o.x : arena.room<T>(x.size());
       o.samples = samples, o.elements = elements, o.drop = arena.drop(6554, 44, {11, 22, 33});
-      cpu::compute(o, arena.memory());
+      cpu::execute(o, arena.memory());
       Values expected(x.size());
       using S = statistic_t<T>;
       for (std::size_t i = 0; i < x.size(); ++i) {
@@ -299,14 +300,14 @@ TEST_CASE("the rate of dropout is the rate, and a dropped NaN is gone") {
   op::Dropout<float> o{};
   o.x = arena.put<float>(Values(elements, 1.0)), o.y = arena.room<float>(elements), o.samples = 1,
   o.elements = elements, o.drop = arena.drop(16384, 1);
-  cpu::compute(o, arena.memory());
+  cpu::execute(o, arena.memory());
   double kept = 0;
   for (const double y : arena.get(o.y, elements)) kept += y;
   CHECK(std::fabs(kept / double(elements) - 1) <
         5 * std::sqrt(0.25 * 0.75 / double(elements)) / 0.75);  // five standard deviations
   Arena other(std::size_t{1} << 21);
   o.x = other.room<float>(elements), o.y = o.x, o.drop = other.drop(16384, 1);
-  cpu::compute(o, other.memory());
+  cpu::execute(o, other.memory());
   std::size_t zeros = 0;
   for (const double y : other.get(o.y, elements)) zeros += y == 0;
   CHECK(std::fabs(double(zeros) + kept * 0.75 - double(elements)) < 0.1);  // kept is a sum of rounded 4/3
@@ -318,7 +319,7 @@ TEST_CASE("dropout with threshold 0 is the identity, and draws depend on sample,
     op::Dropout<float> o{};
     o.x = arena.put<float>(values<float>(500)), o.y = arena.room<float>(500), o.samples = 1, o.elements = 500,
     o.drop = arena.drop(drop.threshold, drop.stream, random);
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     return arena.get(o.y, 500);
   };
   CHECK(run({1, 2, 3}, {0, 4}) == values<float>(500));
@@ -334,10 +335,10 @@ TEST_CASE("the number of threads changes no bit of add, cast and dropout") {
   CHECK(same_for_any_threads([](Arena& arena) {
     const std::size_t count = 150001;
     const auto x = arena.put<float>(values<float>(count)), y = arena.put<float>(values<float>(count, 1, 2));
-    cpu::compute(op::Add<float>{x, y, count}, arena.memory());
-    cpu::compute(op::Cast<float, fp16>{y, arena.room<fp16>(count), count}, arena.memory());
+    cpu::execute(op::Add<float>{x, y, count}, arena.memory());
+    cpu::execute(op::Cast<float, fp16>{y, arena.room<fp16>(count), count}, arena.memory());
     op::Dropout<float> o{y, y, 1, count, arena.drop(1000, 2)};
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
   }));
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -2,6 +2,7 @@
 #include "arena.hpp"
 
 #include <regimen/engine/cpu/embedding.hpp>
+#include <regimen/engine/cpu/execute.hpp>
 
 #include <tuple>
 
@@ -44,7 +45,7 @@ TEMPLATE_TEST_CASE("a lookup copies rows; a token outside the vocabulary gives N
                    tokens.size(),
                    7,
                    columns};
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     const Values y = arena.get(o.y, tokens.size() * columns);
     bool right = true;
     for (std::size_t i = 0; i < y.size(); ++i) {
@@ -77,7 +78,7 @@ TEMPLATE_LIST_TEST_CASE("the gradient of a table is summed exactly where S can, 
       o.token = put_tokens(arena, tokens), o.d_y = arena.put<T>(d_y);
       o.d_table = add ? arena.put<G>(old) : arena.room<G>(old.size());
       o.count = c.count, o.vocabulary = c.vocabulary, o.columns = c.columns, o.add = add;
-      cpu::compute(o, arena.memory());
+      cpu::execute(o, arena.memory());
       Values expected = add ? old : Values(old.size(), 0.0);
       for (std::size_t i = 0; i < d_y.size(); ++i) {
         const std::int32_t token = tokens[i / c.columns];
@@ -98,7 +99,7 @@ TEST_CASE("a frequent token does not stall in a 16-bit gradient") {
   o.token = put_tokens(arena, std::vector<std::int32_t>(1000, 1)), o.d_y = arena.put<bf16>(Values(1000, 1.0)),
   o.d_table = arena.room<bf16>(2);
   o.count = 1000, o.vocabulary = 2, o.columns = 1;
-  cpu::compute(o, arena.memory());
+  cpu::execute(o, arena.memory());
   CHECK(arena.get(o.d_table, 2) == Values{0, 1000});
 }
 
@@ -117,14 +118,14 @@ TEMPLATE_LIST_TEST_CASE("a table is added to every sample, and its gradient is t
       op::AddTable<T> o{};
       o.x = arena.put<T>(x), o.table = arena.put<T>(table), o.y = flag ? o.x : arena.room<T>(x.size()),
       o.samples = samples, o.elements = elements;
-      cpu::compute(o, arena.memory());
+      cpu::execute(o, arena.memory());
       Values y(x.size()), d_table = flag ? old : Values(elements, 0.0);
       for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i] + table[i % elements];
       CHECK(arena.get(o.y, x.size()) == y);
       op::AddTableBackward<T, G> back{};
       back.d_y = o.y, back.d_table = flag ? arena.put<G>(old) : arena.room<G>(elements), back.samples = samples,
       back.elements = elements, back.add = flag;
-      cpu::compute(back, arena.memory());
+      cpu::execute(back, arena.memory());
       for (std::size_t i = 0; i < y.size(); ++i) d_table[i % elements] += y[i];
       for (double& value : d_table) value = number(rounded<G>(value));
       CHECK(arena.get(back.d_table, elements) == d_table);
@@ -141,12 +142,12 @@ TEST_CASE("the number of threads changes no bit of an embedding or its gradient"
     o.d_y = arena.put<float>(values<float>(count * columns));
     o.d_table = arena.room<float>(vocabulary * columns), o.count = count, o.vocabulary = vocabulary,
     o.columns = columns;
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     op::Embed<float> look{o.token, o.d_table, arena.room<float>(count * columns), count, vocabulary, columns};
-    cpu::compute(look, arena.memory());
+    cpu::execute(look, arena.memory());
     op::AddTableBackward<float, float> back{};
     back.d_y = look.y, back.d_table = arena.room<float>(20 * columns), back.samples = 30, back.elements = 20 * columns;
-    cpu::compute(back, arena.memory());
+    cpu::execute(back, arena.memory());
   }));
 }
 // SPDX-License-Identifier: Apache-2.0

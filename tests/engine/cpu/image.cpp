@@ -2,6 +2,7 @@
 #include "arena.hpp"
 
 #include <regimen/engine/cpu/body.hpp>
+#include <regimen/engine/cpu/execute.hpp>
 #include <regimen/engine/cpu/image.hpp>
 #include <regimen/kernel/image.hpp>
 
@@ -42,8 +43,8 @@ TEMPLATE_TEST_CASE("squares are summed, spread and scaled by their definitions",
     const Values x = values<T>(large, 3, 1), d = values<T>(small, 3, 2);
     const op::SumSquares<T> sum{arena.put<T>(x), arena.room<T>(small), q, 0.25};
     const op::SpreadSquares<T> spread{arena.put<T>(d), arena.room<T>(large), q, 0.25};
-    cpu::compute(sum, arena.memory());
-    cpu::compute(spread, arena.memory());
+    cpu::execute(sum, arena.memory());
+    cpu::execute(spread, arena.memory());
     Values y(small), back(large);
     for_squares(q, [&](std::size_t square, std::size_t s, std::size_t i, std::size_t j, std::size_t c) {
       S total = 0;
@@ -70,8 +71,8 @@ TEMPLATE_TEST_CASE("the largest pixel is found, and the gradient goes to it alon
     const Values d = values<T>(small, 3, 2);
     const op::MaxSquares<T> most{arena.put<T>(x), arena.room<T>(small), q};
     const op::MaxSquaresBackward<T> backward{most.x, arena.put<T>(d), arena.room<T>(large), q};
-    cpu::compute(most, arena.memory());
-    cpu::compute(backward, arena.memory());
+    cpu::execute(most, arena.memory());
+    cpu::execute(backward, arena.memory());
     Values y(small), d_x(large, 0.0);
     for_squares(q, [&](std::size_t square, std::size_t s, std::size_t i, std::size_t j, std::size_t c) {
       double largest = -std::numeric_limits<double>::infinity();
@@ -98,8 +99,8 @@ TEMPLATE_TEST_CASE("a NaN is the largest, wherever it is", "", float, bf16) {
     const op::MaxSquares<T> most{arena.put<T>(x), arena.room<T>(q.columns), q};
     const op::MaxSquaresBackward<T> backward{most.x, arena.put<T>(Values(q.columns, 1.0)), arena.room<T>(4 * q.columns),
                                              q};
-    cpu::compute(most, arena.memory());
-    cpu::compute(backward, arena.memory());
+    cpu::execute(most, arena.memory());
+    cpu::execute(backward, arena.memory());
     const Values y = arena.get(most.y, q.columns), d_x = arena.get(backward.d_x, 4 * q.columns);
     CHECK(std::isnan(y[18]));
     CHECK(!std::isnan(y[17]));

@@ -2,6 +2,7 @@
 #include "arena.hpp"
 
 #include <regimen/core/ratio.hpp>
+#include <regimen/engine/cpu/execute.hpp>
 #include <regimen/engine/cpu/loss.hpp>
 
 #include <limits>
@@ -65,7 +66,7 @@ void cross_entropy_is_its_definition(std::size_t rows, std::size_t columns, doub
     op::CrossEntropy<WithGradient, S> o{};
     o.logits = arena.put<S>(z), o.target = put_targets(arena, targets), o.scalars = arena.scalars(before);
     o.rows = rows, o.columns = columns, o.smoothing = smoothing, o.scale = 0.5;
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     const Scalars after = *arena.memory()(o.scalars);
     // A shifted logit is off by u |z − max| <= 2 u size, and so is each exponential (and 1 ulp): their sum, relatively,
     // by d additions more.
@@ -141,7 +142,7 @@ void soft_cross_entropy_is_its_definition(std::size_t rows, std::size_t columns,
     op::SoftCrossEntropy<WithGradient, S> o{};
     o.logits = arena.put<S>(z), o.target = arena.put<S>(p), o.scalars = arena.scalars(before);
     o.rows = rows, o.columns = columns, o.scale = 0.5;
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     const Scalars after = *arena.memory()(o.scalars);
     // Relatively, an exponential is off by u (2 size + 1) as above, a sum of n terms by d u more, and log(sum), at most
     // log n, by as much absolutely. The sum of targets is off by d u of all |target|, and that of their products with
@@ -186,7 +187,7 @@ TEST_CASE("an ignored row adds nothing, even full of NaN; a target outside the r
     o.logits = arena.room<float>(3), o.target = put_targets(arena, {target}), o.scalars = arena.scalars(), o.rows = 1,
     o.columns = 3;
     if (target != ignore_index) std::fill_n(arena.memory()(o.logits), 3, 1.0f);
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     const Scalars after = *arena.memory()(o.scalars);
     const Values gradient = arena.get(o.logits, 3);
     if (target == ignore_index) {
@@ -207,7 +208,7 @@ TEST_CASE("a NaN or an infinite logit makes the loss NaN; minus infinity is a pr
     op::CrossEntropy<false, float> o{};
     o.logits = arena.put<float>(logits), o.target = put_targets(arena, {0}), o.scalars = arena.scalars(), o.rows = 1,
     o.columns = logits.size();
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     return arena.memory()(o.scalars)->loss_sum;
   };
   const double infinity = std::numeric_limits<double>::infinity();
@@ -232,7 +233,7 @@ TEST_CASE("the gradient of cross-entropy is what finite differences say") {
     o.logits = arena.put<double>(logits), o.target = put_targets(arena, {0, 5, ignore_index, 2}),
     o.scalars = arena.scalars();
     o.rows = rows, o.columns = columns, o.smoothing = 0.2;
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     if (gradient != nullptr) *gradient = arena.get(o.logits, logits.size());
     return arena.memory()(o.scalars)->loss_sum;
   };
@@ -269,11 +270,11 @@ TEMPLATE_TEST_CASE("a distribution with one class is that class", "", float, dou
     op::CrossEntropy<true, TestType> hard{};
     hard.logits = arena.put<TestType>(z), hard.target = put_targets(arena, classes), hard.scalars = arena.scalars();
     hard.rows = rows, hard.columns = columns, hard.scale = 0.5;
-    cpu::compute(hard, arena.memory());
+    cpu::execute(hard, arena.memory());
     op::SoftCrossEntropy<true, TestType> soft{};
     soft.logits = arena.put<TestType>(z), soft.target = arena.put<TestType>(p), soft.scalars = arena.scalars();
     soft.rows = rows, soft.columns = columns, soft.scale = 0.5;
-    cpu::compute(soft, arena.memory());
+    cpu::execute(soft, arena.memory());
     // The sums of targets and of products are exact, with one term that is not 0. The two sums of exponentials are each
     // off by u (2 size + d + 4), relatively; gradients, at most 1/2, have four roundings more each.
     const double exponentials = 2 * u * (2 * size + d + 4);
@@ -292,7 +293,7 @@ TEST_CASE("where no target is, minus infinity is a probability of 0; a NaN is se
     op::SoftCrossEntropy<true, float> o{};
     o.logits = arena.put<float>(logits), o.target = arena.put<float>(target), o.scalars = arena.scalars(), o.rows = 1,
     o.columns = logits.size();
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     for (const double g : arena.get(o.logits, logits.size())) CHECK((std::isfinite(g) || !finite_gradient));
     CHECK(arena.memory()(o.scalars)->count == 1);
     return arena.memory()(o.scalars)->loss_sum;
@@ -325,7 +326,7 @@ TEMPLATE_TEST_CASE("squared error and its gradient are their definitions", "", f
     op::SquaredError<false, TestType> plain{};
     plain.output = arena.put<TestType>(output), plain.target = arena.put<TestType>(target),
     plain.scalars = arena.scalars(before), plain.count = count;
-    cpu::compute(plain, arena.memory());
+    cpu::execute(plain, arena.memory());
     CHECK(std::fabs(arena.memory()(plain.scalars)->loss_sum - loss) <=
           1e-12 * loss);  // fp64: below count · 2^-53 relative
     CHECK(arena.memory()(plain.scalars)->count == 2 + double(count));
@@ -333,7 +334,7 @@ TEMPLATE_TEST_CASE("squared error and its gradient are their definitions", "", f
     op::SquaredError<true, TestType> o{};
     o.output = plain.output, o.target = plain.target, o.scalars = arena.scalars(before), o.count = count,
     o.scale = 0.25;
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     CHECK(arena.memory()(o.scalars)->loss_sum == arena.memory()(plain.scalars)->loss_sum);
     CHECK(misses(arena.get(o.output, count), gradient,
                  [&](std::size_t i) { return 2 * epsilon_of<TestType> * std::fabs(gradient[i]); }) == 0);
@@ -358,7 +359,7 @@ TEMPLATE_TEST_CASE("other losses of single elements and their gradients are thei
       op::PointwiseLoss<Function, true, TestType> o{};
       o.output = arena.put<TestType>(output), o.target = arena.put<TestType>(target), o.scalars = arena.scalars(before),
       o.count = count, o.scale = 0.25;
-      cpu::compute(o, arena.memory());
+      cpu::execute(o, arena.memory());
       CHECK(std::fabs(arena.memory()(o.scalars)->loss_sum - loss) <= double(count) * 0x1p-53 * size);
       CHECK(arena.memory()(o.scalars)->count == 2 + double(count));
       CHECK(misses(arena.get(o.output, count), gradient,
@@ -388,7 +389,7 @@ TEMPLATE_TEST_CASE("a masked loss is the loss of the elements that have a target
           op::PointwiseLoss<Any, true, TestType> o{};
           o.output = arena.put<TestType>(from), o.target = arena.put<TestType>(wanted),
           o.scalars = arena.scalars(before), o.count = from.size(), o.scale = 0.25;
-          cpu::compute(o, arena.memory());
+          cpu::execute(o, arena.memory());
           gradient = arena.get(o.output, from.size());
           return *arena.memory()(o.scalars);
         };
@@ -427,7 +428,7 @@ TEMPLATE_TEST_CASE("a row without a distribution adds nothing, even full of NaN,
     op::SoftCrossEntropy<true, TestType> o{};
     o.logits = arena.put<TestType>(from), o.target = arena.put<TestType>(wanted), o.scalars = arena.scalars({});
     o.rows = from.size() / columns, o.columns = columns, o.scale = 0.25, o.masked = masked;
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     gradient = arena.get(o.logits, from.size());
     return *arena.memory()(o.scalars);
   };
@@ -457,15 +458,15 @@ TEST_CASE("the number of threads changes no bit of a loss or its gradient") {
     o.logits = arena.put<float>(values<float>(rows * columns, 5)),
     o.target = put_targets(arena, some_targets(rows, columns)), o.scalars = arena.scalars();
     o.rows = rows, o.columns = columns, o.smoothing = 0.1;
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     op::SquaredError<true, float> square{};
     square.output = o.logits, square.target = arena.put<float>(values<float>(rows * columns)),
     square.scalars = o.scalars, square.count = rows * columns;
-    cpu::compute(square, arena.memory());
+    cpu::execute(square, arena.memory());
     op::SoftCrossEntropy<true, float> soft{};
     soft.logits = arena.put<float>(values<float>(rows * columns, 5)), soft.target = square.target,
     soft.scalars = arena.scalars(), soft.rows = rows, soft.columns = columns;
-    cpu::compute(soft, arena.memory());
+    cpu::execute(soft, arena.memory());
   }));
 }
 // SPDX-License-Identifier: Apache-2.0

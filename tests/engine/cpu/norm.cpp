@@ -1,6 +1,7 @@
 // tests/engine/cpu/norm.cpp — layer and RMS normalisation against fp64, and their gradients against finite differences.
 #include "arena.hpp"
 
+#include <regimen/engine/cpu/execute.hpp>
 #include <regimen/engine/cpu/norm.hpp>
 
 #include <algorithm>
@@ -64,7 +65,7 @@ void forward_is_the_definition(Case c, bool in_place) {
   o.rstd = arena.room<S>(c.rows);
   if (Centered) o.bias = arena.put<T>(bias), o.mean = arena.room<S>(c.rows);
   o.rows = c.rows, o.columns = c.columns, o.epsilon = 1e-5;
-  cpu::compute(o, arena.memory());
+  cpu::execute(o, arena.memory());
   const Reference r = normalised(x, c.rows, c.columns, Centered, 1e-5);
   Values y(x.size());
   for (std::size_t i = 0; i < x.size(); ++i)
@@ -99,7 +100,7 @@ void backward_is_the_definition(Case c, bool in_place, bool add, bool frozen) {
     if (Centered) o.d_bias = add ? arena.put<G>(old) : arena.room<G>(c.columns);
   }
   o.rows = c.rows, o.columns = c.columns, o.add = add;
-  cpu::compute(o, arena.memory_for(o));
+  cpu::execute(o, arena.memory_for(o));
 
   Values d_x(x.size()), d_gain(c.columns), d_bias(c.columns), gain_size(c.columns), bias_size(c.columns);
   for (std::size_t row = 0; row < c.rows; ++row) {
@@ -187,7 +188,7 @@ TEMPLATE_TEST_CASE("the gradients are what finite differences say, in fp64", "",
     o.x = arena.put<double>(x_), o.gain = arena.put<double>(gain_), o.y = arena.room<double>(count),
     o.rstd = arena.room<double>(rows);
     o.bias = arena.put<double>(bias_), o.mean = arena.room<double>(rows), o.rows = rows, o.columns = columns;
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     double sum = 0;
     const Values y = arena.get(o.y, count);
     for (std::size_t i = 0; i < count; ++i) sum += y[i] * weight[i];
@@ -205,13 +206,13 @@ TEMPLATE_TEST_CASE("the gradients are what finite differences say, in fp64", "",
   o.x = arena.put<double>(x), o.gain = arena.put<double>(gain), o.y = arena.room<double>(count),
   o.rstd = arena.room<double>(rows);
   o.bias = arena.put<double>(bias), o.mean = arena.room<double>(rows), o.rows = rows, o.columns = columns;
-  cpu::compute(o, arena.memory());
+  cpu::execute(o, arena.memory());
   op::NormalizeBackward<centered, double, double> back{};
   back.x = o.x, back.gain = o.gain, back.d_y = arena.put<double>(weight), back.d_x = arena.room<double>(count),
   back.rstd = o.rstd, back.mean = o.mean;
   back.d_gain = arena.room<double>(columns), back.d_bias = arena.room<double>(columns);
   back.rows = rows, back.columns = columns;
-  cpu::compute(back, arena.memory_for(back));
+  cpu::execute(back, arena.memory_for(back));
   Values d_x(count), d_gain(columns), d_bias(columns);
   for (std::size_t i = 0; i < count; ++i) d_x[i] = difference(0, i);
   for (std::size_t k = 0; k < columns; ++k) d_gain[k] = difference(1, k), d_bias[k] = difference(2, k);
@@ -229,12 +230,12 @@ TEST_CASE("the number of threads changes no bit of a norm or its gradients") {
     o.bias = o.gain;
     o.y = arena.room<bf16>(rows * columns), o.mean = arena.room<float>(rows), o.rstd = arena.room<float>(rows),
     o.rows = rows, o.columns = columns;
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     op::NormalizeBackward<true, bf16, float> back{};
     back.x = o.x, back.gain = o.gain, back.d_y = o.y, back.d_x = o.y, back.mean = o.mean, back.rstd = o.rstd;
     back.d_gain = arena.room<float>(columns), back.d_bias = arena.room<float>(columns);
     back.rows = rows, back.columns = columns;
-    cpu::compute(back, arena.memory_for(back));
+    cpu::execute(back, arena.memory_for(back));
   }));
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -1,6 +1,7 @@
 // tests/engine/cpu/reduce.cpp — the sum of squares: its value, its tree, and that nothing else decides about it.
 #include "arena.hpp"
 
+#include <regimen/engine/cpu/execute.hpp>
 #include <regimen/engine/cpu/update.hpp>
 
 #include <limits>
@@ -22,7 +23,7 @@ template <class G>
 double square_sum(const Values& gradient, std::size_t bytes = std::size_t{1} << 22) {
   Arena arena(bytes);
   op::SumOfSquares<G> o{arena.put<G>(gradient), square_sum_of(arena.scalars()), gradient.size()};
-  cpu::compute(o, arena.memory());
+  cpu::execute(o, arena.memory());
   CHECK(arena.guards_hold());
   return *arena.memory()(o.sum);
 }
@@ -75,7 +76,7 @@ TEST_CASE("it adds to what other units left, sees NaN and infinity, and squares 
   Scalars before;
   before.square_sum = 5;
   op::SumOfSquares<float> o{arena.put<float>({3, 4}), square_sum_of(arena.scalars(before)), 2};
-  cpu::compute(o, arena.memory());
+  cpu::execute(o, arena.memory());
   CHECK(*arena.memory()(o.sum) == 30);
   CHECK(square_sum<float>({3e38, 3e38}) == Approx(2 * 9e76).epsilon(1e-6));
   CHECK(square_sum<fp16>({60000, 60000}) == 7.2e9);
@@ -91,7 +92,7 @@ TEST_CASE("it adds to what other units left, sees NaN and infinity, and squares 
 TEST_CASE("the number of threads changes no bit of the sum of squares") {
   CHECK(same_for_any_threads([](Arena& arena) {
     const std::size_t count = 1000003;
-    cpu::compute(op::SumOfSquares<float>{arena.put<float>(values<float>(count)), square_sum_of(arena.scalars()), count},
+    cpu::execute(op::SumOfSquares<float>{arena.put<float>(values<float>(count)), square_sum_of(arena.scalars()), count},
                  arena.memory());
   }));
 }

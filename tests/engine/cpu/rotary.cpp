@@ -1,6 +1,7 @@
 // tests/engine/cpu/rotary.cpp — rotary position embeddings: their definition, in place, and turned back.
 #include "../../kernel/rotary_definition.hpp"
 
+#include <regimen/engine/cpu/execute.hpp>
 #include <regimen/engine/cpu/rotary.hpp>
 #include <regimen/layer/self_attention.hpp>
 
@@ -18,7 +19,7 @@ TEMPLATE_TEST_CASE("q and k are turned by their positions, v stays", "", float, 
           Arena arena(room_of(shape));
           const auto o = rotate<T>(shape, first, inverse, in_place)(arena);
           const Turned expected(o, values<T>(elements_of(shape)));
-          cpu::compute(o, arena.memory());
+          cpu::execute(o, arena.memory());
           CHECK(misses(arena.get(o.y, expected.y.size()), expected.y,
                        [&](std::size_t i) { return expected.template error<T>(i); }) == 0);
           CHECK(arena.guards_hold());
@@ -61,8 +62,8 @@ TEST_CASE("products of turned q and k depend on distances alone, and what is tur
   const auto turned = [&](std::size_t position, bool back) {
     Arena arena;
     auto o = rotate<double>(shape, position, false, true)(arena);
-    cpu::compute(o, arena.memory());
-    if (back) o.inverse = true, cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
+    if (back) o.inverse = true, cpu::execute(o, arena.memory());
     return arena.get(o.y, x.size());
   };
   const auto product = [&](std::size_t query, std::size_t key) {
@@ -81,6 +82,6 @@ TEST_CASE("products of turned q and k depend on distances alone, and what is tur
 
 TEST_CASE("no number of threads changes a bit of a rotation") {
   CHECK(same_for_any_threads(
-      [](Arena& arena) { cpu::compute(rotate<bf16>({2, 300, 3, 34, false}, 0, false, true)(arena), arena.memory()); }));
+      [](Arena& arena) { cpu::execute(rotate<bf16>({2, 300, 3, 34, false}, 0, false, true)(arena), arena.memory()); }));
 }
 // SPDX-License-Identifier: Apache-2.0

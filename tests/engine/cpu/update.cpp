@@ -1,6 +1,7 @@
 // tests/engine/cpu/update.cpp — AdamW, Adam, SGD and RMSprop over several steps against their formulas in fp64.
 #include "arena.hpp"
 
+#include <regimen/engine/cpu/execute.hpp>
 #include <regimen/engine/cpu/update.hpp>
 #include <regimen/optimizer/adam.hpp>
 #include <regimen/optimizer/adamw.hpp>
@@ -70,7 +71,7 @@ void steps_are_the_formula(typename Rule::Options options) {
     scalars.apply = 1, scalars.factor = 0.5, scalars.learning_rate = 0.01 / double(t);
     scalars.correction_first = Rule::correction_first(options, t),
     scalars.correction_second = Rule::correction_second(options, t);
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
     for (const op::Segment& segment : std::span(segments.items).first(segments.count)) {
       for (std::size_t i = segment.offset; i < segment.offset + segment.count; ++i) {
         reference(options, expected[i], gradient[i] * 0.5, 0.01 / double(t), t, segment.decays);
@@ -119,7 +120,7 @@ double after_one_step(typename Rule::Options options, double w, double g, bool d
   s.correction_first = Rule::correction_first(options, 1), s.correction_second = Rule::correction_second(options, 1);
   o.scalars = arena.scalars(s), o.segments = {{{{0, 1, decays}}}, 1}, o.count = 1, o.state_stride = 1,
   o.options = options;
-  cpu::compute(o, arena.memory());
+  cpu::execute(o, arena.memory());
   return arena.get(o.master, 1)[0];
 }
 
@@ -170,7 +171,7 @@ TEST_CASE("a skipped step touches nothing at all") {
   scalars.factor = std::nan("");
   o.scalars = arena.scalars(scalars), o.segments = segments, o.count = 100, o.state_stride = 100;
   const auto before = arena.bytes();
-  cpu::compute(o, arena.memory());
+  cpu::execute(o, arena.memory());
   CHECK(arena.bytes() == before);
 }
 
@@ -185,7 +186,7 @@ TEST_CASE("the number of threads changes no bit of an update") {
     s.apply = 1, s.factor = 0.3, s.learning_rate = 0.1, s.correction_first = 2, s.correction_second = 3;
     o.copy = arena.room<bf16>(count), o.scalars = arena.scalars(s), o.segments = segments, o.count = count,
     o.state_stride = count;
-    cpu::compute(o, arena.memory());
+    cpu::execute(o, arena.memory());
   }));
 }
 // SPDX-License-Identifier: Apache-2.0

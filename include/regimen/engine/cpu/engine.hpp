@@ -4,11 +4,11 @@
 #include <regimen/comm/control.hpp>
 #include <regimen/core/flags.hpp>
 #if REGIMEN_COMPILED
-#include <regimen/engine/cpu/compiled.hpp>
 #include <regimen/engine/cpu/step.hpp>
 #else
 #include <regimen/engine/cpu/kernels.hpp>
 #endif
+#include <regimen/engine/cpu/execute.hpp>
 #include <regimen/engine/cpu/flags.hpp>
 #include <regimen/engine/cpu/machine.hpp>
 #include <regimen/engine/cpu/memory.hpp>
@@ -24,19 +24,6 @@
 namespace regimen::cpu {
 
 class Region;
-
-/// Runs an operation: by its kernel in regimen::compiled, or by compute(operation, memory), which is found where the
-/// operation, or what it is made of, is at home.
-template <class Operation>
-[[gnu::always_inline]] inline void execute(const Operation& operation, const Memory& memory) {
-#if REGIMEN_COMPILED
-  if constexpr (is_compiled<Operation>) compute_compiled<Operation>(&operation, memory);
-  else if constexpr (requires { compute(operation, memory); }) compute(operation, memory);
-  else static_cast<void>(detail::KernelsAreIncluded<is_compiled<Operation>>{});
-#else
-  compute(operation, memory);
-#endif
-}
 
 /// What decides the bits of a run, besides the program: the path of products, the width of registers, whether there are
 /// fused multiply-adds. The number of threads does not.

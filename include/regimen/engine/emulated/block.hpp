@@ -5,6 +5,7 @@
 #include <regimen/engine/emulated/block_runner.hpp>
 #include <regimen/kernel/block.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
@@ -68,7 +69,7 @@ template <class K>
 void BlockRunner::run(const K& kernel) {
   run_blocks([](const void* what, BlockRunner& runner,
                 unsigned thread) { (*static_cast<const K*>(what))(Block{&runner, thread}); },
-             &kernel, kernel.blocks(), K::threads, kernel::shared_bytes<K>);
+             &kernel, (std::min)(kernel.blocks(), most_blocks_), K::threads, kernel::shared_bytes<K>);
 }
 
 }  // namespace regimen::emulated

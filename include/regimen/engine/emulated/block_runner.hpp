@@ -66,6 +66,8 @@ class BlockRunner final {
     seed_ = seed;
     draws_ = 0;
   }
+  /// Of launches from now on; fewer blocks have more work each.
+  void set_most_blocks(unsigned most) { most_blocks_ = most; }
   /// All blocks of a kernel. Defined in block.hpp.
   template <class K>
   void run(const K& kernel);
@@ -333,6 +335,7 @@ class BlockRunner final {
   static inline thread_local BlockRunner* starting_ = nullptr;  // whose fiber begins
   Order order_ = Order::forward;
   std::uint64_t seed_ = 1, draws_ = 0;
+  unsigned most_blocks_ = ~0u;
   std::byte* stacks_ = nullptr;
   std::vector<std::byte> shared_;
   std::vector<Cell> cells_;
