@@ -1,5 +1,5 @@
-// flags FLAG FILE: FILE, of the program or of a library, was compiled with another FLAG than the other files. The first
-// Trainer throws on each device of the host, and says which file and which flag.
+// flags FLAG FILE: FILE was compiled with FLAG, and other files of the program, or its library, were not. The first
+// Trainer throws on each device of the host, and says which file has which flag.
 #include <regimen/engine/emulated/device.hpp>
 #include <regimen/regimen.hpp>
 
@@ -15,9 +15,11 @@ bool is_refused(const std::string& flag, const std::string& file) {
   } catch (const regimen::Error& e) {
     const std::string words = e.what();
     std::puts(words.c_str());
-    const auto of_one = words.find(flag);  // of the files that differ
-    return of_one != std::string::npos && words.find(flag, of_one + 1) == std::string::npos &&
-           words.find(file) != std::string::npos && words.find("CMAKE_CXX_FLAGS") != std::string::npos;
+    // "FILE: expected the flags of OTHER, ..., found ... FLAG", or "OTHER: expected the flags of FILE, ... FLAG, found ...".
+    const auto named = words.find(file), expected = words.find(": expected"), has = words.find(flag),
+               found = words.find("found");
+    return named < words.size() && has < words.size() && words.find(flag, has + 1) == std::string::npos &&
+           (named < expected) == (found < has) && words.find("CMAKE_CXX_FLAGS") < words.size();
   }
   std::puts("no Error");
   return false;
