@@ -236,6 +236,16 @@ TEST_CASE("no rows: gradients of 0, or what was there") {
     }
 }
 
+TEST_CASE("2^31 rows are refused before anything runs, one fewer are not") {
+  op::NormalizeBackward<true, float, float> o{};
+  o.columns = 1;
+  o.rows = 0x7FFFFFFFu;
+  CHECK_NOTHROW(kernel::scratch_of(o));
+  ++o.rows;
+  CHECK_THROWS_WITH(kernel::scratch_of(o), Catch::Contains("fewer than 2^31 rows") && Catch::Contains("2147483648"));
+  const op::NormalizeBackwardSum<true, float, float> sum{.backward = o, .onto = {}};
+  CHECK_THROWS_WITH(kernel::scratch_of(sum), Catch::Contains("fewer than 2^31 rows"));
+}
 TEST_CASE("chunks of rows: a number that the shape alone decides, each with rows, all rows in them") {
   for (const std::size_t rows : Sizes{1, 7, 8, 9, 2047, 2048, 2049, 3000, 16384, 100003})
     for (const std::size_t columns : Sizes{1, 768, 8192, 3000000}) {

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t room = std::size_t{1} << 20;
 
-/// y = x + Σ of its row, by a RowPlan; visits: how often a row's runs are read. Not an operation of the library.
+/// y = x + Σ of its row, by a RowPlan. Not an operation of the library.
+///   visits   how often each run is read; behind them the threads that take a row
 struct AddSum {
   View<float> x, y, visits;
   std::size_t rows, columns;
@@ -32,6 +33,7 @@ struct regimen::kernel::Kernel<AddSum> final {
   void operator()(const Block& block) const {
     rows().for_each(block, [&]<unsigned n, bool held>(const auto& team, std::size_t row) {
       const std::size_t first = row * o.columns;
+      if (row == 0 && team.thread() == 0) at(o.visits)[o.rows * o.columns] = static_cast<float>(team.threads());
       auto part = part_of_row<n, held>(team, o.columns, [&](std::size_t i) {
         at(o.visits)[first + i] += 1;
         return detail::read<n>(at(o.x) + first + i);
@@ -68,18 +70,21 @@ void adds_the_sum(std::size_t columns, std::size_t past, By by) {
     AddSum o{};
     arena.begin_past(past * sizeof(float)), o.x = arena.put<float>(x);
     arena.begin_past(0), o.y = arena.room<float>(count);
-    o.visits = arena.put<float>(Values(count)), o.rows = rows, o.columns = columns;
+    o.visits = arena.put<float>(Values(count + 1)), o.rows = rows, o.columns = columns;
     return o;
   };
   in_every_way(room, make, [&](const Arena& arena, const auto& o) {
     CHECK(arena.get(o.y, count) == wanted);
-    const Values visits = arena.get(o.visits, count);
-    const bool wide = by == By::held_runs || by == By::runs, held = by == By::held_runs || by == By::held_elements;
-    // One thread alone holds few runs.
-    const bool serial = visits[0] != (held ? 1 : 2);
-    CHECK((!serial || columns > kernel::held_runs * (wide ? 4 : 1)));
+    const Values visits = arena.get(o.visits, count + 1);
+    const bool wide = by == By::held_runs || by == By::runs;
+    const std::size_t of_thread = kernel::held_runs * (wide ? 4 : 1), threads = static_cast<std::size_t>(visits[count]);
+    const bool held = columns <= of_thread * threads;
+    if (threads > 1) {
+      CHECK(threads == (columns <= of_thread * kernel::warp_lanes ? kernel::warp_lanes : 64));
+      CHECK(held == (by == By::held_runs || by == By::held_elements));
+    }
     std::size_t wrong = 0;
-    for (std::size_t i = 0; i < count && !serial; ++i)
+    for (std::size_t i = 0; i < count; ++i)
       wrong += visits[i] == (wide && i % columns % 4 != 0 ? 0 : held ? 1 : 2) ? 0 : 1;
     CHECK(wrong == 0);
   });

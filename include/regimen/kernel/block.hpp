@@ -152,13 +152,11 @@ struct Largest final {
 template <class T>
 inline constexpr std::size_t combined_bytes = warp_lanes * sizeof(T);
 
-/// The values of all threads of the block, combined in one order: a tree in each warp, then warp by
-/// warp. Every thread gets it. Two
-/// barriers, the second of which makes the shared memory free again.   offset   of the shared memory that it may use
+/// The warps' values, each of which all lanes of its warp have, combined warp by warp. Every thread gets it. Two barriers,
+/// the second of which makes the shared memory free again.   offset   of the shared memory that it may use
 REGIMEN_HD_UNCHECKED
 template <class Combine, class Block, class T>
-REGIMEN_HD T combined(const Block& block, T value, std::size_t offset = 0) {
-  value = block.template warp<Combine>(value);
+REGIMEN_HD T combined_warps(const Block& block, T value, std::size_t offset = 0) {
   const unsigned warps = (block.threads() + warp_lanes - 1) / warp_lanes;
   if (warps == 1) return value;
   auto parts = block.template shared<T>(offset, warps);
@@ -168,6 +166,12 @@ REGIMEN_HD T combined(const Block& block, T value, std::size_t offset = 0) {
   for (unsigned warp = 1; warp < warps; ++warp) all = Combine{}(all, static_cast<T>(parts[warp]));
   block.sync();
   return all;
+}
+/// The values of all threads of the block, combined in one order: a tree in each warp, then warp by warp.
+REGIMEN_HD_UNCHECKED
+template <class Combine, class Block, class T>
+REGIMEN_HD T combined(const Block& block, T value, std::size_t offset = 0) {
+  return combined_warps<Combine>(block, block.template warp<Combine>(value), offset);
 }
 
 /// x in another element type, rounded once. fp64 has no way to 16 bits.

@@ -33,7 +33,7 @@ struct WarpGroups final {
   REGIMEN_HD_UNCHECKED
   template <class Block, class Take>
   REGIMEN_HD void for_each(const Block& block, const Take& take) const {
-    const RowTeam<warp_lanes, Block> warp{block};
+    const RowTeam<threads, Block> warp{block, false};
     const std::size_t teams = warp.teams();
     for (std::size_t group = warp.index() * teams + warp.team(); group < shape.samples * shape.groups;
          group += warp.blocks() * teams)

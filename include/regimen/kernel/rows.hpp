@@ -15,23 +15,40 @@ namespace regimen::kernel {
 /// Runs of a row that a thread keeps in registers, so that memory is read once: as many loads are in flight.
 inline constexpr unsigned held_runs = 4;
 
-/// The threads that take a row together, `size` of them: a warp, whose sums need no barrier, or all of the block.
+namespace detail {
+
+/// What follows from x is computed where it is used, and not kept from where it was computed before: it would take
+/// registers for as long.
+REGIMEN_HD inline void compute_anew([[maybe_unused]] unsigned& x) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+r"(x));
+#endif
+}
+
+}  // namespace detail
+
+/// The threads that take a row together: a warp, whose sums need no barrier, or all `size` of the block. Which of the
+/// two is a value, so that a kernel has one body for both.
 template <unsigned size, class Block>
 struct RowTeam final {
   const Block& block;
+  bool is_block;
 
   REGIMEN_HD_UNCHECKED
   REGIMEN_HD unsigned threads() const {
-    // A constant, so that the addresses of a thread's runs are one and its offsets.
     if constexpr (std::is_same_v<Block, Serial>) return 1;
-    else return size;
+    else return is_block ? size : warp_lanes;
   }
   REGIMEN_HD_UNCHECKED
-  REGIMEN_HD unsigned thread() const { return block.thread() % threads(); }
+  REGIMEN_HD unsigned thread() const { return is_block ? block.thread() : block.thread() % warp_lanes; }
   REGIMEN_HD_UNCHECKED
-  REGIMEN_HD unsigned teams() const { return block.threads() / threads(); }
+  REGIMEN_HD unsigned teams() const {
+    unsigned teams = is_block || std::is_same_v<Block, Serial> ? 1 : block.threads() / warp_lanes;
+    detail::compute_anew(teams);
+    return teams;
+  }
   REGIMEN_HD_UNCHECKED
-  REGIMEN_HD unsigned team() const { return block.thread() / threads(); }
+  REGIMEN_HD unsigned team() const { return is_block ? 0 : block.thread() / warp_lanes; }
   /// Of the block, and of all.
   REGIMEN_HD_UNCHECKED
   REGIMEN_HD unsigned index() const { return block.index(); }
@@ -40,8 +57,8 @@ struct RowTeam final {
   REGIMEN_HD_UNCHECKED
   template <class Combine, class T>
   REGIMEN_HD T combined(T value) const {
-    if constexpr (size == warp_lanes) return block.template warp<Combine>(value);
-    else return kernel::combined<Combine>(block, value);
+    value = block.template warp<Combine>(value);
+    return is_block ? combined_warps<Combine>(block, value) : value;
   }
 };
 
@@ -50,12 +67,13 @@ struct RowTeam final {
 template <unsigned n, bool held, class Load>
 class RowPart final {
   using Run = decltype(std::declval<const Load&>()(std::size_t{}));
+  using Index = std::conditional_t<held, unsigned, std::size_t>;  // a row that is held is short
 
  public:
   REGIMEN_HD_UNCHECKED
   template <class Team>
   REGIMEN_HD RowPart(const Team& team, std::size_t count, const Load& load)
-      : load_(load), first_(std::size_t{team.thread()} * n), step_(std::size_t{team.threads()} * n), count_(count) {
+      : load_(load), first_(team.thread() * n), step_(team.threads() * n), count_(static_cast<Index>(count)) {
     if constexpr (held) {
       for_held([&]<unsigned>(std::size_t i, Run& run) { run = load_(i); });
     }
@@ -73,7 +91,10 @@ class RowPart final {
     if constexpr (held) {
       for_held(visit);
     } else {
-      for (std::size_t i = first_; i < count_; i += step_) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll(n == 1 ? 4 : 1)  // four packs at a time would spill on sm_100
+#endif
+      for (Index i = first_; i < count_; i += step_) {
         Run run = load_(i);
         visit.template operator()<0>(i, run);
       }
@@ -85,15 +106,16 @@ class RowPart final {
   REGIMEN_HD_UNCHECKED
   template <class Visit>
   REGIMEN_HD void for_held(const Visit& visit) {
+    unsigned first = first_;
+    detail::compute_anew(first);  // the addresses of the runs
     [&]<unsigned... r>(std::integer_sequence<unsigned, r...>) {
-      ((first_ + r * step_ < count_ ? visit.template operator()<r>(first_ + r * step_, runs_[r])
-                                    : static_cast<void>(0)),
+      ((first + r * step_ < count_ ? visit.template operator()<r>(first + r * step_, runs_[r]) : static_cast<void>(0)),
        ...);
     }(std::make_integer_sequence<unsigned, held_runs>{});
   }
 
   const Load load_;
-  std::size_t first_, step_, count_;
+  Index first_, step_, count_;
   Run runs_[held ? held_runs : 1];
 };
 REGIMEN_HD_UNCHECKED
@@ -142,8 +164,7 @@ struct RowPlan final {
   template <class Block, class Take>
   REGIMEN_HD void for_each(const Block& block, const Take& take) const {
     with_team(block, [&]<unsigned n, bool held>(const auto& team) {
-      const std::size_t teams = team.teams();
-      for (std::size_t row = team.index() * teams + team.team(); row < rows; row += team.blocks() * teams)
+      for (std::size_t row = team.index() * team.teams() + team.team(); row < rows; row += team.blocks() * team.teams())
         take.template operator()<n, held>(team, row);
     });
   }
@@ -152,11 +173,10 @@ struct RowPlan final {
   REGIMEN_HD_UNCHECKED
   template <unsigned n, class Block, class Use>
   REGIMEN_HD void with_team_of(const Block& block, const Use& use) const {
-    const RowTeam<warp_lanes, Block> warp{block};
-    const RowTeam<threads, Block> all{block};
-    if (holds(warp.threads())) use.template operator()<n, true>(warp);
-    else if (holds(all.threads())) use.template operator()<n, true>(all);
-    else use.template operator()<n, false>(all);
+    const bool by_warps = holds(RowTeam<threads, Block>{block, false}.threads());
+    const RowTeam<threads, Block> team{block, !by_warps};
+    if (by_warps || holds(team.threads())) use.template operator()<n, true>(team);
+    else use.template operator()<n, false>(team);
   }
 };
 
