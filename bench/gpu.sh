@@ -159,7 +159,7 @@ compile_all() {
     mapfile -t with_nccl < <(printf '%s\n' -DREGIMEN_HAS_NCCL=1 -isystem "$(dirname "$(first_with include nccl.h)")"; library "$nccl")
   fi
   # The longest first. Which products a step has is listed by a program of the host, here; tests need no speed of the host.
-  sources=("$root"/tests/device/*.cu "$root"/bench/gpu/{step_gpt2,step_nano,ranks,kernels,attention,step_products,products,device}.cpp)
+  sources=("$root"/tests/device/*.{cu,cpp} "$root"/bench/gpu/{step_gpt2,step_nano,ranks,kernels,attention,step_products,products,device}.cpp)
   # Lesson 7 parses its command line with CLI11, and its files need zlib.
   if [ -e "$folder/include/CLI/CLI.hpp" ] && printf 'int main() {}\n' | g++ -include zlib.h -x c++ - -lz -o "$folder/made/zlib" 2> /dev/null
   then sources=("$root/examples/07_gpu.cpp" "${sources[@]}")
@@ -389,7 +389,7 @@ program 45 step gpt_nano "$folder/bin/step_nano"
 peer 45 step gpt2_124m.eager peers/gpt.py "${gpt2[@]}" --seconds 5
 input=$logs/products.ours.out peer 60 products torch gpu/products.py
 peer 60 step gpt_nano.compiled peers/gpt.py "${nano[@]}" --compile --mode reduce-overhead
-test_program 60 trainer_policies
+test_program 60 trainer_more
 test_program 60 convolution
 program 60 tests lesson_07_gpu "$folder/bin/lesson_07_gpu" --steps 300 --sample 0
 program 60 tests gpu_compiled "$folder/bin/gpu_compiled" --steps 300 --sample 0

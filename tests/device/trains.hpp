@@ -18,6 +18,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <cuda_runtime_api.h>
+
 namespace regimen::test {
 
 using support::SmallGpt;
