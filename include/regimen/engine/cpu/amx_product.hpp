@@ -131,10 +131,11 @@ struct Pieces final {
   }
 };
 
+/// c is of bf16 or of fp32. Which of them is a value, so that all of a product but the writing of rows exists once.
+using Product = MatrixProduct<bf16, bf16, void>;
+
 /// Columns [n0, n0 + wide) of b, all of its rows.
-template <class C>
-void pack_columns(const MatrixProduct<bf16, bf16, C>& o, Pair* packed, std::size_t words, std::size_t n0,
-                  std::size_t wide) {
+inline void pack_columns(const Product& o, Pair* packed, std::size_t words, std::size_t n0, std::size_t wide) {
   constexpr std::size_t slice = 2 * depth;
   const std::size_t n = o.n, k = o.k;
   if (o.transpose_b) {
@@ -160,9 +161,7 @@ void pack_columns(const MatrixProduct<bf16, bf16, C>& o, Pair* packed, std::size
 }
 
 /// Rows [m0, m0 + tall) of a transposed a.
-template <class C>
-void pack_turned_rows(const MatrixProduct<bf16, bf16, C>& o, Pair* packed, std::size_t words, std::size_t m0,
-                      std::size_t tall) {
+inline void pack_turned_rows(const Product& o, Pair* packed, std::size_t words, std::size_t m0, std::size_t tall) {
   constexpr std::size_t deep = 128, across = 512;
   const std::size_t k = o.k, strips = (tall + across - 1) / across;
   parallel_for((k + deep - 1) / deep * strips, [&](std::size_t chunk) {
@@ -173,9 +172,9 @@ void pack_turned_rows(const MatrixProduct<bf16, bf16, C>& o, Pair* packed, std::
 }
 
 /// A piece of c: its place in a slab of columns and a band of rows, and the packed factors of these.
-template <class C>
 struct PieceOfProduct final {
-  const MatrixProduct<bf16, bf16, C>& o;
+  const Product& o;
+  bool is_narrow;  // c is of bf16
   const Pair *packed_a, *packed_b;
   std::size_t words, m0, n0, i0, high, j0, width;
 
@@ -215,23 +214,15 @@ struct PieceOfProduct final {
  private:
   /// Whole rows: short pieces are slower to write.
   void write(const float* sums, std::size_t stride, std::size_t first, std::size_t count) const {
-    for (std::size_t i = 0; i < count; ++i)
-      write_row(o.c + (m0 + i0 + first + i) * o.ldc + n0 + j0, sums + i * stride, width, o.add);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t at = (m0 + i0 + first + i) * o.ldc + n0 + j0;
+      if (is_narrow) write_row(static_cast<bf16*>(o.c) + at, sums + i * stride, width, o.add);
+      else write_row(static_cast<float*>(o.c) + at, sums + i * stride, width, o.add);
+    }
   }
 };
 
-}  // namespace detail
-
-/// The product of bf16 into bf16 or fp32 (C).
-///
-/// error   sums over all of k in fp32, from the first pair to the last, then one rounding to C: a function of the
-///         operands alone. Subnormal operands and sums count as 0
-/// cost    packs b once, into up to 16 MiB, which it keeps; packs a once for every 256 columns of c, but a transposed a
-///         once, into up to 4 MiB (or 128 rows, if these are larger)
-template <class C>
-void product(const MatrixProduct<bf16, bf16, C>& o) {
-  using namespace detail;
-  static_assert(std::is_same_v<C, bf16> || std::is_same_v<C, float>);
+inline void product(const Product& o, bool is_narrow) {
   const std::size_t m = o.m, n = o.n, k = o.k;
   const std::size_t words = round_up(k, block) / 2, slab = slab_columns(n, words),
                     band = o.transpose_a ? slab_rows(m, words) : m;
@@ -249,20 +240,47 @@ void product(const MatrixProduct<bf16, bf16, C>& o) {
         const Range down = cpu::detail::block_range(tall, block, pieces.down, piece / pieces.across),
                     across = cpu::detail::block_range(wide, block, pieces.across, piece % pieces.across);
         if (down.begin == down.end || across.begin == across.end) return;
-        PieceOfProduct<C>{.o = o,
-                          .packed_a = packed_a,
-                          .packed_b = packed_b,
-                          .words = words,
-                          .m0 = m0,
-                          .n0 = n0,
-                          .i0 = down.begin,
-                          .high = down.end - down.begin,
-                          .j0 = across.begin,
-                          .width = across.end - across.begin}
+        PieceOfProduct{.o = o,
+                       .is_narrow = is_narrow,
+                       .packed_a = packed_a,
+                       .packed_b = packed_b,
+                       .words = words,
+                       .m0 = m0,
+                       .n0 = n0,
+                       .i0 = down.begin,
+                       .high = down.end - down.begin,
+                       .j0 = across.begin,
+                       .width = across.end - across.begin}
             .compute();
       });
     }
   }
+}
+
+}  // namespace detail
+
+/// The product of bf16 into bf16 or fp32 (C).
+///
+/// error   sums over all of k in fp32, from the first pair to the last, then one rounding to C: a function of the
+///         operands alone. Subnormal operands and sums count as 0
+/// cost    packs b once, into up to 16 MiB, which it keeps; packs a once for every 256 columns of c, but a transposed a
+///         once, into up to 4 MiB (or 128 rows, if these are larger)
+template <class C>
+void product(const MatrixProduct<bf16, bf16, C>& o) {
+  static_assert(std::is_same_v<C, bf16> || std::is_same_v<C, float>);
+  detail::product({.a = o.a,
+                   .b = o.b,
+                   .c = o.c,
+                   .m = o.m,
+                   .n = o.n,
+                   .k = o.k,
+                   .transpose_a = o.transpose_a,
+                   .transpose_b = o.transpose_b,
+                   .add = o.add,
+                   .lda = o.lda,
+                   .ldb = o.ldb,
+                   .ldc = o.ldc},
+                  std::is_same_v<C, bf16>);
 }
 
 }  // namespace regimen::cpu::amx
