@@ -24,9 +24,8 @@ const Fake& fake_data() {
 template <class Train>
 std::size_t padded(std::size_t ranks) {
   std::size_t sum = 0;
-  Train::Recipe::Bound::for_each_unit(ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, LayerPath) {
-    sum += count * ranks * Unit::gradient_part(ranks);
-  });
+  for (const walk::UnitRecord& unit : Train::Recipe::Bound::units(ranks))
+    sum += unit.count * ranks * unit.gradient_part;
   return sum;
 }
 
@@ -71,8 +70,7 @@ TEST_CASE("a group of all ranks is ZeRO-3, and more groups keep no less") {
   // padding.
   CHECK(two.kept >= whole.kept);
   std::size_t units = 0;
-  Sharded<ZeRO3>::Recipe::Bound::for_each_unit(
-      4, [&]<class Unit>(walk::UnitOffsets, std::size_t count, LayerPath) { units += count; });
+  for (const walk::UnitRecord& unit : Sharded<ZeRO3>::Recipe::Bound::units(4)) units += unit.count;
   const std::size_t buffers = 4;  // weights, gradients, two moments
   CHECK(two.kept - whole.kept <= units * buffers * TensorArena::alignment);
 }

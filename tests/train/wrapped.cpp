@@ -62,9 +62,8 @@ void keeps_as_much() {
 template <class Train>
 std::vector<std::string> units_of() {
   std::vector<std::string> units;
-  Train::Recipe::Bound::for_each_unit(2, [&]<class Unit>(walk::UnitOffsets, std::size_t count, LayerPath path) {
-    units.push_back(path.place() + " x " + std::to_string(count) + ", " + std::to_string(Unit::layout.count));
-  });
+  for (const walk::UnitRecord& unit : Train::Recipe::Bound::units(2))
+    units.push_back(unit.path.place() + " x " + std::to_string(unit.count) + ", " + std::to_string(unit.elements));
   return units;
 }
 

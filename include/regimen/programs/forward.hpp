@@ -96,10 +96,8 @@ struct Forward {
   /// Allocates each child's part under the child's name.
   static constexpr std::size_t push_units(auto& walk, MemoryKind kind, std::size_t walk::UnitOffsets::* region) {
     const std::size_t begin = walk.arena.top;
-    Bound::for_each_unit(walk.ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, LayerPath path) {
-      const std::size_t bytes = Unit::size(walk.ranks).*region * count;
-      if (bytes > 0) walk.arena.push(bytes, kind, path);
-    });
+    for (const walk::UnitRecord& unit : Bound::units(walk.ranks))
+      if (const std::size_t bytes = unit.size.*region * unit.count; bytes > 0) walk.arena.push(bytes, kind, unit.path);
     return begin;
   }
 };

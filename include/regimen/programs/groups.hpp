@@ -77,11 +77,10 @@ struct GroupsOf<Split<Groups...>> final {
 /// Whether some tensor of a bound model that trains is in the group.
 template <class Bound, std::size_t group>
 constexpr bool takes_tensors() {
-  bool takes = false;
-  Bound::for_each_unit(1, [&]<class Unit>(walk::UnitOffsets, std::size_t, LayerPath) {
-    for (const walk::TensorPlace& tensor : Unit::tensors) takes = takes || (tensor.trains && tensor.group == group);
-  });
-  return takes;
+  for (const walk::UnitRecord& unit : Bound::units(1))
+    for (const walk::TensorPlace& tensor : unit.tensors)
+      if (tensor.trains && tensor.group == group) return true;
+  return false;
 }
 
 /// The rule of a group.

@@ -53,14 +53,13 @@ struct TensorRecord {
   std::size_t value_slice = 0;  // where this rank's slice of the unit's parameters begins, in elements of the unit
 };
 
-/// What the records of a unit's tensors are made of, whatever the unit's type.
-struct UnitFacts {
-  std::span<const walk::TensorPlace> tensors{};
-  walk::UnitOffsets first{}, size{};  // of the first iteration; of each
-  std::size_t count = 0, master_offset = 0, kept_state = 0, slice = 0, from = 0;
-  bool shares_master = true, is_sliced = false, slices_parameters = false;
+/// Which slices a rank keeps of every unit.
+struct OwnSlices {
+  std::size_t index = 0;
+  bool is_sliced = false, slices_parameters = false;
 };
-[[gnu::cold]] void append_records(std::vector<TensorRecord>& records, const UnitFacts& unit);
+[[gnu::cold]] void append_records(std::vector<TensorRecord>& records, const walk::UnitRecord& unit,
+                                  const OwnSlices& own);
 
 /// Names the records of parameters, and appends those of buffers.
 struct NameRecords {
@@ -77,21 +76,11 @@ struct NameRecords {
 template <class Bound>
 [[gnu::noinline, gnu::cold]] std::vector<TensorRecord> list_tensors(std::size_t rank = 0, std::size_t ranks = 1) {
   std::vector<TensorRecord> records;
-  Bound::for_each_unit(ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, LayerPath) {
-    using Sharding = typename Unit::Sharding;
-    const std::size_t slice = Unit::slice(ranks);
-    append_records(records, {.tensors = Unit::tensors,
-                             .first = first,
-                             .size = Unit::size(ranks),
-                             .count = count,
-                             .master_offset = Unit::master_offset(ranks),
-                             .kept_state = Unit::kept_state(ranks),
-                             .slice = slice,
-                             .from = Sharding::slice_of(rank) * slice,
-                             .shares_master = Unit::shares_master,
-                             .is_sliced = Sharding::slices_state && ranks > 1,
-                             .slices_parameters = Sharding::slices_parameters});
-  });
+  using Sharding = typename Bound::Ctx::Sharding;
+  const OwnSlices own{.index = Sharding::slice_of(rank),
+                      .is_sliced = Sharding::slices_state && ranks > 1,
+                      .slices_parameters = Sharding::slices_parameters};
+  for (const walk::UnitRecord& unit : Bound::units(ranks)) append_records(records, unit, own);
   NameRecords names{records, Bound::size(ranks).parameters, element_type_of<buffer_t<typename Bound::Roles>>};
   Bound::name_tensors(names);
   if (names.index != names.parameters) defect("a parameter has no name");

@@ -7,7 +7,9 @@
 
 namespace regimen::programs {
 
-REGIMEN_INLINE void append_records(std::vector<TensorRecord>& records, const UnitFacts& unit) {
+REGIMEN_INLINE void append_records(std::vector<TensorRecord>& records, const walk::UnitRecord& unit,
+                                   const OwnSlices& own) {
+  const std::size_t from = own.index * unit.slice;
   for (std::size_t i = 0; i < unit.count; ++i)
     for (const walk::TensorPlace& place : unit.tensors) {
       TensorRecord record{.place = place,
@@ -19,14 +21,14 @@ REGIMEN_INLINE void append_records(std::vector<TensorRecord>& records, const Uni
                           .count = place.count,
                           .master = place.master,
                           .gradient = place.gradient};
-      if (unit.is_sliced) {
-        const auto [begin, kept] = part_in_slice(place.master, place.count, unit.from, unit.slice);
+      if (own.is_sliced) {
+        const auto [begin, kept] = part_in_slice(place.master, place.count, from, unit.slice);
         record.first = begin;
         record.count = kept;
-        record.gradient = kept > 0 ? place.master + begin - unit.from : 0;
+        record.gradient = kept > 0 ? place.master + begin - from : 0;
         // Master weights that kernels read lie among all values, unless these are kept in slices, too.
-        record.master = unit.shares_master && !unit.slices_parameters ? place.master + begin : record.gradient;
-        record.value_slice = unit.slices_parameters ? unit.from : 0;
+        record.master = unit.shares_master && !own.slices_parameters ? place.master + begin : record.gradient;
+        record.value_slice = own.slices_parameters ? from : 0;
       }
       records.push_back(record);
     }

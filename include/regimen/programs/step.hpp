@@ -151,14 +151,14 @@ struct Step : Forward<Bound_> {
                                const typename UpdateRule::Options& options, [[maybe_unused]] std::size_t step = 0) {
     walk.phase(op::Phase::update);
     if constexpr (Sharding::stage == 0 && Sharding::reduces_each) {
-      for_each_trained(walk, [&]<class Unit>(Unit*, walk::UnitOffsets at, LayerPath path) {
-        gather_slices(walk, r.gradients + at.gradients, Unit::gradient_slice(walk.ranks) * sizeof(Reduce), path);
+      for_each_trained(walk, [&](const walk::UnitRecord& unit, walk::UnitOffsets at, const LayerPath& path) {
+        gather_slices(walk, r.gradients + at.gradients, unit.gradient_slice * sizeof(Reduce), path);
       });
     }
     if constexpr (!Sharding::alone)
       if (walk.ranks > 1) walk.run(op::Zero<double>{{r.sums.offset}, walk.ranks * (sizeof(RankSums) / sizeof(double))});
-    for_each_trained(walk, [&]<class Unit>(Unit*, walk::UnitOffsets at, LayerPath) {
-      Units::sum_squares(walk, r, at, Unit::layout.trained, Unit::gradient_part(walk.ranks));
+    for_each_trained(walk, [&](const walk::UnitRecord& unit, walk::UnitOffsets at, const LayerPath&) {
+      Units::sum_squares(walk, r, at, unit.trained, unit.gradient_part);
     });
     if constexpr (!Sharding::alone)
       if (walk.ranks > 1) combine_sums(walk, r);
@@ -169,8 +169,8 @@ struct Step : Forward<Bound_> {
                                     .options = options,
                                     .sums = sums});
     const View<Scalars> scalars = Units::begin_groups(walk, r, options, Base::path_of_scalars);
-    for_each_trained(walk, [&]<class Unit>(Unit*, walk::UnitOffsets at, LayerPath path) {
-      Units::template update_unit<Unit>(walk, r, at, {options, scalars}, path);
+    for_each_trained(walk, [&](const walk::UnitRecord& unit, walk::UnitOffsets at, const LayerPath& path) {
+      Units::update_unit(walk, r, unit, at, {options, scalars}, path);
     });
     if constexpr (Units::Groups::count > 1) walk.arena.give(scalars.offset);
     gather_values<true>(walk, r);
@@ -193,10 +193,11 @@ struct Step : Forward<Bound_> {
   template <bool trained_alone>
   static constexpr void gather_values(auto& walk, const Resident& r) {
     if constexpr (Sharding::slices_state && !Sharding::slices_parameters) {
-      for_each_apart<trained_alone>(walk, [&]<class Unit>(Unit*, walk::UnitOffsets at, LayerPath path) {
-        if constexpr (!trained_alone || Units::template whole_states<Unit> == Units::none)
-          gather_slices(walk, r.parameters + at.parameters, Unit::values_slice_bytes(walk.ranks), path);
-      });
+      for_each_apart<trained_alone>(walk,
+                                    [&](const walk::UnitRecord& unit, walk::UnitOffsets at, const LayerPath& path) {
+                                      if (!trained_alone || Units::whole_states(unit.tensors) == Units::none)
+                                        gather_slices(walk, r.parameters + at.parameters, unit.value_slice_bytes, path);
+                                    });
     }
   }
 
@@ -290,11 +291,11 @@ struct Step : Forward<Bound_> {
   static constexpr void push_bucket_staging(auto& walk) {
     if (walk.ranks == 1) return;
     std::size_t all = 0, largest = 0;
-    Bound::for_each_unit(walk.ranks, [&]<class Unit>(walk::UnitOffsets, std::size_t count, LayerPath) {
-      const std::size_t bytes = Unit::layout.trained > 0 ? Unit::whole_gradient_bytes(walk.ranks) : 0;
-      all += count * bytes;
+    for (const walk::UnitRecord& unit : Bound::units(walk.ranks)) {
+      const std::size_t bytes = unit.trained > 0 ? unit.whole_gradient_bytes : 0;
+      all += unit.count * bytes;
       largest = bytes > largest ? bytes : largest;
-    });
+    }
     const std::size_t filled = Sharding::bucket - 1 < all ? Sharding::bucket - 1 + largest : all,
                       most = filled < all ? filled : all,
                       staging = Sharding::Transport::staging_bytes(walk.ranks, most / walk.ranks);
@@ -310,19 +311,13 @@ struct Step : Forward<Bound_> {
       walk.await(walk.all_gather({.own = whole + walk.rank * bytes, .all = whole, .bytes = bytes, .path = path}));
   }
 
-  /// Calls f(a Unit*, offsets, path) for every unit that trains, or for all units; each
-  /// iteration of a Repeat separately.
+  /// Calls f(unit, offsets, path) for every unit that trains, or for all units; each iteration of a Repeat separately.
   static constexpr void for_each_trained(auto& walk, auto&& f) { for_each_apart<true>(walk, f); }
   template <bool trained_alone>
   static constexpr void for_each_apart(auto& walk, auto&& f) {
-    Bound::for_each_unit(walk.ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, LayerPath path) {
-      if constexpr (!trained_alone || Unit::layout.trained > 0) {
-        const walk::UnitOffsets size = Unit::size(walk.ranks);
-        walk.repeat(count, [&](std::size_t i) {
-          f(static_cast<Unit*>(nullptr), first + size * i, count > 1 ? path.repeated(i, count) : path);
-        });
-      }
-    });
+    for (const walk::UnitRecord& unit : Bound::units(walk.ranks))
+      if (!trained_alone || unit.trained > 0)
+        walk.repeat(unit.count, [&](std::size_t i) { f(unit, unit.first + unit.size * i, unit.path_of(i)); });
   }
 };
 

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -83,128 +84,170 @@ struct UnitUpdate {
     }
   }
 
-  /// Whether the rule of a tensor sees whole tensors; and the most states of such a rule in a unit, or `none`.
-  static constexpr std::size_t none = ~std::size_t{0};
   static constexpr auto sees_whole = []<class... Rules>(boost::mp11::mp_list<Rules...>) {
     return std::array{regimen::detail::sees_whole_tensors<Rules>...};
   }(typename Groups::Rules{});
-  template <class Unit>
-  static constexpr std::size_t whole_states = [] {
+  static constexpr std::size_t none = ~std::size_t{0};
+  /// The most states of a tensor of a unit whose rule sees whole tensors; `none`, if there is no such tensor.
+  static constexpr std::size_t whole_states(std::span<const walk::TensorPlace> tensors) {
     std::size_t most = none;
-    for (const walk::TensorPlace& tensor : Unit::tensors)
+    for (const walk::TensorPlace& tensor : tensors)
       if (tensor.trains && sees_whole[tensor.group] && (most == none || tensor.states > most)) most = tensor.states;
     return most;
-  }();
-  /// Whether a unit has elements that are updated one by one.
-  template <class Unit>
-  static constexpr bool has_elements = [] {
-    for (const walk::TensorPlace& tensor : Unit::tensors)
-      if (tensor.trains && !sees_whole[tensor.group]) return true;
-    return false;
-  }();
+  }
 
-  template <class Unit>
-  static constexpr void update_unit(auto& walk, const Resident& r, walk::UnitOffsets at, const Inputs& given,
-                                    [[maybe_unused]] const LayerPath& path) {
-    if constexpr (Groups::count == 1) update_group<Unit, 0>(walk, r, at, given);
-    else
-      [&]<std::size_t... group>(std::index_sequence<group...>) {
-        (update_group<Unit, group>(walk, r, at, given), ...);
-      }(std::make_index_sequence<Groups::count>{});
-    if constexpr (whole_states<Unit> != none) {
+  static constexpr void update_unit(auto& walk, const Resident& r, const walk::UnitRecord& unit, walk::UnitOffsets at,
+                                    const Inputs& given, [[maybe_unused]] const LayerPath& path) {
+    for (std::size_t group = 0; group < Groups::count; ++group) {
+      if (sees_whole[group]) continue;
+      for (Piece piece = piece_from(unit.tensors, group, 0); piece.segments.count > 0;
+           piece = piece_from(unit.tensors, group, piece.end))
+        update_piece(walk, given, unit, piece, places_of(walk, r, unit, at, piece));
+    }
+    if constexpr (any_sees_whole) {
+      if (whole_states(unit.tensors) == none) return;
       if constexpr (Sharding::slices_state)
-        if (walk.ranks > 1) return update_gathered<Unit>(walk, r, at, given, path);
+        if (walk.ranks > 1) return update_gathered(walk, r, unit, at, given, path);
       const std::size_t values = r.parameters + at.parameters;
-      update_tensors<Unit>(walk, given, path,
-                           {.master = values + Unit::master_offset(walk.ranks),
-                            .gradient = r.gradients + at.gradients,
-                            .state = r.states + at.states,
-                            .values = Unit::shares_master ? walk::absent : values,
-                            .state_stride = Unit::layout.trained});
+      update_tensors(walk, given, path, unit,
+                     {.master = values + unit.master_offset,
+                      .gradient = r.gradients + at.gradients,
+                      .state = r.states + at.states,
+                      .values = unit.shares_master ? walk::absent : values,
+                      .state_stride = unit.trained});
     }
   }
 
  private:
-  /// The tensors of a group whose rule is elementwise.
-  template <class Unit, std::size_t group>
-  static constexpr void update_group(auto& walk, const Resident& r, walk::UnitOffsets at, const Inputs& given) {
-    if constexpr (!sees_whole[group])
-      [&]<std::size_t... piece>(std::index_sequence<piece...>) {
-        if constexpr (Sharding::slices_state)
-          if (walk.ranks > 1) return (update_slice<Unit, group, piece>(walk, r, at, given), ...);
-        (update_piece<Unit, group, piece>(walk, r, at, given), ...);
-      }(std::make_index_sequence<Pieces<Unit, group>::count>{});
+  static constexpr bool any_sees_whole = [] {
+    for (const bool whole : sees_whole)
+      if (whole) return true;
+    return false;
+  }();
+
+  static constexpr bool is_uniform = [] {
+    for (const walk::UnitRecord& unit : Bound::units(1))
+      if (!unit.is_uniform) return false;
+    return true;
+  }();
+
+  // ---- types: of a group's rule, and of the copy that kernels read; of the master weights, if they read these
+
+  static constexpr ElementType element_of(const walk::UnitRecord& unit, const walk::TensorPlace& tensor) {
+    return unit.shares_master ? element_type_of<Master> : tensor.element;
   }
-  /// The elements of a piece that one update changes.
-  struct Elements {
-    View<Master> master, state;
-    View<Reduce> gradient;
-    std::size_t count, state_stride, first = 0;  // first   of the piece
-  };
-  /// Inlined also without optimisation: each unit would have its own copy.   values   where the copy begins
-  template <class Unit, std::size_t group, std::size_t piece>
-  [[gnu::always_inline]] static constexpr void update_elements(auto& walk, const Inputs& given,
-                                                               const Elements& elements, std::size_t values) {
-    using T =
-        std::conditional_t<Unit::shares_master, Master, element_t<Pieces<Unit, group>::template first<piece>.element>>;
-    walk.run(op::Update<RuleOf<group>, Master, T, Reduce>{.master = elements.master,
-                                                          .state = elements.state,
-                                                          .copy = Unit::shares_master ? View<T>{} : View<T>{values},
-                                                          .gradient = elements.gradient,
-                                                          .scalars = given.scalars + group,
-                                                          .segments = Pieces<Unit, group>::template segments<piece>,
-                                                          .count = elements.count,
-                                                          .state_stride = elements.state_stride,
-                                                          .options = Groups::template options<group>(given.options),
-                                                          .first = elements.first});
+  /// Whether the model has such a tensor that trains.
+  template <std::size_t group, ElementType element>
+  static constexpr bool occurs = [] {
+    for (const walk::UnitRecord& unit : Bound::units(1))
+      for (const walk::TensorPlace& tensor : unit.tensors)
+        if (tensor.trains && tensor.group == group && element_of(unit, tensor) == element) return true;
+    return false;
+  }();
+  static constexpr std::size_t element_types = 4;
+  template <std::size_t k>
+  [[gnu::always_inline]] static constexpr void with_types_at(std::size_t group, ElementType element, auto&& f) {
+    constexpr std::size_t of_group = k / element_types;
+    constexpr ElementType of_element = static_cast<ElementType>(k % element_types);
+    if constexpr (occurs<of_group, of_element>)
+      if (group == of_group && element == of_element) f.template operator()<of_group, element_t<of_element>>();
+  }
+  /// f<group, T>() for the types of a tensor.
+  static constexpr void with_types(const walk::UnitRecord& unit, const walk::TensorPlace& tensor, auto&& f) {
+    [&]<std::size_t... k>(std::index_sequence<k...>) {
+      (with_types_at<k>(tensor.group, element_of(unit, tensor), f), ...);
+    }(std::make_index_sequence<Groups::count * element_types>{});
   }
   template <std::size_t group>
   static constexpr View<Master> state_at(std::size_t offset) {
     return RuleOf<group>::states == 0 ? View<Master>{} : View<Master>{offset};
   }
 
-  template <class Unit, std::size_t group, std::size_t piece>
-  static constexpr void update_piece(auto& walk, const Resident& r, walk::UnitOffsets at, const Inputs& given) {
-    constexpr walk::TensorPlace first = Pieces<Unit, group>::template first<piece>;
-    const std::size_t parameters = r.parameters + at.parameters;
-    const Elements elements{.master = {parameters + Unit::master_offset(walk.ranks) + first.master * sizeof(Master)},
-                            .state = state_at<group>(r.states + at.states + first.gradient * sizeof(Master)),
-                            .gradient = {r.gradients + at.gradients + first.gradient * sizeof(Reduce)},
-                            .count = Pieces<Unit, group>::template elements<piece>,
-                            .state_stride = Unit::layout.trained};
-    update_elements<Unit, group, piece>(walk, given, elements, parameters + first.values);
+  // ---- the tensors of a group whose rule is elementwise
+
+  /// Where the elements of a piece lie that one update changes: in bytes.   first   of the piece, in elements
+  struct PiecePlaces {
+    std::size_t master, state, gradient, values, count, state_stride, first = 0;
+  };
+  static constexpr void update_piece(auto& walk, const Inputs& given, const walk::UnitRecord& unit, const Piece& piece,
+                                     const PiecePlaces& places) {
+    with_types(unit, piece.first, [&]<std::size_t group, class T>() {
+      if constexpr (!sees_whole[group])
+        walk.run(op::Update<RuleOf<group>, Master, T, Reduce>{
+            .master = {places.master},
+            .state = state_at<group>(places.state),
+            .copy = unit.shares_master ? View<T>{} : View<T>{places.values},
+            .gradient = {places.gradient},
+            .scalars = given.scalars + group,
+            .segments = piece.segments,
+            .count = places.count,
+            .state_stride = places.state_stride,
+            .options = Groups::template options<group>(given.options),
+            .first = places.first});
+    });
   }
+  /// Of a whole piece; if ranks keep slices, of what lies in this rank's: of the master weights, the state, and the copy
+  /// that kernels read.
+  static constexpr PiecePlaces places_of(auto& walk, const Resident& r, const walk::UnitRecord& unit,
+                                         walk::UnitOffsets at, const Piece& piece) {
+    const std::size_t parameters = r.parameters + at.parameters, states = r.states + at.states,
+                      gradients = r.gradients + at.gradients;
+    if constexpr (Sharding::slices_state) {
+      static_assert(is_uniform, "regimen: a unit of weights of several types cannot be cut into slices");
+      if (walk.ranks > 1) {
+        const std::size_t slice = unit.slice, begin = Sharding::slice_of(walk.rank) * slice;
+        const auto [skipped, count] = part_in_slice(piece.first.gradient, piece.elements, begin, slice);
+        const std::size_t offset = count > 0 ? piece.first.gradient + skipped - begin : 0,
+                          values = parameters +
+                                   (offset + (Sharding::slices_parameters ? 0 : begin)) * bytes_of(piece.first.element);
+        return {.master = unit.shares_master ? values : parameters + unit.master_offset + offset * sizeof(Master),
+                .state = states + offset * sizeof(Master),
+                .gradient = gradients + ((Sharding::slices_gradients ? 0 : begin) + offset) * sizeof(Reduce),
+                .values = values,
+                .count = count,
+                .state_stride = slice,
+                .first = skipped};
+      }
+    }
+    return {.master = parameters + unit.master_offset + piece.first.master * sizeof(Master),
+            .state = states + piece.first.gradient * sizeof(Master),
+            .gradient = gradients + piece.first.gradient * sizeof(Reduce),
+            .values = parameters + piece.first.values,
+            .count = piece.elements,
+            .state_stride = unit.trained};
+  }
+
+  // ---- the tensors of a group whose rule sees whole tensors
 
   /// Where the arrays of a unit begin that are whole on this rank.   values   the copy that kernels read; or absent
   struct WholeUnit {
     std::size_t master, gradient, state, values = walk::absent, state_stride = 0;
   };
-  template <class Unit, std::size_t index>
-  static constexpr void update_tensor(auto& walk, const Inputs& given, const LayerPath& path, const WholeUnit& unit) {
-    constexpr walk::TensorPlace tensor = Unit::tensors[index];
-    constexpr std::size_t group = tensor.group;
-    if constexpr (tensor.trains && sees_whole[group]) {
-      using T = std::conditional_t<Unit::shares_master, Master, element_t<tensor.element>>;
-      update_whole_tensor(walk,
-                          op::UpdateTensor<RuleOf<group>, Master, T, Reduce>{
-                              .master = {unit.master + tensor.master * sizeof(Master)},
-                              .state = state_at<group>(unit.state + tensor.gradient * sizeof(Master)),
-                              .copy = unit.values == walk::absent ? View<T>{} : View<T>{unit.values + tensor.values},
-                              .gradient = {unit.gradient + tensor.gradient * sizeof(Reduce)},
-                              .scalars = given.scalars + group,
-                              .rows = tensor.rows,
-                              .columns = tensor.count / tensor.rows,
-                              .state_stride = unit.state_stride,
-                              .decays = tensor.decays,
-                              .options = Groups::template options<group>(given.options)},
-                          path);
-    }
+  static constexpr void update_tensors(auto& walk, const Inputs& given, const LayerPath& path,
+                                       const walk::UnitRecord& unit, const WholeUnit& whole) {
+    for (const walk::TensorPlace& tensor : unit.tensors)
+      if (tensor.trains && sees_whole[tensor.group]) update_tensor(walk, given, path, unit, whole, tensor);
   }
-  template <class Unit>
-  static constexpr void update_tensors(auto& walk, const Inputs& given, const LayerPath& path, const WholeUnit& unit) {
-    [&]<std::size_t... tensor>(std::index_sequence<tensor...>) {
-      (update_tensor<Unit, tensor>(walk, given, path, unit), ...);
-    }(std::make_index_sequence<Unit::tensors.size()>{});
+  static constexpr void update_tensor(auto& walk, const Inputs& given, const LayerPath& path,
+                                      const walk::UnitRecord& unit, const WholeUnit& whole,
+                                      const walk::TensorPlace& tensor) {
+    with_types(unit, tensor, [&]<std::size_t group, class T>() {
+      if constexpr (sees_whole[group])
+        update_whole_tensor(
+            walk,
+            op::UpdateTensor<RuleOf<group>, Master, T, Reduce>{
+                .master = {whole.master + tensor.master * sizeof(Master)},
+                .state = state_at<group>(whole.state + tensor.gradient * sizeof(Master)),
+                .copy = whole.values == walk::absent ? View<T>{} : View<T>{whole.values + tensor.values},
+                .gradient = {whole.gradient + tensor.gradient * sizeof(Reduce)},
+                .scalars = given.scalars + group,
+                .rows = tensor.rows,
+                .columns = tensor.count / tensor.rows,
+                .state_stride = whole.state_stride,
+                .decays = tensor.decays,
+                .options = Groups::template options<group>(given.options)},
+            path);
+    });
   }
 
   /// A rule of whole tensors, where ranks keep slices: they gather the unit's gradient, state and master weights,
@@ -213,72 +256,54 @@ struct UnitUpdate {
   /// memory  the gathered arrays, while the unit is updated. Master weights that kernels read on every rank are whole
   ///         already, except for elements that were just updated one by one; they are whole again afterwards. Other
   ///         master weights are rounded here to the copies that kernels read. So gather_values has nothing to do
-  template <class Unit>
-  static constexpr void update_gathered(auto& walk, const Resident& r, walk::UnitOffsets at, const Inputs& given,
-                                        const LayerPath& path) {
-    static_assert(Unit::is_uniform, "regimen: a unit of weights of several types cannot be cut into slices");
-    using Value = element_t<Unit::tensors[0].element>;
-    constexpr bool gathers_master = !Unit::shares_master || Sharding::slices_parameters;
-    constexpr std::size_t states = whole_states<Unit>;
-    const std::size_t slice = Unit::slice(walk.ranks), index = Sharding::slice_of(walk.rank), begin = index * slice,
-                      whole = slice * Sharding::slices(walk.ranks), kept = in_slice(Unit::layout.count, slice, index),
-                      values = r.parameters + at.parameters, own_master = values + Unit::master_offset(walk.ranks),
+  static constexpr void update_gathered(auto& walk, const Resident& r, const walk::UnitRecord& unit,
+                                        walk::UnitOffsets at, const Inputs& given, const LayerPath& path) {
+    const bool gathers_master = !unit.shares_master || Sharding::slices_parameters;
+    const std::size_t states = whole_states(unit.tensors);
+    const std::size_t slice = unit.slice, index = Sharding::slice_of(walk.rank), begin = index * slice,
+                      all = slice * Sharding::slices(walk.ranks), kept = in_slice(unit.elements, slice, index),
+                      values = r.parameters + at.parameters, own_master = values + unit.master_offset,
                       own_state = r.states + at.states;
     const auto take = [&](std::size_t bytes) { return walk.arena.take(bytes, MemoryKind::communication, path); };
     std::size_t ticket = no_ticket;
-    const auto gather = [&](std::size_t own, std::size_t all, std::size_t element) {
+    const auto gather = [&](std::size_t own, std::size_t to, std::size_t element) {
       ticket = walk.all_gather(
-          {.own = own, .all = all, .bytes = slice * element, .teams = Sharding::shard_group, .path = path});
+          {.own = own, .all = to, .bytes = slice * element, .teams = Sharding::shard_group, .path = path});
     };
-    WholeUnit unit{.master = gathers_master ? take(whole * sizeof(Master)) : values,
-                   .gradient = take(whole * sizeof(Reduce)),
-                   .state = states > 0 ? take(whole * states * sizeof(Master)) : walk::absent,
-                   .state_stride = whole};
-    if constexpr (gathers_master) gather(own_master, unit.master, sizeof(Master));
-    else if constexpr (has_elements<Unit>) gather(values + begin * sizeof(Master), values, sizeof(Master));
+    WholeUnit whole{.master = gathers_master ? take(all * sizeof(Master)) : values,
+                    .gradient = take(all * sizeof(Reduce)),
+                    .state = states > 0 ? take(all * states * sizeof(Master)) : walk::absent,
+                    .state_stride = all};
+    if (gathers_master) gather(own_master, whole.master, sizeof(Master));
+    else if (has_elements(unit.tensors)) gather(values + begin * sizeof(Master), values, sizeof(Master));
     for (std::size_t s = 0; s < states; ++s)
-      gather(own_state + s * slice * sizeof(Master), unit.state + s * whole * sizeof(Master), sizeof(Master));
-    gather(r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce)), unit.gradient,
+      gather(own_state + s * slice * sizeof(Master), whole.state + s * all * sizeof(Master), sizeof(Master));
+    gather(r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce)), whole.gradient,
            sizeof(Reduce));
     walk.await(ticket);  // and, by the order, all earlier ones
-    update_tensors<Unit>(walk, given, path, unit);
+    update_tensors(walk, given, path, unit, whole);
 
-    const auto keep = [&](std::size_t all, std::size_t own) {
-      walk.run(op::Copy<Master>{{all + begin * sizeof(Master)}, {own}, kept});
+    const auto keep = [&](std::size_t from, std::size_t own) {
+      walk.run(op::Copy<Master>{{from + begin * sizeof(Master)}, {own}, kept});
     };
-    if constexpr (gathers_master) keep(unit.master, own_master);
+    if (gathers_master) keep(whole.master, own_master);
     for (std::size_t s = 0; s < states; ++s)
-      keep(unit.state + s * whole * sizeof(Master), own_state + s * slice * sizeof(Master));
-    if constexpr (!Unit::shares_master) {
-      if constexpr (Sharding::slices_parameters) walk.run(op::Cast<Master, Value>{{own_master}, {values}, kept});
-      else walk.run(op::Cast<Master, Value>{{unit.master}, {values}, Unit::layout.count});
-    }
-    if constexpr (states > 0) walk.arena.give(unit.state);
-    walk.arena.give(unit.gradient);
-    if constexpr (gathers_master) walk.arena.give(unit.master);
+      keep(whole.state + s * all * sizeof(Master), own_state + s * slice * sizeof(Master));
+    if (!unit.shares_master)
+      with_types(unit, unit.tensors[0], [&]<std::size_t, class T>() {
+        if constexpr (std::is_same_v<T, Master>) return;
+        else if constexpr (Sharding::slices_parameters) walk.run(op::Cast<Master, T>{{own_master}, {values}, kept});
+        else walk.run(op::Cast<Master, T>{{whole.master}, {values}, unit.elements});
+      });
+    if (states > 0) walk.arena.give(whole.state);
+    walk.arena.give(whole.gradient);
+    if (gathers_master) walk.arena.give(whole.master);
   }
-
-  /// Updates this rank's slice of a piece: of the master weights, the state, and the copy that kernels read.
-  template <class Unit, std::size_t group, std::size_t piece>
-  static constexpr void update_slice(auto& walk, const Resident& r, walk::UnitOffsets at, const Inputs& given) {
-    static_assert(Unit::is_uniform, "regimen: a unit of weights of several types cannot be cut into slices");
-    using Value = element_t<Unit::tensors[0].element>;
-    constexpr std::size_t first = Pieces<Unit, group>::template first<piece>.gradient;
-    const std::size_t slice = Unit::slice(walk.ranks), begin = Sharding::slice_of(walk.rank) * slice,
-                      parameters = r.parameters + at.parameters;
-    const auto [skipped, count] = part_in_slice(first, Pieces<Unit, group>::template elements<piece>, begin, slice);
-    const std::size_t offset = count > 0 ? first + skipped - begin : 0;
-    const std::size_t values = parameters + (offset + (Sharding::slices_parameters ? 0 : begin)) * sizeof(Value);
-    const std::size_t gradients =
-                          r.gradients + at.gradients + (Sharding::slices_gradients ? 0 : begin * sizeof(Reduce)),
-                      own_master = parameters + Unit::master_offset(walk.ranks) + offset * sizeof(Master);
-    const Elements elements{.master = {Unit::shares_master ? values : own_master},
-                            .state = state_at<group>(r.states + at.states + offset * sizeof(Master)),
-                            .gradient = View<Reduce>{gradients} + offset,
-                            .count = count,
-                            .state_stride = slice,
-                            .first = skipped};
-    update_elements<Unit, group, piece>(walk, given, elements, values);
+  /// Whether a unit has elements that are updated one by one.
+  static constexpr bool has_elements(std::span<const walk::TensorPlace> tensors) {
+    for (const walk::TensorPlace& tensor : tensors)
+      if (tensor.trains && !sees_whole[tensor.group]) return true;
+    return false;
   }
 };
 

@@ -52,18 +52,11 @@ struct group_rules<Split<Groups...>, Bound> {
 // ---- what can be sharded
 
 /// The place of the first unit with weights of several kinds; 0 if there is none.
-struct FirstUneven {  // a named class: nvcc 13.0 ends with an internal error at a generic lambda here
-  std::uint64_t digits = 0;
-  template <class Unit>
-  constexpr void operator()(walk::UnitOffsets, std::size_t, LayerPath path) {
-    digits = digits == 0 && !Unit::is_uniform ? path.digits : digits;
-  }
-};
 template <class Bound>
 constexpr std::uint64_t find_uneven_unit() {
-  FirstUneven found;
-  Bound::for_each_unit(1, found);
-  return found.digits;
+  for (const walk::UnitRecord& unit : Bound::units(1))
+    if (!unit.is_uniform) return unit.path.digits;
+  return 0;
 }
 template <class Bound>
 inline constexpr std::uint64_t uneven_unit = find_uneven_unit<Bound>();

@@ -98,31 +98,28 @@ struct Weights final {
     const programs::Resident& r = session.resident;
     comm::Control& ranks = *session.control();
     std::vector<Master> all, own, unit_of_all_ranks;
-    Layout::for_each_unit(walk.ranks, [&]<class Unit>(walk::UnitOffsets first, std::size_t count, LayerPath) {
-      const std::size_t elements = of_weights ? Unit::layout.count : Unit::layout.trained;
-      if (elements == 0) return;
-      const std::size_t slice = Unit::slice(walk.ranks);
-      unit_of_all_ranks.resize(slice * Sharding::slices(walk.ranks));
-      for (std::size_t i = 0; i < count; ++i) {
-        const walk::UnitOffsets at = first + Unit::size(walk.ranks) * i;
-        const bool among_values = Unit::shares_master && !Sharding::slices_parameters;
-        const View<Master> kept = of_weights
-                                      ? View<Master>{r.parameters + at.parameters + Unit::master_offset(walk.ranks)} +
-                                            (among_values ? Sharding::slice_of(walk.rank) * slice : 0)
-                                      : View<Master>{r.states + at.states} + state * Unit::kept_state(walk.ranks);
-        own.resize(slice);
+    for (const walk::UnitRecord& unit : Layout::units(walk.ranks)) {
+      if ((of_weights ? unit.elements : unit.trained) == 0) continue;
+      unit_of_all_ranks.resize(unit.slice * Sharding::slices(walk.ranks));
+      for (std::size_t i = 0; i < unit.count; ++i) {
+        const walk::UnitOffsets at = unit.first + unit.size * i;
+        const bool among_values = unit.shares_master && !Sharding::slices_parameters;
+        const View<Master> kept = of_weights ? View<Master>{r.parameters + at.parameters + unit.master_offset} +
+                                                   (among_values ? Sharding::slice_of(walk.rank) * unit.slice : 0)
+                                             : View<Master>{r.states + at.states} + state * unit.kept_state;
+        own.resize(unit.slice);
         programs::download(walk, kept, std::span(own));
         ranks.all_gather(reinterpret_cast<const std::byte*>(own.data()),
-                         reinterpret_cast<std::byte*>(unit_of_all_ranks.data()), slice * sizeof(Master),
+                         reinterpret_cast<std::byte*>(unit_of_all_ranks.data()), unit.slice * sizeof(Master),
                          Sharding::shard_group);
-        for (const walk::TensorPlace& tensor : Unit::tensors) {
+        for (const walk::TensorPlace& tensor : unit.tensors) {
           if (!of_weights && !tensor.trains) continue;
           const auto begin =
               unit_of_all_ranks.begin() + static_cast<std::ptrdiff_t>(of_weights ? tensor.master : tensor.gradient);
           all.insert(all.end(), begin, begin + static_cast<std::ptrdiff_t>(tensor.count));
         }
       }
-    });
+    }
     for (const programs::TensorRecord& tensor : session.tensors)
       if (of_weights && tensor.is_buffer) {
         own.resize(tensor.place.count);

@@ -151,17 +151,14 @@ struct BoundModel {
   /// Bytes of gaps between parameters, in all buffers of all units, before ranks share them.
   static constexpr std::size_t gap_bytes() {
     std::size_t sum = 0;
-    if constexpr (layout.gaps > 0)
-      for_each_unit(1, [&]<class Unit>(UnitOffsets, std::size_t count, LayerPath) { sum += Unit::gap_bytes * count; });
+    for (const UnitRecord& unit : units(1)) sum += unit.gap_bytes * unit.count;
     return sum;
   }
 
-  /// Calls f.operator()<Unit>(offsets of the first, how many, path): children first, tied tables last.
-  static constexpr void for_each_unit(std::size_t ranks, auto&& f) {
-    Body::for_each_unit(ranks, path, f);
-    for_each_table(ranks, [&]<class Unit>(UnitOffsets at, std::size_t, LayerPath table) {
-      if constexpr (Unit::layout.count > 0) f.template operator()<Unit>(at, std::size_t{1}, table);
-    });
+  /// The units that have parameters: the children's, then those of tied tables and of sets.
+  static constexpr decltype(auto) units([[maybe_unused]] std::size_t ranks) {
+    if constexpr (Ctx::Sharding::alone) return (units_alone);
+    else return list_units(ranks);
   }
 
   /// Calls visit(name, parameter, whether it ends a residual branch) in the order of the units' tensors, and
@@ -251,6 +248,54 @@ struct BoundModel {
       ++index;
     });
   }
+  struct CountUnits {
+    std::size_t count = 0;
+    template <class Unit>
+    constexpr void operator()(UnitOffsets, std::size_t, LayerPath) {
+      ++count;
+    }
+  };
+  template <std::size_t count>
+  struct ListUnits {
+    std::size_t ranks, used = 0;
+    std::array<UnitRecord, count> records{};
+    template <class Unit>
+    constexpr void operator()(UnitOffsets first, std::size_t iterations, LayerPath unit_path) {
+      records[used++] = Unit::record(first, iterations, unit_path, ranks);
+    }
+  };
+  /// Calls f.operator()<Unit>(offsets of the first, how many, path). (Without lambdas: g++ 12 and nvcc 13.0 end with
+  /// internal errors at one in a constant.)
+  static constexpr void for_each_unit(std::size_t ranks, auto& f) {
+    Body::for_each_unit(ranks, path, f);
+    UnitOffsets at = Body::unit_offset(Body::count, ranks);
+    visit_tables(Tied{}, std::make_index_sequence<tied_count>{}, ranks, at, f);
+  }
+  template <class... Tables, std::size_t... index>
+  static constexpr void visit_tables(mp::mp_list<Tables...>, std::index_sequence<index...>,
+                                     [[maybe_unused]] std::size_t ranks, [[maybe_unused]] UnitOffsets& at,
+                                     [[maybe_unused]] auto& f) {
+    (visit_table<Tables, index>(ranks, at, f), ...);
+  }
+  template <class Table, std::size_t index>
+  static constexpr void visit_table(std::size_t ranks, UnitOffsets& at, auto& f) {
+    using Unit = TableUnit<Table>;
+    if constexpr (Unit::layout.count > 0)
+      f.template operator()<Unit>(at, std::size_t{1}, path.child(Flat::length + index, Table::name));
+    at = at + Unit::size(ranks);
+  }
+  static constexpr std::size_t unit_count = [] {
+    CountUnits units;
+    for_each_unit(1, units);
+    return units.count;
+  }();
+  static constexpr std::array<UnitRecord, unit_count> list_units(std::size_t ranks) {
+    ListUnits<unit_count> units{ranks};
+    for_each_unit(ranks, units);
+    return units.records;
+  }
+  static constexpr std::array<UnitRecord, unit_count> units_alone = list_units(1);
+
   /// Calls f.operator()<Unit>(offset, index among the tables, path).
   [[gnu::always_inline]] static constexpr void for_each_table([[maybe_unused]] std::size_t ranks,
                                                               [[maybe_unused]] auto&& f) {

@@ -68,9 +68,10 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, begin, computed_again, 
   }
 
   // Where child i's units begin in the persistent regions; i = count: where they end.
-  static constexpr UnitOffsets unit_offset(std::size_t i, std::size_t ranks) {
-    if (ranks == 1) return unit_offsets_alone[i];
-    return ranks == Context::Sharding::planned_ranks ? unit_offsets_planned[i] : unit_offsets_at(ranks)[i];
+  static constexpr UnitOffsets unit_offset(std::size_t i, [[maybe_unused]] std::size_t ranks) {
+    if constexpr (Context::Sharding::alone) return unit_offsets_alone[i];
+    else if (ranks == 1) return unit_offsets_alone[i];
+    else return ranks == Context::Sharding::planned_ranks ? unit_offsets_planned[i] : unit_offsets_at(ranks)[i];
   }
 
   /// Calls f.operator()<Unit>(offsets of the first, how many, path) for every child that has parameters.

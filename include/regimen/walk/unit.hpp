@@ -1,7 +1,13 @@
 // regimen/walk/unit.hpp — the unit of sharding: parameters that are gathered, used, and reduced together.
 #pragma once
 
+#include <regimen/core/path.hpp>
 #include <regimen/walk/node.hpp>
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <type_traits>
 
 namespace regimen::walk {
 
@@ -14,6 +20,24 @@ struct UnitOffsets {
   }
   constexpr UnitOffsets operator*(std::size_t count) const {
     return {parameters * count, gradients * count, states * count};
+  }
+};
+
+/// A unit (below) in numbers, whatever its type, on so many ranks. Lengths count gaps, too.
+struct UnitRecord final {
+  UnitOffsets first{}, size{};  // of the first iteration; of each
+  std::size_t count = 0;        // iterations
+  LayerPath path{};
+  std::span<const TensorPlace> tensors{};
+  std::size_t elements = 0, trained = 0;                    // in all; of those that train
+  std::size_t slice = 0, gradient_slice = 0;                // elements of a rank's slices
+  std::size_t gradient_part = 0, whole_gradient_bytes = 0;  // elements that one rank reduces; of all ranks together
+  std::size_t value_slice_bytes = 0, master_offset = 0, kept_state = 0;  // kept_state   elements of a rank's state
+  std::size_t gap_bytes = 0;                                             // before ranks share them
+  bool shares_master = true, is_uniform = true;
+
+  constexpr LayerPath path_of(std::size_t iteration) const {
+    return count > 1 ? path.repeated(iteration, count) : path;
   }
 };
 
@@ -98,6 +122,26 @@ struct Unit final {
       (std::is_same_v<Master, NoMaster> ? 0
                                         : (shares_master ? 0 : layout.gaps * sizeof(Master)) +
                                               layout.trained_gaps * (sizeof(Reduce) + states * sizeof(Master)));
+
+  static constexpr UnitRecord record(UnitOffsets first, std::size_t count, LayerPath path, std::size_t ranks) {
+    return {.first = first,
+            .size = size(ranks),
+            .count = count,
+            .path = path,
+            .tensors = tensors,
+            .elements = layout.count,
+            .trained = layout.trained,
+            .slice = slice(ranks),
+            .gradient_slice = gradient_slice(ranks),
+            .gradient_part = gradient_part(ranks),
+            .whole_gradient_bytes = whole_gradient_bytes(ranks),
+            .value_slice_bytes = values_slice_bytes(ranks),
+            .master_offset = master_offset(ranks),
+            .kept_state = kept_state(ranks),
+            .gap_bytes = gap_bytes,
+            .shares_master = shares_master,
+            .is_uniform = is_uniform};
+  }
 
   static constexpr UnitOffsets size(std::size_t ranks) {
     if (ranks == 1) return alone;
