@@ -167,7 +167,7 @@ REGIMEN_HD T combined_warps(const Block& block, T value, std::size_t offset = 0)
   block.sync();
   return all;
 }
-/// The values of all threads of the block, combined in one order: a tree in each warp, then warp by warp.
+/// The values of all threads of the block, combined in one order: a tree in each warp, then as combined_warps.
 REGIMEN_HD_UNCHECKED
 template <class Combine, class Block, class T>
 REGIMEN_HD T combined(const Block& block, T value, std::size_t offset = 0) {

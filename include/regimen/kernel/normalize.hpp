@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace regimen::kernel {
@@ -207,7 +208,8 @@ struct Kernel<op::NormalizeBackward<Centered, T, G>, 0> final {
   Memory at;
 
   static constexpr std::size_t scratch(const op::NormalizeBackward<Centered, T, G>& operation) {
-    if (operation.rows >> 31 != 0) detail::refuse_rows(operation.rows);
+    // A constant plan is of any number of rows: it says whether they fit, in one sentence.
+    if (!std::is_constant_evaluated() && operation.rows >> 31 != 0) detail::refuse_rows(operation.rows);
     const detail::NormalChunks chunks = detail::chunks_of(operation);
     return operation.d_gain.is_absent() ? 0 : chunks.count() * chunks.sums() * sizeof(S);
   }

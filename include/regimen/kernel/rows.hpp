@@ -17,8 +17,8 @@ inline constexpr unsigned held_runs = 4;
 
 namespace detail {
 
-/// What follows from x is computed where it is used, and not kept from where it was computed before: it would take
-/// registers for as long.
+/// Makes a compiler for devices compute anew, at each use, what follows from x: a value that is kept from one use to the
+/// next takes registers for as long.
 REGIMEN_HD inline void compute_anew([[maybe_unused]] unsigned& x) {
 #if defined(__CUDA_ARCH__)
   asm volatile("" : "+r"(x));
@@ -163,6 +163,7 @@ struct RowPlan final {
   REGIMEN_HD_UNCHECKED
   template <class Block, class Take>
   REGIMEN_HD void for_each(const Block& block, const Take& take) const {
+    static_assert(most_blocks * threads <= 1u << 30);  // the products below have 32 bits
     with_team(block, [&]<unsigned n, bool held>(const auto& team) {
       for (std::size_t row = team.index() * team.teams() + team.team(); row < rows; row += team.blocks() * team.teams())
         take.template operator()<n, held>(team, row);

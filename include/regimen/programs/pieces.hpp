@@ -24,7 +24,8 @@ constexpr std::pair<std::size_t, std::size_t> part_in_slice(std::size_t begin, s
 struct Piece final {
   walk::TensorPlace first{};
   op::Segments segments{};
-  std::size_t elements = 0, end = 0;  // gaps included; the index of the tensor behind it
+  std::size_t elements = 0;  // gaps included
+  std::size_t end = 0;       // the index of the tensor behind its last one
 };
 
 /// The first piece of a group among the tensors of a unit from the `begin`-th on; without segments, if there is none.

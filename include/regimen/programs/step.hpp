@@ -193,11 +193,11 @@ struct Step : Forward<Bound_> {
   template <bool trained_alone>
   static constexpr void gather_values(auto& walk, const Resident& r) {
     if constexpr (Sharding::slices_state && !Sharding::slices_parameters) {
-      for_each_apart<trained_alone>(walk,
-                                    [&](const walk::UnitRecord& unit, walk::UnitOffsets at, const LayerPath& path) {
-                                      if (!trained_alone || Units::whole_states(unit.tensors) == Units::none)
-                                        gather_slices(walk, r.parameters + at.parameters, unit.value_slice_bytes, path);
-                                    });
+      for_each_apart<trained_alone>(
+          walk, [&](const walk::UnitRecord& unit, walk::UnitOffsets at, const LayerPath& path) {
+            if (!trained_alone || Units::whole_states(unit.tensors) == Units::none)
+              gather_slices(walk, r.parameters + at.parameters, unit.values_slice_bytes, path);
+          });
     }
   }
 
@@ -316,7 +316,7 @@ struct Step : Forward<Bound_> {
   template <bool trained_alone>
   static constexpr void for_each_apart(auto& walk, auto&& f) {
     for (const walk::UnitRecord& unit : Bound::units(walk.ranks))
-      if (!trained_alone || unit.trained > 0)
+      if ((trained_alone ? unit.trained : unit.elements) > 0)
         walk.repeat(unit.count, [&](std::size_t i) { f(unit, unit.first + unit.size * i, unit.path_of(i)); });
   }
 };

@@ -1,6 +1,7 @@
 // regimen/programs/unit_update.hpp — the update of a unit's weights, whole or in slices, by the rule of each group.
 #pragma once
 
+#include <regimen/core/defect.hpp>
 #include <regimen/core/whole_tensor.hpp>
 #include <regimen/policy/optimizer.hpp>
 #include <regimen/programs/forward.hpp>
@@ -144,18 +145,23 @@ struct UnitUpdate {
         if (tensor.trains && tensor.group == group && element_of(unit, tensor) == element) return true;
     return false;
   }();
-  static constexpr std::size_t element_types = 4;
+  static constexpr std::size_t element_types = std::size_t(ElementType::float16) + 1;
   template <std::size_t k>
-  [[gnu::always_inline]] static constexpr void with_types_at(std::size_t group, ElementType element, auto&& f) {
+  [[gnu::always_inline]] static constexpr bool with_types_at(std::size_t group, ElementType element, auto&& f) {
     constexpr std::size_t of_group = k / element_types;
     constexpr ElementType of_element = static_cast<ElementType>(k % element_types);
     if constexpr (occurs<of_group, of_element>)
-      if (group == of_group && element == of_element) f.template operator()<of_group, element_t<of_element>>();
+      if (group == of_group && element == of_element) {
+        f.template operator()<of_group, element_t<of_element>>();
+        return true;
+      }
+    return false;
   }
   /// f<group, T>() for the types of a tensor.
   static constexpr void with_types(const walk::UnitRecord& unit, const walk::TensorPlace& tensor, auto&& f) {
     [&]<std::size_t... k>(std::index_sequence<k...>) {
-      (with_types_at<k>(tensor.group, element_of(unit, tensor), f), ...);
+      if (!(with_types_at<k>(tensor.group, element_of(unit, tensor), f) || ...))
+        defect("an update of weights of a type that no layer has");
     }(std::make_index_sequence<Groups::count * element_types>{});
   }
   template <std::size_t group>
@@ -291,7 +297,7 @@ struct UnitUpdate {
       keep(whole.state + s * all * sizeof(Master), own_state + s * slice * sizeof(Master));
     if (!unit.shares_master)
       with_types(unit, unit.tensors[0], [&]<std::size_t, class T>() {
-        if constexpr (std::is_same_v<T, Master>) return;
+        if constexpr (std::is_same_v<T, Master>) defect("weights that kernels read lie beside equal ones");
         else if constexpr (Sharding::slices_parameters) walk.run(op::Cast<Master, T>{{own_master}, {values}, kept});
         else walk.run(op::Cast<Master, T>{{whole.master}, {values}, unit.elements});
       });

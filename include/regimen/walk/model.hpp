@@ -11,6 +11,10 @@
 #include <regimen/walk/sequential.hpp>
 #include <regimen/walk/shared.hpp>
 
+#include <array>
+#include <cstddef>
+#include <utility>
+
 namespace regimen::walk {
 
 template <class InputKind, class... Layers>
@@ -155,7 +159,7 @@ struct BoundModel {
     return sum;
   }
 
-  /// The units that have parameters: the children's, then those of tied tables and of sets.
+  /// The units: those of children that have parameters, then those of tied tables and of sets.
   static constexpr decltype(auto) units([[maybe_unused]] std::size_t ranks) {
     if constexpr (Ctx::Sharding::alone) return (units_alone);
     else return list_units(ranks);
@@ -248,53 +252,24 @@ struct BoundModel {
       ++index;
     });
   }
-  struct CountUnits {
-    std::size_t count = 0;
-    template <class Unit>
-    constexpr void operator()(UnitOffsets, std::size_t, LayerPath) {
-      ++count;
-    }
-  };
-  template <std::size_t count>
-  struct ListUnits {
-    std::size_t ranks, used = 0;
-    std::array<UnitRecord, count> records{};
-    template <class Unit>
-    constexpr void operator()(UnitOffsets first, std::size_t iterations, LayerPath unit_path) {
-      records[used++] = Unit::record(first, iterations, unit_path, ranks);
-    }
-  };
-  /// Calls f.operator()<Unit>(offsets of the first, how many, path). (Without lambdas: g++ 12 and nvcc 13.0 end with
-  /// internal errors at one in a constant.)
-  static constexpr void for_each_unit(std::size_t ranks, auto& f) {
-    Body::for_each_unit(ranks, path, f);
+  // (A list of numbers, and no array that is filled: behind an error elsewhere that is no constant for g++ 12.)
+  static constexpr auto list_units(std::size_t ranks) {
+    return list_units(ranks, std::make_index_sequence<Body::unit_count>{}, std::make_index_sequence<tied_count>{});
+  }
+  template <std::size_t... child, std::size_t... table>
+  static constexpr std::array<UnitRecord, sizeof...(child) + sizeof...(table)> list_units(
+      [[maybe_unused]] std::size_t ranks, std::index_sequence<child...>, std::index_sequence<table...>) {
+    return {{Body::template unit<child>(ranks, path)...,
+             unit_of_table<table>(ranks, std::make_index_sequence<table>{})...}};
+  }
+  template <std::size_t index, std::size_t... before>
+  static constexpr UnitRecord unit_of_table(std::size_t ranks, std::index_sequence<before...>) {
+    using Table = mp::mp_at_c<Tied, index>;
     UnitOffsets at = Body::unit_offset(Body::count, ranks);
-    visit_tables(Tied{}, std::make_index_sequence<tied_count>{}, ranks, at, f);
+    ((at = at + TableUnit<mp::mp_at_c<Tied, before>>::size(ranks)), ...);
+    return TableUnit<Table>::record(at, 1, path.child(Flat::length + index, Table::name), ranks);
   }
-  template <class... Tables, std::size_t... index>
-  static constexpr void visit_tables(mp::mp_list<Tables...>, std::index_sequence<index...>,
-                                     [[maybe_unused]] std::size_t ranks, [[maybe_unused]] UnitOffsets& at,
-                                     [[maybe_unused]] auto& f) {
-    (visit_table<Tables, index>(ranks, at, f), ...);
-  }
-  template <class Table, std::size_t index>
-  static constexpr void visit_table(std::size_t ranks, UnitOffsets& at, auto& f) {
-    using Unit = TableUnit<Table>;
-    if constexpr (Unit::layout.count > 0)
-      f.template operator()<Unit>(at, std::size_t{1}, path.child(Flat::length + index, Table::name));
-    at = at + Unit::size(ranks);
-  }
-  static constexpr std::size_t unit_count = [] {
-    CountUnits units;
-    for_each_unit(1, units);
-    return units.count;
-  }();
-  static constexpr std::array<UnitRecord, unit_count> list_units(std::size_t ranks) {
-    ListUnits<unit_count> units{ranks};
-    for_each_unit(ranks, units);
-    return units.records;
-  }
-  static constexpr std::array<UnitRecord, unit_count> units_alone = list_units(1);
+  static constexpr auto units_alone = list_units(1);
 
   /// Calls f.operator()<Unit>(offset, index among the tables, path).
   [[gnu::always_inline]] static constexpr void for_each_table([[maybe_unused]] std::size_t ranks,

@@ -74,11 +74,15 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, begin, computed_again, 
     else return ranks == Context::Sharding::planned_ranks ? unit_offsets_planned[i] : unit_offsets_at(ranks)[i];
   }
 
-  /// Calls f.operator()<Unit>(offsets of the first, how many, path) for every child that has parameters.
-  static constexpr void for_each_unit(std::size_t ranks, LayerPath path, auto&& f) {
-    [&]<std::size_t... k>(std::index_sequence<k...>) {
-      (visit_units<unit_order.index[k]>(ranks, path, f), ...);
-    }(std::make_index_sequence<unit_order.members>{});
+  static constexpr std::size_t unit_count = ((At<each>::layout.count > 0 ? 1 : 0) + ...);
+  /// The unit, or units, of the k-th child that has parameters.
+  template <std::size_t k>
+  static constexpr UnitRecord unit(std::size_t ranks, LayerPath path) {
+    constexpr std::size_t i = unit_order.index[k];
+    const UnitOffsets first = unit_offset(i, ranks);
+    if constexpr (requires { At<i>::iterations; })
+      return At<i>::UnitOfIteration::record(first, At<i>::iterations, unit_path(path, i), ranks);
+    else return UnitOf<i>::record(first, 1, unit_path(path, i), ranks);
   }
 
   // ---- the walk
@@ -222,18 +226,6 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, begin, computed_again, 
     ((At<each>::layout.count > 0 ? void(result.index[result.members++] = each) : void()), ...);
     return result;
   }();
-  // Two functions, since each statement counts in a plan: compilers limit them.
-  template <std::size_t i>
-  static constexpr void visit_units(std::size_t ranks, LayerPath path, auto& f) {
-    f.template operator()<UnitOf<i>>(unit_offset(i, ranks), std::size_t{1}, unit_path(path, i));
-  }
-  template <std::size_t i>
-    requires requires { At<i>::iterations; }
-  static constexpr void visit_units(std::size_t ranks, LayerPath path, auto& f) {
-    using Unit = typename At<i>::UnitOfIteration;
-    f.template operator()<Unit>(unit_offset(i, ranks), At<i>::iterations, unit_path(path, i));
-  }
-
   // Among the model's own children each child is a unit, except a Repeat, whose iterations are units.
   template <std::size_t i>
   static constexpr bool is_unit = Context::units && !is_repeat<typename Entry<i>::Layer> && At<i>::layout.count > 0;

@@ -29,12 +29,15 @@ struct UnitRecord final {
   std::size_t count = 0;        // iterations
   LayerPath path{};
   std::span<const TensorPlace> tensors{};
-  std::size_t elements = 0, trained = 0;                    // in all; of those that train
-  std::size_t slice = 0, gradient_slice = 0;                // elements of a rank's slices
-  std::size_t gradient_part = 0, whole_gradient_bytes = 0;  // elements that one rank reduces; of all ranks together
-  std::size_t value_slice_bytes = 0, master_offset = 0, kept_state = 0;  // kept_state   elements of a rank's state
-  std::size_t gap_bytes = 0;                                             // before ranks share them
-  bool shares_master = true, is_uniform = true;
+  std::size_t elements = 0, trained = 0;         // of all parameters; of those that train
+  std::size_t slice = 0, gradient_slice = 0;     // elements of the slices that a rank keeps
+  std::size_t kept_state = 0;                    // elements of each array of state that a rank keeps
+  std::size_t gradient_part = 0;                 // elements of the gradient that one rank adds up
+  std::size_t whole_gradient_bytes = 0;          // of the parts of all ranks
+  std::size_t values_slice_bytes = 0;            // of a rank's slice of what kernels read
+  std::size_t master_offset = 0;                 // bytes from the parameters to the master weights
+  std::size_t gap_bytes = 0;                     // in all buffers, before ranks share them
+  bool shares_master = true, is_uniform = true;  // as Unit has them
 
   constexpr LayerPath path_of(std::size_t iteration) const {
     return count > 1 ? path.repeated(iteration, count) : path;
@@ -135,7 +138,7 @@ struct Unit final {
             .gradient_slice = gradient_slice(ranks),
             .gradient_part = gradient_part(ranks),
             .whole_gradient_bytes = whole_gradient_bytes(ranks),
-            .value_slice_bytes = values_slice_bytes(ranks),
+            .values_slice_bytes = values_slice_bytes(ranks),
             .master_offset = master_offset(ranks),
             .kept_state = kept_state(ranks),
             .gap_bytes = gap_bytes,
