@@ -136,11 +136,11 @@ struct Unit final {
             .trained = layout.trained,
             .slice = slice(ranks),
             .gradient_slice = gradient_slice(ranks),
+            .kept_state = kept_state(ranks),
             .gradient_part = gradient_part(ranks),
             .whole_gradient_bytes = whole_gradient_bytes(ranks),
             .values_slice_bytes = values_slice_bytes(ranks),
             .master_offset = master_offset(ranks),
-            .kept_state = kept_state(ranks),
             .gap_bytes = gap_bytes,
             .shares_master = shares_master,
             .is_uniform = is_uniform};
