@@ -152,8 +152,8 @@ struct Largest final {
 template <class T>
 inline constexpr std::size_t combined_bytes = warp_lanes * sizeof(T);
 
-/// The warps' values, each of which all lanes of its warp have, combined warp by warp. Every thread gets it. Two barriers,
-/// the second of which makes the shared memory free again.   offset   of the shared memory that it may use
+/// The warps' values, each of which all lanes of its warp have, combined warp by warp. Every thread gets it.
+/// Two barriers, the second of which makes the shared memory free again.   offset   of the shared memory that it may use
 REGIMEN_HD_UNCHECKED
 template <class Combine, class Block, class T>
 REGIMEN_HD T combined_warps(const Block& block, T value, std::size_t offset = 0) {

@@ -17,8 +17,8 @@ inline constexpr unsigned held_runs = 4;
 
 namespace detail {
 
-/// Makes a compiler for devices compute anew, at each use, what follows from x: a value that is kept from one use to the
-/// next takes registers for as long.
+/// Makes a compiler for devices compute anew, at each use, what follows from x: a value that is kept from one use to
+/// the next takes registers for as long.
 REGIMEN_HD inline void compute_anew([[maybe_unused]] unsigned& x) {
 #if defined(__CUDA_ARCH__)
   asm volatile("" : "+r"(x));

@@ -192,8 +192,8 @@ struct UnitUpdate {
             .first = places.first});
     });
   }
-  /// Of a whole piece; if ranks keep slices, of what lies in this rank's: of the master weights, the state, and the copy
-  /// that kernels read.
+  /// Of a whole piece; if ranks keep slices, of what lies in this rank's: of master weights, state, and the copy that
+  /// kernels read.
   static constexpr PiecePlaces places_of(auto& walk, const Resident& r, const walk::UnitRecord& unit,
                                          walk::UnitOffsets at, const Piece& piece) {
     const std::size_t parameters = r.parameters + at.parameters, states = r.states + at.states,
