@@ -1,5 +1,6 @@
 // tests/device/trainer.cpp — a GPT trains on Device<Cuda> what it trains on the CPU, in the formats and by the rules of
-// regimen::cuda_compiled: most of it is host code, which needs no nvcc.
+// regimen::cuda_compiled: most of it is host code, which needs no nvcc. (For other machines bench/gpu.sh compiles it
+// by nvcc, with its kernels.)
 //
 // It is compiled where there is a CUDA toolkit; where there is a device, too, it runs. Exit code 77: there is none.
 // With the argument `small` it trains a few steps in bf16 alone, for compute-sanitizer.

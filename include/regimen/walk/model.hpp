@@ -254,7 +254,7 @@ struct BoundModel {
   }
   // (A list of numbers, and no array that is filled: behind an error elsewhere that is no constant for g++ 12.)
   static constexpr auto list_units(std::size_t ranks) {
-    return list_units(ranks, std::make_index_sequence<Body::unit_count>{}, std::make_index_sequence<tied_count>{});
+    return list_units(ranks, std::make_index_sequence<Body::unit_count()>{}, std::make_index_sequence<tied_count>{});
   }
   template <std::size_t... child, std::size_t... table>
   static constexpr std::array<UnitRecord, sizeof...(child) + sizeof...(table)> list_units(

@@ -74,7 +74,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, begin, computed_again, 
     else return ranks == Context::Sharding::planned_ranks ? unit_offsets_planned[i] : unit_offsets_at(ranks)[i];
   }
 
-  static constexpr std::size_t unit_count = ((At<each>::layout.count > 0 ? 1 : 0) + ...);
+  static constexpr std::size_t unit_count() { return unit_order.members; }
   /// The unit, or units, of the k-th child that has parameters.
   template <std::size_t k>
   static constexpr UnitRecord unit(std::size_t ranks, LayerPath path) {
@@ -226,6 +226,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, begin, computed_again, 
     ((At<each>::layout.count > 0 ? void(result.index[result.members++] = each) : void()), ...);
     return result;
   }();
+
   // Among the model's own children each child is a unit, except a Repeat, whose iterations are units.
   template <std::size_t i>
   static constexpr bool is_unit = Context::units && !is_repeat<typename Entry<i>::Layer> && At<i>::layout.count > 0;
