@@ -112,9 +112,16 @@ REGIMEN_HD DropFactor<S> drop_of_row(const op::Drop& drop, const Memory& at, con
   return DropFactor<S>(drop, at, s, head);
 }
 
-/// The softmax of a row.   scores(run)   of a run of `part`
+/// exp((s − largest) / √D) of one key of a run, zero if the query does not see it.
 REGIMEN_HD_UNCHECKED
-template <unsigned n, class S, class Team, class Part, class Row, class Scores>
+template <class S, class Row>
+REGIMEN_HD S power_of(S score, S largest, S scale, const Row& at_row, std::size_t u) {
+  return at_row.sees(u) ? exp_or_zero((score - largest) * at_row.rest(scale)) : S(0);
+}
+
+/// The softmax of a row.   scores(run)   of a run of `part`; the powers take their places in runs that are held
+REGIMEN_HD_UNCHECKED
+template <unsigned n, bool held, class S, class Team, class Part, class Row, class Scores>
 REGIMEN_HD op::SoftmaxRow<S> softmax_of(const Team& team, Part& part, const Row& at_row, S scale,
                                         const Scores& scores) {
   S most = -std::numeric_limits<S>::infinity(), total = S(0);
@@ -124,8 +131,11 @@ REGIMEN_HD op::SoftmaxRow<S> softmax_of(const Team& team, Part& part, const Row&
   });
   most = team.template combined<kernel::Largest>(most);
   part.for_each([&](std::size_t u, auto& run) {
-    for (unsigned k = 0; k < n; ++k)
-      total += at_row.sees(u + k) ? exp_or_zero((scores(run).at[k] - most) * at_row.rest(scale)) : S(0);
+    for (unsigned k = 0; k < n; ++k) {
+      const S power = power_of(scores(run).at[k], most, scale, at_row, u + k);
+      if constexpr (held) scores(run).at[k] = power;
+      total += power;
+    }
   });
   total = team.template combined<Sum>(total);
   return {most, S(1) / total};
@@ -152,7 +162,7 @@ using ScoreRows = RowPlan<8, threads>;
 template <class T, bool more>
 struct Kernel<AttentionWeights<T, more>> final {
   using S = statistic_t<T>;
-  static constexpr unsigned threads = 128;
+  static constexpr unsigned threads = 128, resident = 5;  // the compiler's own choice spills on sm_90
   static constexpr std::size_t shared_bytes = combined_bytes<S>;
   AttentionWeights<T, more> o;
   Memory at;
@@ -173,16 +183,18 @@ struct Kernel<AttentionWeights<T, more>> final {
         for (unsigned k = 0; k < n; ++k) s.at[k] = at_row.score(s.at[k], scale, u + k);
         return s;
       });
-      const auto softmax = detail::softmax_of<n>(team, part, at_row, scale, [](const auto& run) { return run; });
       const detail::DropFactor<S> drop = detail::drop_of_row<more, S>(o.drop, at, o.shape, at_row.head);
-      part.for_each([&](std::size_t u, const Pack<S, n>& s) {
-        const unsigned kept = drop.template kept<n>(at_row.query, u);
+      const auto draw = [&](std::size_t u) { return drop.template kept<n>(at_row.query, u); };
+      const unsigned drawn = part.bits(draw);
+      const auto softmax =
+          detail::softmax_of<n, held>(team, part, at_row, scale, [](auto& run) -> auto& { return run; });
+      part.for_each_numbered([&]<unsigned r>(std::size_t u, const Pack<S, n>& s) {
+        const unsigned kept = held ? drawn >> n * r : draw(u);
         Pack<T, n> w;
-        for (unsigned k = 0; k < n; ++k)
-          w.at[k] = static_cast<T>(at_row.sees(u + k)
-                                       ? detail::exp_or_zero((s.at[k] - softmax.largest) * at_row.rest(scale)) *
-                                             softmax.factor * drop.factor(kept >> k & 1u)
-                                       : S(0));
+        for (unsigned k = 0; k < n; ++k) {
+          const S power = held ? s.at[k] : detail::power_of(s.at[k], softmax.largest, scale, at_row, u + k);
+          w.at[k] = static_cast<T>(at_row.sees(u + k) ? power * softmax.factor * drop.factor(kept >> k & 1u) : S(0));
+        }
         detail::write(w, weights + u);
       });
       detail::write_unseen<n>(team, at_row.seen, length, weights);
@@ -217,8 +229,9 @@ struct Kernel<AttentionWeightsBackward<T, more>> final {
       const S *const scores = at(o.scores) + row * length, *const d_weights = at(o.d_weights) + row * length;
       T *const weights = at(o.weights) + row * length, *const d_scores = at(o.d_scores) + row * length;
       const detail::DropFactor<S> drop = detail::drop_of_row<more, S>(o.drop, at, o.shape, at_row.head);
+      const auto draw = [&](std::size_t u) { return drop.template kept<n>(at_row.query, u); };
       auto part = part_of_row<n, held>(team, at_row.seen, [&](std::size_t u) {
-        Run<n> run{detail::read<n>(scores + u), detail::read<n>(d_weights + u), drop.template kept<n>(at_row.query, u)};
+        Run<n> run{detail::read<n>(scores + u), detail::read<n>(d_weights + u), draw(u)};
         for (unsigned k = 0; k < n; ++k) {
           run.p.at[k] = at_row.score(run.p.at[k], scale, u + k);
           run.d.at[k] =
@@ -226,12 +239,14 @@ struct Kernel<AttentionWeightsBackward<T, more>> final {
         }
         return run;
       });
-      const auto softmax = detail::softmax_of<n>(team, part, at_row, scale, [](const Run<n>& run) { return run.p; });
+      const auto softmax =
+          detail::softmax_of<n, held>(team, part, at_row, scale, [](Run<n>& run) -> auto& { return run.p; });
       const auto weigh = [&](std::size_t u, Run<n>& run) {
-        for (unsigned k = 0; k < n; ++k)
-          run.p.at[k] = at_row.sees(u + k)
-                            ? detail::exp_or_zero((run.p.at[k] - softmax.largest) * at_row.rest(scale)) * softmax.factor
-                            : S(0);
+        for (unsigned k = 0; k < n; ++k) {
+          const bool sees = at_row.sees(u + k);
+          const S power = held ? run.p.at[k] : detail::power_of(run.p.at[k], softmax.largest, scale, at_row, u + k);
+          run.p.at[k] = sees ? power * softmax.factor : S(0);
+        }
       };
       S dot = S(0);
       part.for_each([&](std::size_t u, Run<n>& run) {
@@ -255,7 +270,7 @@ struct Kernel<AttentionWeightsBackward<T, more>> final {
   }
 
  private:
-  /// Scores, then p, and the dropout factors · d_weights.
+  /// Scores, then their powers, then p; and the dropout factors · d_weights.
   template <unsigned n>
   struct Run {
     Pack<S, n> p, d;

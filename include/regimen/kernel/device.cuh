@@ -9,11 +9,12 @@
 
 namespace regimen::kernel {
 
-/// What a kernel sees on a GPU.
+/// What a kernel sees on a GPU. How many threads there are is known when it is compiled.
+template <unsigned count>
 class DeviceBlock final {
  public:
   __device__ unsigned thread() const { return threadIdx.x; }
-  __device__ unsigned threads() const { return blockDim.x; }
+  __device__ static constexpr unsigned threads() { return count; }
   __device__ unsigned index() const { return blockIdx.x; }
   __device__ unsigned blocks() const { return gridDim.x; }
   __device__ void sync() const { __syncthreads(); }
@@ -38,7 +39,7 @@ class DeviceBlock final {
 /// (tests/device/layouts.sh).
 template <class K, std::size_t = sizeof(K)>
 __global__ void __launch_bounds__(K::threads, resident<K>) entry(const __grid_constant__ K kernel) {
-  kernel(DeviceBlock{});
+  kernel(DeviceBlock<K::threads>{});
 }
 
 /// Enqueues an operation: all its launches, in order.

@@ -133,15 +133,23 @@ class ChunkSums final {
     if constexpr (held) at_[r][kind][k] += value;
     else if (to_ != nullptr) to_[kind * columns_ + i + k] += value;
   }
-  /// The teams' sums, in order, by way of shared memory: a run of each thread at a time. Then memory has them.
+  /// The teams' sums, in order, by way of shared memory: a run of each thread at a time. Then memory has them, and they
+  /// are lost here.
   REGIMEN_HD_UNCHECKED
   template <class Team>
-  REGIMEN_HD void join(const Team& team, std::size_t columns, S* to) const {
+  REGIMEN_HD void join(const Team& team, std::size_t columns, S* to) {
     if constexpr (held) {
       if (to == nullptr) return;
-      [&]<unsigned... r>(std::integer_sequence<unsigned, r...>) {
-        (join_run<r>(team, columns, to), ...);
-      }(std::make_integer_sequence<unsigned, held_runs>{});
+      // The runs take the first one's place in turn, so that a program has what joins them once.
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+      for (unsigned first = 0; first < columns; first += team.threads() * n) {
+        join_first(team, static_cast<unsigned>(columns), first, to);
+        for (unsigned r = 1; r < held_runs; ++r)
+          for (unsigned kind = 0; kind < kinds; ++kind)
+            for (unsigned k = 0; k < n; ++k) at_[r - 1][kind][k] = at_[r][kind][k];
+      }
     }
   }
 
@@ -154,27 +162,27 @@ class ChunkSums final {
   /// those that read neighbours meet in a bank of shared memory.
   static constexpr unsigned gap = warp_lanes / n;
 
+  /// The first runs, whose columns begin at `first`.
   REGIMEN_HD_UNCHECKED
-  template <unsigned r, class Team>
-  REGIMEN_HD void join_run(const Team& team, std::size_t columns, S* to) const {
-    const unsigned threads = team.threads(), pitch = threads + gap, teams = team.teams(), at_once = threads * n;
-    const std::size_t first = std::size_t{r} * at_once;
-    if (first >= columns) return;
-    const unsigned count = columns - first < at_once ? static_cast<unsigned>(columns - first) : at_once;
+  template <class Team>
+  REGIMEN_HD void join_first(const Team& team, unsigned columns, unsigned first, S* to) const {
+    unsigned threads = team.threads(), own = team.thread(), of_block = team.block.thread(), number = team.team();
+    compute_anew(threads, own, of_block, number);
+    const unsigned pitch = threads + gap, teams = team.teams(), at_once = threads * n,
+                   count = columns - first < at_once ? columns - first : at_once;
     const auto parts = team.block.template shared<S>(0, teams * kinds * n * pitch);
-    if (team.thread() * n < count) {
+    if (own * n < count) {
       for (unsigned kind = 0; kind < kinds; ++kind)
-        for (unsigned k = 0; k < n; ++k)
-          parts[((team.team() * kinds + kind) * n + k) * pitch + team.thread()] = at_[r][kind][k];
+        for (unsigned k = 0; k < n; ++k) parts[((number * kinds + kind) * n + k) * pitch + own] = at_[0][kind][k];
     }
     team.block.sync();
     for (unsigned kind = 0; kind < kinds; ++kind)
-      for (unsigned i = team.block.thread(); i < count; i += team.block.threads()) {
+      for (unsigned i = of_block; i < count; i += team.block.threads()) {
         const unsigned place = (kind * n + i % n) * pitch + i / n;
         S sum = parts[place];
         for (unsigned other = 1; other < teams; ++other)
           sum += static_cast<S>(parts[other * kinds * n * pitch + place]);
-        to[kind * columns + first + i] = sum;
+        to[std::size_t{kind} * columns + first + i] = sum;
       }
     team.block.sync();
   }

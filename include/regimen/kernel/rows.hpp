@@ -17,11 +17,12 @@ inline constexpr unsigned held_runs = 4;
 
 namespace detail {
 
-/// Makes a compiler for devices compute anew, at each use, what follows from x: a value that is kept from one use to
-/// the next takes registers for as long.
-REGIMEN_HD inline void compute_anew([[maybe_unused]] unsigned& x) {
+/// Makes a compiler for devices compute anew, at each use, what follows from these: a value that is kept from one use
+/// to the next takes registers for as long.
+template <class... Unsigned>
+REGIMEN_HD void compute_anew([[maybe_unused]] Unsigned&... x) {
 #if defined(__CUDA_ARCH__)
-  asm volatile("" : "+r"(x));
+  (([&] { asm volatile("" : "+r"(x)); }()), ...);
 #endif
 }
 
@@ -92,13 +93,29 @@ class RowPart final {
       for_held(visit);
     } else {
 #if defined(__CUDA_ARCH__)
-#pragma unroll(n == 1 ? 4 : 1)  // four packs at a time would spill on sm_100
+#pragma unroll 1  // several at a time would spill, and are a multiple of the code
 #endif
       for (Index i = first_; i < count_; i += step_) {
         Run run = load_(i);
         visit.template operator()<0>(i, run);
       }
     }
+  }
+  /// find(i), n bits, for each run that is held: run r's from bit n · r on. In a loop that is not written out, so that a
+  /// program has what finds them once.
+  REGIMEN_HD_UNCHECKED
+  template <class Find>
+  REGIMEN_HD unsigned bits(const Find& find) const {
+    static_assert(n * held_runs <= 32);
+    unsigned found = 0;
+    if constexpr (held) {
+      unsigned place = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+      for (unsigned i = first_; i < count_ && place < n * held_runs; i += step_, place += n) found |= find(i) << place;
+    }
+    return found;
   }
 
  private:
