@@ -50,19 +50,17 @@ inline void turn_rows(Pair* to, std::size_t below, const bf16* from, std::size_t
         const bf16* const at = from + q * from_stride + i;
         return left >= 2 * width ? cpu::detail::read<Words>(at, Whole{}) : cpu::detail::read<Words>(at, left);
       };
-      for (std::size_t odd = 0; odd < 2; ++odd)
-        cpu::detail::transpose_square<Words>(
-            [&](std::size_t q) -> Words {
-              const Words first = row(p + 2 * q), second = row(p + 2 * q + 1);
-              return odd == 0 ? (first & 0xFFFFu) | second << 16 : first >> 16 | (second & 0xFFFF'0000u);
-            },
-            [&](std::size_t r, Words words) {
-              const std::size_t at = i + 2 * r + odd;
-              if (at < round_up(down.end, side))
-                cpu::detail::write(words, to + at / side * below + p / block * tile + at % side * side + p % block / 2,
-                                   Whole{});
-            },
-            std::make_index_sequence<width>{});
+      Words square[2][width];  // of the even columns, and of the odd ones
+      for (std::size_t q = 0; q < width; ++q) {
+        const Words first = row(p + 2 * q), second = row(p + 2 * q + 1);
+        square[0][q] = (first & 0xFFFFu) | second << 16;
+        square[1][q] = first >> 16 | (second & 0xFFFF'0000u);
+      }
+      for (Words* const one : {square[0], square[1]}) cpu::detail::transpose_square(one);
+      for (std::size_t r = 0; r < 2 * width; ++r)
+        if (const std::size_t at = i + r; at < round_up(down.end, side))
+          cpu::detail::write(square[r % 2][r / 2],
+                             to + at / side * below + p / block * tile + at % side * side + p % block / 2, Whole{});
     }
 }
 

@@ -56,6 +56,12 @@ struct Packing final {
   }
 };
 
+/// Of words that lie in memory, in place: a function of its own, because it is long.
+[[gnu::noinline]] inline void transpose_square(Words* square) {
+  transpose_square<Words>([&](std::size_t i) { return square[i]; }, [&](std::size_t i, Words row) { square[i] = row; },
+                          std::make_index_sequence<lanes<float>>{});
+}
+
 /// An odd last p is paired with 0.
 template <>
 struct Packing<Pair> final {
@@ -83,13 +89,13 @@ struct Packing<Pair> final {
     for (std::size_t j = 0; j < columns; j += width)
       for (std::size_t p = 0; p < depth; p += 2 * width) {
         const std::size_t last = columns - 1, left = depth - p;
-        transpose_square<Words>(
-            [&](std::size_t i) {
-              const bf16* const row = from + (j + i < last ? j + i : last) * from_stride + p;
-              return left >= 2 * width ? read<Words>(row, Whole{}) : read<Words>(row, left);
-            },
-            [&](std::size_t i, Words words) { write(words, to + (p / 2 + i) * to_stride + j, Whole{}); },
-            std::make_index_sequence<width>{});
+        Words square[width];
+        for (std::size_t i = 0; i < width; ++i) {
+          const bf16* const row = from + (j + i < last ? j + i : last) * from_stride + p;
+          square[i] = left >= 2 * width ? read<Words>(row, Whole{}) : read<Words>(row, left);
+        }
+        transpose_square(square);
+        for (std::size_t i = 0; i < width; ++i) write(square[i], to + (p / 2 + i) * to_stride + j, Whole{});
       }
   }
 };
