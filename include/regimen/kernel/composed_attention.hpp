@@ -162,7 +162,7 @@ using ScoreRows = RowPlan<8, threads>;
 template <class T, bool more>
 struct Kernel<AttentionWeights<T, more>> final {
   using S = statistic_t<T>;
-  static constexpr unsigned threads = 128, resident = 5;  // the compiler's own choice spills on sm_90
+  static constexpr unsigned threads = 128, resident = 5;  // without a number the compiler spilled on sm_90
   static constexpr std::size_t shared_bytes = combined_bytes<S>;
   AttentionWeights<T, more> o;
   Memory at;
@@ -229,9 +229,8 @@ struct Kernel<AttentionWeightsBackward<T, more>> final {
       const S *const scores = at(o.scores) + row * length, *const d_weights = at(o.d_weights) + row * length;
       T *const weights = at(o.weights) + row * length, *const d_scores = at(o.d_scores) + row * length;
       const detail::DropFactor<S> drop = detail::drop_of_row<more, S>(o.drop, at, o.shape, at_row.head);
-      const auto draw = [&](std::size_t u) { return drop.template kept<n>(at_row.query, u); };
       auto part = part_of_row<n, held>(team, at_row.seen, [&](std::size_t u) {
-        Run<n> run{detail::read<n>(scores + u), detail::read<n>(d_weights + u), draw(u)};
+        Run<n> run{detail::read<n>(scores + u), detail::read<n>(d_weights + u), drop.template kept<n>(at_row.query, u)};
         for (unsigned k = 0; k < n; ++k) {
           run.p.at[k] = at_row.score(run.p.at[k], scale, u + k);
           run.d.at[k] =

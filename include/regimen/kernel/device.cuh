@@ -9,7 +9,7 @@
 
 namespace regimen::kernel {
 
-/// What a kernel sees on a GPU. How many threads there are is known when it is compiled.
+/// What a kernel sees on a GPU. Kernels are launched with `count` threads: a constant, which loops are cut by.
 template <unsigned count>
 class DeviceBlock final {
  public:

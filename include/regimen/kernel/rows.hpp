@@ -93,7 +93,7 @@ class RowPart final {
       for_held(visit);
     } else {
 #if defined(__CUDA_ARCH__)
-#pragma unroll 1  // several at a time would spill, and are a multiple of the code
+#pragma unroll 1  // four packs at a time would spill on sm_100; four numbers are four times the code
 #endif
       for (Index i = first_; i < count_; i += step_) {
         Run run = load_(i);
@@ -101,8 +101,8 @@ class RowPart final {
       }
     }
   }
-  /// find(i), n bits, for each run that is held: run r's from bit n · r on. In a loop that is not written out, so that a
-  /// program has what finds them once.
+  /// find(i), n bits, for each run that is held: run r's from bit n · r on. Zero if none is. In a loop that is not
+  /// written out, so that a program has what finds them once.
   REGIMEN_HD_UNCHECKED
   template <class Find>
   REGIMEN_HD unsigned bits(const Find& find) const {

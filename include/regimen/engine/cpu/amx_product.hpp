@@ -56,7 +56,7 @@ inline void turn_rows(Pair* to, std::size_t below, const bf16* from, std::size_t
         square[0][q] = (first & 0xFFFFu) | second << 16;
         square[1][q] = first >> 16 | (second & 0xFFFF'0000u);
       }
-      for (Words* const one : {square[0], square[1]}) cpu::detail::transpose_square(one);
+      for (auto& one : square) cpu::detail::transpose_square(one);
       for (std::size_t r = 0; r < 2 * width; ++r)
         if (const std::size_t at = i + r; at < round_up(down.end, side))
           cpu::detail::write(square[r % 2][r / 2],
