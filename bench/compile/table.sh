@@ -22,10 +22,11 @@ for compiler in g++ clang++; do
 done
 declare -A lowest
 measure() {   # KEY COMPILER SOURCE OPTIONS...
-  local key=$1 compiler=$2 source=$3
+  local key=$1 compiler=$2 source=$3 seconds
   shift 3
   if [ "$compiler" = g++ ]; then set -- "$@" -fopenmp; fi
-  lowest[$key]=$(lower "${lowest[$key]:-}" "$(bash "$here/spent.sh" $compiler 4096 "$source" "${include[@]}" "$@")")
+  seconds=$(bash "$here/spent.sh" $compiler 4096 "$source" "${include[@]}" "$@")
+  lowest[$key]=$(lower "${lowest[$key]:-}" "$seconds")
 }
 nvcc=$(command -v nvcc || command -v /usr/local/cuda/bin/nvcc || true)
 ways=("all kernels, with the headers alone" "all kernels, with regimen::compiled" "those that regimen::cuda_compiled lacks")

@@ -266,19 +266,20 @@ inline void product(const Product& o, bool is_narrow) {
 template <class C>
 void product(const MatrixProduct<bf16, bf16, C>& o) {
   static_assert(std::is_same_v<C, bf16> || std::is_same_v<C, float>);
-  detail::product({.a = o.a,
-                   .b = o.b,
-                   .c = o.c,
-                   .m = o.m,
-                   .n = o.n,
-                   .k = o.k,
-                   .transpose_a = o.transpose_a,
-                   .transpose_b = o.transpose_b,
-                   .add = o.add,
-                   .lda = o.lda,
-                   .ldb = o.ldb,
-                   .ldc = o.ldc},
-                  std::is_same_v<C, bf16>);
+  // nvcc writes a braced argument without its type out wrongly.
+  const detail::Product any{.a = o.a,
+                            .b = o.b,
+                            .c = o.c,
+                            .m = o.m,
+                            .n = o.n,
+                            .k = o.k,
+                            .transpose_a = o.transpose_a,
+                            .transpose_b = o.transpose_b,
+                            .add = o.add,
+                            .lda = o.lda,
+                            .ldb = o.ldb,
+                            .ldc = o.ldc};
+  detail::product(any, std::is_same_v<C, bf16>);
 }
 
 }  // namespace regimen::cpu::amx
