@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace regimen {
 
@@ -78,9 +79,16 @@ struct LiveTensors {
 /// The saved tensors, for a plan that was asked for a report. An entry stands for `copies` tensors, `stride` bytes
 /// apart: so iterations of a Repeat that the plan skips appear in the report, too.
 struct TensorLog {
+  /// Without default values, which an array would give each of its elements: steps of a constant expression.
   struct Entry {
-    ArenaTensor item{};
-    std::size_t stride = 1, copies = 1;
+    std::size_t offset, bytes;
+    MemoryKind kind;
+    const char* name;
+    std::uint64_t digits, iteration;
+    bool in_repeat;
+    std::size_t stride, copies;
+
+    constexpr ArenaTensor item() const { return {offset, bytes, kind, {name, digits, iteration, in_repeat}}; }
   };
   static constexpr std::size_t limit = 4096;
   Entry entries[limit]{};
@@ -89,34 +97,36 @@ struct TensorLog {
 
   constexpr void push(const ArenaTensor& item) {
     if (count == limit) defect("more saved tensors than a report can hold");
-    entries[count++] = {item, 1, 1};
+    const LayerPath& path = item.path;
+    entries[count++] = {item.offset,    item.bytes,     item.kind, path.name, path.digits,
+                        path.iteration, path.in_repeat, 1,         1};
   }
   constexpr void pop_to(std::size_t mark) {
     // Entries are sorted by offset. Of those that stay, the last ones may stand for
     // several copies and straddle the mark.
-    while (count > 0 && entries[count - 1].item.offset >= mark) --count;
+    while (count > 0 && entries[count - 1].offset >= mark) --count;
     for (std::size_t i = count; i > 0 && entries[i - 1].stride > 1; --i) {
       Entry& entry = entries[i - 1];
-      const std::size_t below = (mark - entry.item.offset + entry.stride - 1) / entry.stride;
+      const std::size_t below = (mark - entry.offset + entry.stride - 1) / entry.stride;
       if (below < entry.copies) entry.copies = below;
     }
   }
   constexpr void snapshot(const TransientTensors& transients) {
     for (std::size_t i = 0; i < transients.count; ++i) report.add(transients.items[i], 1);
     for (std::size_t i = 0; i < count; ++i) {  // the same tensor of several iterations is one line
-      const ArenaTensor& item = entries[i].item;
-      std::size_t copies = entries[i].copies;
-      bool seen = false;
-      for (std::size_t j = 0; item.path.in_repeat && j < count; ++j)
-        if (j != i && same_tensor(item, entries[j].item)) {
-          copies += entries[j].copies;
-          seen = seen || j < i;
-        }
-      if (!seen) report.add(item, copies);
+      const Entry& first = entries[i];
+      std::size_t copies = first.copies;
+      if (copies == 0) continue;
+      for (std::size_t j = i + 1; first.in_repeat && j < count; ++j) {
+        Entry& other = entries[j];
+        if (other.digits != first.digits || other.bytes != first.bytes || other.kind != first.kind ||
+            other.name != first.name)
+          continue;
+        copies += other.copies;
+        other.copies = 0;  // counted
+      }
+      report.add(first.item(), copies);
     }
-  }
-  static constexpr bool same_tensor(const ArenaTensor& a, const ArenaTensor& b) {
-    return a.path.digits == b.path.digits && a.bytes == b.bytes && a.kind == b.kind && a.path.name == b.path.name;
   }
 };
 

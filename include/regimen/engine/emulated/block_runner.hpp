@@ -38,6 +38,9 @@ class BlockRunner final {
  public:
   static constexpr unsigned most_threads = 1024;
   static constexpr std::size_t stack_bytes = 64 * 1024, most_shared = 227 * 1024, page = 4096;
+  /// Stacks begin at different sets of a cache. At one distance of a power of two all would share a few sets, and each
+  /// thread would find its stack in slower memory after a barrier.
+  static constexpr std::size_t shift = 9 * 64, most_shift = 16 * 1024;
 
   BlockRunner() : shared_(most_shared), cells_(most_shared / 4), threads_(most_threads), fibers_(most_threads) {
     void* const stacks = ::mmap(nullptr, most_threads * stack_bytes, PROT_READ | PROT_WRITE,
@@ -161,10 +164,15 @@ class BlockRunner final {
     std::uint64_t write_epoch = 0, read_epoch = 0;
     unsigned writer = 0, reader = 0;
   };
-  /// 0 ... count − 1, forward, backward, or in steps that share no divisor with count.
+  /// 0 ... count − 1, forward, backward, or in steps that share no divisor with count; without divisions, because every
+  /// thread takes one at every barrier.
   struct Walk {
     unsigned count = 1, start = 0, step = 1;
-    unsigned operator[](unsigned i) const { return static_cast<unsigned>((start + std::uint64_t{i} * step) % count); }
+    unsigned take() {
+      const unsigned here = start;
+      start = step < count - start ? start + step : start - (count - step);
+      return here;
+    }
   };
 
   Walk walk_over(unsigned count) {
@@ -182,8 +190,8 @@ class BlockRunner final {
     if (shared_bytes > most_shared)
       throw Error("a launch", "at most 227 KiB of shared memory", std::to_string(shared_bytes) + " bytes");
     body_ = body, kernel_ = kernel, blocks_ = blocks, count_ = threads, shared_bytes_ = (shared_bytes + 3) / 4 * 4;
-    const Walk walk = walk_over(blocks);
-    for (unsigned i = 0; i < blocks; ++i) run_block(walk[i]);
+    Walk walk = walk_over(blocks);
+    for (unsigned i = 0; i < blocks; ++i) run_block(walk.take());
   }
 
   void run_block(unsigned block) {
@@ -221,7 +229,8 @@ class BlockRunner final {
   /// The next thread, which is the current one from now on; count_ if none can run.
   unsigned pick() {
     while (!failure_ && position_ < count_) {
-      const unsigned t = walk_[position_++];
+      ++position_;
+      const unsigned t = walk_.take();
       if (threads_[t].state != State::fresh && threads_[t].state != State::ready) continue;
       ++progress_;
       return current_ = t;
@@ -278,7 +287,7 @@ class BlockRunner final {
       return fiber;
     }
     Fiber& fiber = fibers_[next_fiber_];
-    void** top = reinterpret_cast<void**>(fiber.stack + stack_bytes);
+    void** top = reinterpret_cast<void**>(fiber.stack + stack_bytes - next_fiber_ * shift % most_shift);
     *--top = nullptr;
     *--top = reinterpret_cast<void*>(&BlockRunner::begin);
     for (int i = 0; i < 6; ++i) *--top = nullptr;
