@@ -34,30 +34,34 @@ Values with_saved_probabilities(const Case& c, const Values& qkv, const Values& 
   for (std::size_t b = 0; b < s.batch; ++b)
     for (std::size_t h = 0; h < s.heads; ++h)
       for (std::size_t t = 0; t < s.length; ++t) {
-        const std::size_t begin = s.begin(t), end = c.seen(b, t), to = ((b * s.length + t) * s.heads + h) * s.width;
+        const std::size_t begin = s.begin(t), end = c.seen(b, t);
         const S* const q = x.data() + c.at(b, h, t, 0);
+        const S* const d_y_row = d_out.data() + ((b * s.length + t) * s.heads + h) * s.width;
+        S* const d_q = d_x.data() + c.at(b, h, t, 0);
         std::vector<S> p(end), d_p(end);
         S largest = -std::numeric_limits<S>::infinity(), total = S(0), mean = S(0);
         for (std::size_t u = begin; u < end; ++u) {
-          for (std::size_t d = 0; d < s.width; ++d) p[u] += q[d] * x[c.at(b, h, u, 1) + d];
+          const S* const k = x.data() + c.at(b, h, u, 1);
+          for (std::size_t d = 0; d < s.width; ++d) p[u] += q[d] * k[d];
           p[u] *= scale;
           if (!c.bias.empty()) p[u] += static_cast<S>(c.bias[h * s.distances() + u + s.length - 1 - t]);
           largest = std::max(largest, p[u]);
         }
         for (std::size_t u = begin; u < end; ++u) total += p[u] = std::exp(p[u] - largest);
         for (std::size_t u = begin; u < end; ++u) {
+          const S* const v = x.data() + c.at(b, h, u, 2);
           p[u] /= total;
-          for (std::size_t d = 0; d < s.width; ++d) d_p[u] += d_out[to + d] * x[c.at(b, h, u, 2) + d];
+          for (std::size_t d = 0; d < s.width; ++d) d_p[u] += d_y_row[d] * v[d];
           d_p[u] *= static_cast<S>(c.factor(b, h, t, u));
           mean += p[u] * d_p[u];
         }
         for (std::size_t u = begin; u < end; ++u) {
           const S d_score = p[u] * (d_p[u] - mean) * scale, kept = p[u] * static_cast<S>(c.factor(b, h, t, u));
-          for (std::size_t d = 0; d < s.width; ++d) {
-            d_x[c.at(b, h, t, 0) + d] += d_score * x[c.at(b, h, u, 1) + d];
-            d_x[c.at(b, h, u, 1) + d] += d_score * q[d];
-            d_x[c.at(b, h, u, 2) + d] += kept * d_out[to + d];
-          }
+          const S* const k = x.data() + c.at(b, h, u, 1);
+          S *const d_k = d_x.data() + c.at(b, h, u, 1), *const d_v = d_x.data() + c.at(b, h, u, 2);
+          for (std::size_t d = 0; d < s.width; ++d) d_q[d] += d_score * k[d];
+          for (std::size_t d = 0; d < s.width; ++d) d_k[d] += d_score * q[d];
+          for (std::size_t d = 0; d < s.width; ++d) d_v[d] += kept * d_y_row[d];
         }
       }
   return Values(d_x.begin(), d_x.end());

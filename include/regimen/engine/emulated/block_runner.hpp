@@ -164,8 +164,8 @@ class BlockRunner final {
     std::uint64_t write_epoch = 0, read_epoch = 0;
     unsigned writer = 0, reader = 0;
   };
-  /// 0 ... count − 1, forward, backward, or in steps that share no divisor with count; without divisions, because every
-  /// thread takes one at every barrier.
+  /// 0 ... count − 1, forward, backward, or in steps that share no divisor with count. Without a division: take() runs
+  /// for every thread at every barrier.
   struct Walk {
     unsigned count = 1, start = 0, step = 1;
     unsigned take() {
