@@ -69,13 +69,13 @@ void write(Raw raw, Element* to, std::size_t count) {
   // nvcc refuses a reinterpret_cast from a template's type to a register's.
   const unsigned mask = (1u << count) - 1u;
   if constexpr (sizeof(Raw) == 64 && sizeof(Element) == 4)
-    return _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(mask), (__m512i)raw);
+    return _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(mask), __builtin_bit_cast(__m512i, raw));
   if constexpr (sizeof(Raw) == 64 && sizeof(Element) == 8)
-    return _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(mask), (__m512i)raw);
+    return _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(mask), __builtin_bit_cast(__m512i, raw));
   if constexpr (sizeof(Raw) == 32 && sizeof(Element) == 4)
-    return _mm256_mask_storeu_epi32(to, static_cast<__mmask8>(mask), (__m256i)raw);
+    return _mm256_mask_storeu_epi32(to, static_cast<__mmask8>(mask), __builtin_bit_cast(__m256i, raw));
   if constexpr (sizeof(Raw) == 32 && sizeof(Element) == 2)
-    return _mm256_mask_storeu_epi16(to, static_cast<__mmask16>(mask), (__m256i)raw);
+    return _mm256_mask_storeu_epi16(to, static_cast<__mmask16>(mask), __builtin_bit_cast(__m256i, raw));
 #endif
   constexpr std::size_t room = sizeof(Raw) / sizeof(Element);
   std::uint8_t buffer[sizeof(Raw)];
