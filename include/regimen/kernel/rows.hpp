@@ -208,6 +208,9 @@ REGIMEN_HD void for_row(const Block& block, const T* row, std::size_t count, con
                     before = to_multiple < count ? to_multiple : count, packed = (count - before) / width * width;
   for (std::size_t i = std::size_t{block.thread()} * width; i < packed; i += std::size_t{block.threads()} * width)
     body.template operator()<width>(before + i);
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1  // on a GPU a thread has one of them at most
+#endif
   for (std::size_t i = block.thread(); i < count - packed; i += block.threads())
     body.template operator()<1>(i < before ? i : packed + i);
 }
