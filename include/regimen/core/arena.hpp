@@ -79,7 +79,7 @@ struct LiveTensors {
 /// The saved tensors, for a plan that was asked for a report. An entry stands for `copies` tensors, `stride` bytes
 /// apart: so iterations of a Repeat that the plan skips appear in the report, too.
 struct TensorLog {
-  /// Without default values, which an array would give each of its elements: steps of a constant expression.
+  /// Without default values: an array gives them to each of its elements, which costs steps of a constant expression.
   struct Entry {
     std::size_t offset, bytes;
     MemoryKind kind;

@@ -9,7 +9,8 @@
 
 namespace regimen::kernel {
 
-/// What a kernel sees on a GPU. Kernels are launched with `count` threads: a constant, which loops are cut by.
+/// What a kernel sees on a GPU. Kernels are launched with `count` threads: a constant, so that loops over them have
+/// known lengths.
 template <unsigned count>
 class DeviceBlock final {
  public:
