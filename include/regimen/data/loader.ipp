@@ -51,7 +51,7 @@ REGIMEN_INLINE BatchRing::BatchRing(const std::string& name, std::size_t size, c
 
 REGIMEN_INLINE void BatchRing::start() {
   try {
-    for (std::size_t i = 0; i < first_workers(); ++i) threads_.emplace_back([this] { work(); });
+    for (std::size_t i = 0; i < first_workers(); ++i) threads_.emplace_back(&BatchRing::work, this);
   } catch (...) {
     join();
     throw;
@@ -179,7 +179,7 @@ REGIMEN_INLINE void BatchRing::add_worker() {
     slots_ = std::move(larger);
   }
   try {
-    threads_.emplace_back([this] { work(); });
+    threads_.emplace_back(&BatchRing::work, this);
   } catch (const std::system_error&) {  // those that are there go on
   }
   freed_.notify_all();

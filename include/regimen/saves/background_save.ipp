@@ -77,21 +77,23 @@ struct BackgroundSave::Writer final {
       tensor.bytes = copy;
       tensor.read = nullptr;
     }
-    thread = std::thread([this] {
-      try {
-        files.write_own(nullptr);
-        pass(written);
-        if (wait_for_parts()) files.finish();
-        else files.clean(true);
-      } catch (...) {
-        failure = std::current_exception();
-        files.clean(true);
-        pass(failed);
-      }
-    });
+    // Not a lambda: g++ compiles the bodies of all lambdas that threads run, where a program only joins a thread.
+    thread = std::thread(&Writer::write, this);
   }
 
   enum State : int { writing, written, failed };
+  [[gnu::cold]] void write() {
+    try {
+      files.write_own(nullptr);
+      pass(written);
+      if (wait_for_parts()) files.finish();
+      else files.clean(true);
+    } catch (...) {
+      failure = std::current_exception();
+      files.clean(true);
+      pass(failed);
+    }
+  }
   void pass(State state) {
     reached = state;
     reached.notify_all();
