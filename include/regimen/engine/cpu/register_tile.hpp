@@ -126,24 +126,32 @@ struct Strides {
 ///   Word   S, or Pair where S is fp32: then p counts pairs
 template <Strides strides, std::size_t Rows, std::size_t Vectors, class S, class Word>
 inline void multiply_block(std::size_t depth, const Word* a, const Word* b, S* c, std::size_t c_stride, bool add) {
-  using V = Vector<S>;
   using Operand = WordRegister<Word>;
-  using W = typename Operand::type;
-  V sum[Rows][Vectors] = {};
-  // Compiled as a function of its own it would have the sums in memory, and take twice the time.
-  [&]<std::size_t... I, std::size_t... J>(std::index_sequence<I...>, std::index_sequence<J...>)
-      __attribute__((always_inline)) {
-        for (std::size_t p = 0; p < depth; ++p, a += strides.a_depth, b += strides.b_row) {
-          const W row[Vectors] = {Operand::read(b + J * lanes<S>)...};
-          const auto one_row = [&](V(&into)[Vectors], W factor) __attribute__((always_inline)) {
-            ((into[J] = Operand::add_product(factor, row[J], into[J])), ...);
-          };
-          (one_row(sum[I], Operand::broadcast(a[I * strides.a_row])), ...);
-        }
-        const auto out = [&](V value, S* at) { store<S>(add ? load<S>(at) + value : value, at); };
-        const auto out_row = [&](V(&from)[Vectors], S* at) { (out(from[J], at + J * lanes<S>), ...); };
-        (out_row(sum[I], c + I * c_stride), ...);
-      }(std::make_index_sequence<Rows>{}, std::make_index_sequence<Vectors>{});
+  using V = Vector<S>;
+  typename V::Native sum[Rows][Vectors] = {};  // loops of known length keep it in registers, and compile the fastest
+  for (std::size_t p = 0; p < depth; ++p, a += strides.a_depth, b += strides.b_row) {
+    typename Operand::type row[Vectors];
+#pragma GCC unroll 2
+    for (std::size_t j = 0; j < Vectors; ++j) row[j] = Operand::read(b + j * lanes<S>);
+#pragma GCC unroll 12
+    for (std::size_t i = 0; i < Rows; ++i) {
+      const typename Operand::type factor = Operand::broadcast(a[i * strides.a_row]);
+#pragma GCC unroll 2
+      for (std::size_t j = 0; j < Vectors; ++j)
+        sum[i][j] = Operand::add_product(factor, row[j], V(sum[i][j])).native;
+    }
+  }
+  if (add) {
+    const S* from = c;
+#pragma GCC unroll 12
+    for (std::size_t i = 0; i < Rows; ++i, from += c_stride)
+#pragma GCC unroll 2
+      for (std::size_t j = 0; j < Vectors; ++j) sum[i][j] = load<S>(from + j * lanes<S>).native + sum[i][j];
+  }
+#pragma GCC unroll 12
+  for (std::size_t i = 0; i < Rows; ++i, c += c_stride)
+#pragma GCC unroll 2
+    for (std::size_t j = 0; j < Vectors; ++j) store<S>(V(sum[i][j]), c + j * lanes<S>);
 }
 
 /// Where a matrix begins, and how many elements from each other its rows begin, or its panels.
