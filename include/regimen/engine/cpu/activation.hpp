@@ -182,9 +182,7 @@ void compute(const op::BiasBackward<Activation, T, G>& o, const Memory& at) {
   const T* const bias = at.optional(o.bias);
   G* const d_bias = at.optional(o.d_bias);
   if constexpr (std::is_same_v<Activation, activation::Identity>) {
-    if (d_bias != nullptr)
-      column_sums<S>(o.rows, o.columns, o.row(), d_bias, o.add,
-                     [&](std::size_t i, auto n, std::size_t) { return load<S>(d_y + i, n); });
+    if (d_bias != nullptr) column_sums<S>(d_y, o.rows, o.columns, o.row(), d_bias, o.add);
   } else {
     const T* const x = at(o.x);
     T* const d_x = at(o.d_x);

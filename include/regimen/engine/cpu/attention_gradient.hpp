@@ -214,7 +214,7 @@ struct AttentionGradient final : AttentionHead<T> {
         gradient_row(scores + r * Tile::score_stride, d_scores + r * Tile::score_stride, t, first_key, valid, keys);
         hide(S(0));
         if (d_bias != nullptr && !sums_rows)
-          add_row(d_bias + shape.length - 1 + first_key - t, d_scores + r * Tile::score_stride, valid);
+          write_row(d_bias + shape.length - 1 + first_key - t, d_scores + r * Tile::score_stride, valid, true);
       }
     }
   }
@@ -274,11 +274,6 @@ struct AttentionGradient final : AttentionHead<T> {
     for_each_valid<S>(
         valid, 0, [&](std::size_t j, auto keep) { write(j, keep, load<S>(p_row + j), load<S>(d_row + j), dot); },
         [](std::size_t) {});
-  }
-
-  static void add_row(S* to, const S* from, std::size_t count) {
-    for_each_vector<S>(0, count,
-                       [&](std::size_t j, auto n) { store<S>(load<S>(to + j, n) + load<S>(from + j, n), to + j, n); });
   }
 
   /// d_v += (p ∘ f)ᵀ d_y and d_k += d_sᵀ q; on the diagonal, keys from j on are seen by queries from j on.

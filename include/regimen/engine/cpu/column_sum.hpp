@@ -38,16 +38,19 @@ void column_sums(std::size_t rows, std::size_t columns, std::size_t leading, G* 
           store(row == first ? value : load<S>(part + (column - begin)) + value, part + (column - begin));
         });
       }
-      for_each_vector<S>(0, end - begin,
-                         [&](std::size_t i, auto) { store(load<S>(own + i) + load<S>(part + i), own + i); });
+      detail::write_row(own, part, end - begin, true);
     }
-    for_each_vector<S>(begin, end, [&](std::size_t column, auto n) {
-      const Vector<S> value = load<S>(own + (column - begin));
-      if (blocks > 1) store(value, totals + block * columns + column, n);
-      else store(add ? load<S>(sums + column, n) + value : value, sums + column, n);
-    });
+    if (blocks > 1) detail::write_row(totals + block * columns + begin, own, end - begin, false);
+    else detail::write_row(sums + begin, own, end - begin, add);
   });
   if (blocks > 1) sum_terms(totals, blocks, columns, sums, columns, add);
+}
+
+/// The same of the elements of x, rows `leading` elements apart.
+template <class S, class T, class G>
+void column_sums(const T* x, std::size_t rows, std::size_t columns, std::size_t leading, G* sums, bool add) {
+  column_sums<S>(rows, columns, leading, sums, add,
+                 [x](std::size_t i, auto n, std::size_t) { return load<S>(x + i, n); });
 }
 
 namespace detail {

@@ -100,9 +100,7 @@ void compute(const op::AddTable<T>& o, const Memory& at) {
 template <class T, class G>
 void compute(const op::AddTableBackward<T, G>& o, const Memory& at) {
   using S = statistic_t<T>;
-  const T* const d_y = at(o.d_y);
-  column_sums<S>(o.samples, o.elements, o.elements, at(o.d_table), o.add,
-                 [&](std::size_t i, auto n, std::size_t) { return load<S>(d_y + i, n); });
+  column_sums<S>(at(o.d_y), o.samples, o.elements, o.elements, at(o.d_table), o.add);
 }
 
 /// A sine and a cosine are computed once for each position, in fp64, for all samples.

@@ -161,15 +161,6 @@ struct Operand final {
   }
 };
 
-/// A row of a product to c, rounded once, or added to it. `from` has room for whole registers.
-template <class S, class C>
-void write_row(C* to, const S* from, std::size_t columns, bool add) {
-  for_each_vector<S>(0, columns, [&](std::size_t j, auto part) {
-    const Vector<S> value = load<S>(from + j);
-    store<S>(add ? load<S>(to + j, part) + value : value, to + j, part);
-  });
-}
-
 /// Where a product goes: row-major, rounded once, or added to.
 template <class S>
 struct Product final {

@@ -247,5 +247,17 @@ template <class S, class Body>
   if (i < end) body(i, end - i);
 }
 
+namespace detail {
+
+/// A row of sums to `to`, rounded once, or added to it. `from` has room for whole registers.
+template <class S, class T>
+void write_row(T* to, const S* from, std::size_t columns, bool add) {
+  for_each_vector<S>(0, columns, [&](std::size_t j, auto part) {
+    const Vector<S> value = load<S>(from + j);
+    store<S>(add ? load<S>(to + j, part) + value : value, to + j, part);
+  });
+}
+
+}  // namespace detail
 }  // namespace regimen::cpu
 // SPDX-License-Identifier: Apache-2.0
