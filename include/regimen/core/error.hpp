@@ -27,8 +27,9 @@ namespace detail {
 ///               "the file is damaged or no safetensors file; restore it from a copy");
 class Error : public std::runtime_error {
  public:
-  [[gnu::cold]] Error(const std::string& where, const std::string& expected, const std::string& found,
-                      const std::string& cure = {}, const std::string& table = {});
+  /// Views: a literal makes no string where an Error is thrown.
+  [[gnu::cold]] Error(std::string_view where, std::string_view expected, std::string_view found,
+                      std::string_view cure = {}, std::string_view table = {});
 };
 
 namespace detail {

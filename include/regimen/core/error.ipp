@@ -44,11 +44,18 @@ REGIMEN_INLINE std::string words_of(const std::exception_ptr& failure) {
 
 namespace regimen {
 
-REGIMEN_INLINE Error::Error(const std::string& where, const std::string& expected, const std::string& found,
-                            const std::string& cure, const std::string& table)
-    : std::runtime_error(
-          detail::printable(where + ": expected " + expected + ", found " + found + (cure.empty() ? "" : "; " + cure)) +
-          (table.empty() ? "" : "\n" + table)) {}
+REGIMEN_INLINE Error::Error(std::string_view where, std::string_view expected, std::string_view found,
+                            std::string_view cure, std::string_view table)
+    : std::runtime_error([&] {
+        std::string text;
+        for (const std::string_view part : {where, std::string_view(": expected "), expected,
+                                            std::string_view(", found "), found,
+                                            std::string_view(cure.empty() ? "" : "; "), cure})
+          text += part;
+        text = detail::printable(text);
+        if (!table.empty()) (text += "\n") += table;
+        return text;
+      }()) {}
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0
