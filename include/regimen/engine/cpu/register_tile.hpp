@@ -165,7 +165,7 @@ struct Matrix final {
 /// block_columns columns, whose rows are b_row apart. Works on rows rounded up to a third of block_rows and on columns
 /// rounded up to lanes: a, b and c must have room for that.
 template <Strides strides, class Word, class S = typename WordRegister<Word>::Sum>
-inline void multiply_tile(std::size_t rows, std::size_t columns, std::size_t depth, const Word* a, Matrix<const Word> b,
+[[gnu::noinline]] inline void multiply_tile(std::size_t rows, std::size_t columns, std::size_t depth, const Word* a, Matrix<const Word> b,
                           Matrix<S> c, bool add) {
   constexpr std::size_t third = block_rows / 3;
   const auto block = [&]<std::size_t Rows, std::size_t Vectors>(std::size_t i, std::size_t j) {
