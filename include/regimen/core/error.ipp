@@ -46,16 +46,15 @@ namespace regimen {
 
 REGIMEN_INLINE Error::Error(std::string_view where, std::string_view expected, std::string_view found,
                             std::string_view cure, std::string_view table)
-    : std::runtime_error([&] {
-        std::string text;
-        for (const std::string_view part : {where, std::string_view(": expected "), expected,
-                                            std::string_view(", found "), found,
-                                            std::string_view(cure.empty() ? "" : "; "), cure})
-          text += part;
-        text = detail::printable(text);
-        if (!table.empty()) (text += "\n") += table;
-        return text;
-      }()) {}
+    : std::runtime_error(detail::printable(std::string(where)
+                                               .append(": expected ")
+                                               .append(expected)
+                                               .append(", found ")
+                                               .append(found)
+                                               .append(cure.empty() ? "" : "; ")
+                                               .append(cure))
+                             .append(table.empty() ? "" : "\n")
+                             .append(table)) {}
 
 }  // namespace regimen
 // SPDX-License-Identifier: Apache-2.0

@@ -137,8 +137,7 @@ inline void multiply_block(std::size_t depth, const Word* a, const Word* b, S* c
     for (std::size_t i = 0; i < Rows; ++i) {
       const typename Operand::type factor = Operand::broadcast(a[i * strides.a_row]);
 #pragma GCC unroll 2
-      for (std::size_t j = 0; j < Vectors; ++j)
-        sum[i][j] = Operand::add_product(factor, row[j], V(sum[i][j])).native;
+      for (std::size_t j = 0; j < Vectors; ++j) sum[i][j] = Operand::add_product(factor, row[j], V(sum[i][j])).native;
     }
   }
   if (add) {
@@ -163,10 +162,10 @@ struct Matrix final {
 
 /// multiply_block over any number of rows and columns: c (rows,columns) with a as above and b in panels of
 /// block_columns columns, whose rows are b_row apart. Works on rows rounded up to a third of block_rows and on columns
-/// rounded up to lanes: a, b and c must have room for that.
+/// rounded up to lanes: a, b and c must have room for that. Inlining would only copy it.
 template <Strides strides, class Word, class S = typename WordRegister<Word>::Sum>
-[[gnu::noinline]] inline void multiply_tile(std::size_t rows, std::size_t columns, std::size_t depth, const Word* a, Matrix<const Word> b,
-                          Matrix<S> c, bool add) {
+[[gnu::noinline]] void multiply_tile(std::size_t rows, std::size_t columns, std::size_t depth, const Word* a,
+                                     Matrix<const Word> b, Matrix<S> c, bool add) {
   constexpr std::size_t third = block_rows / 3;
   const auto block = [&]<std::size_t Rows, std::size_t Vectors>(std::size_t i, std::size_t j) {
     multiply_block<strides, Rows, Vectors>(depth, a + i * strides.a_row, b.at + j / block_columns<S> * b.stride,
