@@ -116,6 +116,10 @@ struct WordRegister<Pair> final {
   }
 };
 
+#if defined(__CUDACC__)
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1675  // it hands GCC's pragmas on to the host's compiler, which knows them
+#endif
 /// How far apart, in elements, neighbouring rows and neighbouring p of a lie, and rows of b.
 struct Strides {
   std::size_t a_row = 1, a_depth = 1, b_row = 1;
@@ -152,6 +156,9 @@ inline void multiply_block(std::size_t depth, const Word* a, const Word* b, S* c
 #pragma GCC unroll 2
     for (std::size_t j = 0; j < Vectors; ++j) store<S>(V(sum[i][j]), c + j * lanes<S>);
 }
+#if defined(__CUDACC__)
+#pragma nv_diagnostic pop
+#endif
 
 /// Where a matrix begins, and how many elements from each other its rows begin, or its panels.
 template <class T>
