@@ -116,15 +116,15 @@ struct WordRegister<Pair> final {
   }
 };
 
-#if defined(__CUDACC__)
-#pragma nv_diagnostic push
-#pragma nv_diag_suppress 1675  // it hands GCC's pragmas on to the host's compiler, which knows them
-#endif
 /// How far apart, in elements, neighbouring rows and neighbouring p of a lie, and rows of b.
 struct Strides {
   std::size_t a_row = 1, a_depth = 1, b_row = 1;
 };
 
+#if defined(__CUDACC__)
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1675  // it hands GCC's pragmas on to the host's compiler, which knows them
+#endif
 /// c[i][j] = Σ_p a[i][p] · b[p][j], or += if `add`, for Rows rows and Vectors vectors of columns, in registers over all
 /// of `depth`. a[i][p] lies at a[i · a_row + p · a_depth]; strides that the compiler knows cost no registers.
 ///   Word   S, or Pair where S is fp32: then p counts pairs
