@@ -81,8 +81,8 @@ struct HeadRows final {
   }
 };
 
-/// `count` rows from row `first` on, widened; rows that products read beyond them are 0. A pass packs in several
-/// places: inlined, this and copy_columns would be half of its code.
+/// `count` rows from row `first` on, widened; rows that products read beyond them are 0. Not inlined,
+/// for a pass packs in several places.
 template <class S, class T>
 [[gnu::noinline]] void copy_rows(S* to, const T* from, HeadRows rows, std::size_t first, std::size_t count,
                                  std::size_t width) {
