@@ -149,7 +149,7 @@ struct TensorArena {
   TensorLog* log = nullptr;
   const Witness* witness = nullptr;
 
-  constexpr std::size_t push(std::size_t bytes, MemoryKind kind, LayerPath path) {
+  constexpr std::size_t push(std::size_t bytes, MemoryKind kind, const LayerPath& path) {
     const std::size_t offset = top;
     top += bytes;
     if (log) log->push({offset, bytes, kind, path});
@@ -163,7 +163,7 @@ struct TensorArena {
     if (log) log->pop_to(mark);
     top = mark;
   }
-  constexpr std::size_t take(std::size_t bytes, MemoryKind kind, LayerPath path) {
+  constexpr std::size_t take(std::size_t bytes, MemoryKind kind, const LayerPath& path) {
     std::size_t ceiling = capacity, place = 0;
     for (; place < transients.count; ++place) {
       const ArenaTensor& item = transients.items[place];

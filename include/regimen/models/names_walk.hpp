@@ -193,8 +193,8 @@ template <class Bound>
 struct TensorsOf {
   struct Counter {
     std::size_t parameters = 0, buffers = 0;
-    constexpr void operator()(auto, const Parameter&, bool) { ++parameters; }
-    constexpr void operator()(auto, const Parameter&) { ++buffers; }
+    constexpr void operator()(const auto&, const Parameter&, bool) { ++parameters; }
+    constexpr void operator()(const auto&, const Parameter&) { ++buffers; }
   };
   static constexpr Counter counts = [] {
     Counter counter;
@@ -205,11 +205,11 @@ struct TensorsOf {
   struct Lister {
     std::array<ModelTensor, count> list{};
     std::size_t here = 0, parameters = 0, buffers = counts.parameters;
-    constexpr void operator()(auto path, const Parameter& parameter, bool) {
-      list[here++] = {parameter, false, path.layer, parameters++};
+    constexpr void operator()(const auto& layer, const Parameter& parameter, bool) {
+      list[here++] = {parameter, false, layer.name, parameters++};
     }
-    constexpr void operator()(auto path, const Parameter& parameter) {
-      list[here++] = {parameter, true, path.layer, buffers++};
+    constexpr void operator()(const auto& layer, const Parameter& parameter) {
+      list[here++] = {parameter, true, layer.name, buffers++};
     }
   };
   static constexpr std::array<ModelTensor, count> list = [] {

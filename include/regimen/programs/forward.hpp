@@ -58,8 +58,8 @@ struct Forward {
   /// The output for the batch in the input, on the transient side; the caller frees it.
   static constexpr std::size_t predict(auto& walk, const Resident& r) {
     const regimen::WeightPlaces weights{r.parameters, r.gradients, false, r.buffers};
-    Bound::enter_tied(walk, weights, false);
-    Bound::enter_named(walk, false);
+    if constexpr (Bound::tied_count > 0) Bound::enter_tied(walk, weights, false);
+    if constexpr (Bound::named_count > 0) Bound::enter_named(walk, false);
     walk.phase(op::Phase::forward);
     const std::size_t output = Body::forward(walk, walk::Tensor{r.input, false}, weights, Bound::path,
                                              {walk::Mode::discard, walk::Place::transient});

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -68,8 +69,8 @@ struct NameRecords {
   ElementType element;
   std::size_t index = 0, parameters = records.size();
 
-  [[gnu::cold]] void operator()(const std::string& name, const Parameter& parameter, bool ends_branch);
-  [[gnu::cold]] void operator()(const std::string& name, const Parameter& buffer);
+  [[gnu::cold]] void operator()(const std::string& prefix, const Parameter& parameter, bool ends_branch);
+  [[gnu::cold]] void operator()(const std::string& prefix, const Parameter& buffer);
 };
 
 /// All tensors, in the order in which they lie in memory.
@@ -85,6 +86,32 @@ template <class Bound>
   Bound::name_tensors(names);
   if (names.index != names.parameters) defect("a parameter has no name");
   return records;
+}
+
+/// What initial values depend on, of one tensor after the other, in the order of the model.
+///   key   of the random numbers of the tensor that was entered
+struct InitialOrder final {
+  ParameterContext context{};
+  std::uint64_t key = 0;
+
+  InitialOrder(std::span<const TensorRecord> tensors, std::uint64_t seed);
+  void enter(const TensorRecord& tensor);
+
+ private:
+  std::string layer_{};
+  std::uint64_t seed_, index_ = 0;
+};
+/// The initial values of a whole tensor; of a table, the row of its padding is zero.
+template <class Master>
+[[gnu::cold]] std::vector<Master> initial_values(const TensorRecord& tensor, const InitialValue& value,
+                                                 std::uint64_t key) {
+  std::vector<Master> whole(tensor.place.count);
+  regimen::detail::fill_initial(whole.data(), whole.size(), value, key);
+  if (tensor.parameter.zero_row >= 0) {
+    const std::size_t columns = tensor.parameter.extents[1];
+    std::fill_n(whole.data() + static_cast<std::size_t>(tensor.parameter.zero_row) * columns, columns, Master{});
+  }
+  return whole;
 }
 
 /// Throws Error for an option of weight decay that reaches none of the tensors.

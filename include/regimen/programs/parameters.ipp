@@ -33,22 +33,35 @@ REGIMEN_INLINE void append_records(std::vector<TensorRecord>& records, const wal
       records.push_back(record);
     }
 }
-REGIMEN_INLINE void NameRecords::operator()(const std::string& name, const Parameter& parameter, bool ends_branch) {
+REGIMEN_INLINE void NameRecords::operator()(const std::string& prefix, const Parameter& parameter, bool ends_branch) {
   if (index >= parameters || records[index].place.count != parameter.size())
     defect("names and places of parameters disagree");
-  records[index].name = name;
+  records[index].name = prefix + parameter.name;
   records[index].parameter = parameter;
   records[index].ends_branch = ends_branch;
   ++index;
 }
-REGIMEN_INLINE void NameRecords::operator()(const std::string& name, const Parameter& buffer) {
-  records.push_back({.name = name,
+REGIMEN_INLINE void NameRecords::operator()(const std::string& prefix, const Parameter& buffer) {
+  records.push_back({.name = prefix + buffer.name,
                      .parameter = buffer,
                      .place = {.count = buffer.size(), .element = element, .trains = false},
                      .unit = {.parameters = behind},
                      .count = buffer.size(),
                      .is_buffer = true});
   behind += TensorArena::align(buffer.size() * bytes_of(element));
+}
+
+REGIMEN_INLINE InitialOrder::InitialOrder(std::span<const TensorRecord> tensors, std::uint64_t seed) : seed_(seed) {
+  for (const TensorRecord& tensor : tensors)
+    context.residuals += tensor.ends_branch && tensor.parameter.role == ParameterRole::matrix;
+}
+REGIMEN_INLINE void InitialOrder::enter(const TensorRecord& tensor) {
+  context.ends_branch = tensor.ends_branch;
+  if (std::string own = tensor.name.substr(0, tensor.name.rfind('.')); own != layer_)
+    layer_ = std::move(own), context.fan_in = 0;
+  if (tensor.parameter.role == ParameterRole::matrix)
+    context.fan_in = tensor.parameter.size() / tensor.parameter.extents[0];
+  key = Philox::mix(Philox::mix(seed_, 0x1417), index_++);
 }
 
 }  // namespace regimen::programs

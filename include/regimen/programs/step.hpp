@@ -107,8 +107,8 @@ struct Step : Forward<Bound_> {
     const regimen::WeightPlaces weights{r.parameters, r.gradients, further, moves_apart ? r.moved : r.buffers};
     walk.phase(op::Phase::forward);
     if constexpr (moves_apart) sum_buffers(walk, r.buffers, r.moved, {}, {.constant = 0});
-    Bound::enter_tied(walk, weights, true);
-    Bound::enter_named(walk, true);
+    if constexpr (Bound::tied_count > 0) Bound::enter_tied(walk, weights, true);
+    if constexpr (Bound::named_count > 0) Bound::enter_named(walk, true);
     walk.saved = walk.arena.top;
     std::size_t output =
         Body::forward(walk, walk::Tensor{r.input, false}, weights, Bound::path, {walk::Mode::save, output_place});
@@ -138,10 +138,10 @@ struct Step : Forward<Bound_> {
     const regimen::WeightPlaces weights{r.parameters, r.gradients, micro_batch > 0, moves_apart ? r.moved : r.buffers};
     walk.phase(op::Phase::backward);
     walk.reduces = Sharding::reduces_each || micro_batch + 1 == micro_batches;
-    Bound::clear_named_gradients(walk);
+    if constexpr (Bound::named_count > 0) Bound::clear_named_gradients(walk);
     Body::backward(walk, walk::Tensor{gradient, !gradient_on_stack}, r.input, walk.saved, weights, Bound::path,
                    output_place);
-    Bound::reduce_tied(walk, weights);
+    if constexpr (Bound::tied_count > 0) Bound::reduce_tied(walk, weights);
     if constexpr (!Sharding::alone) walk::finish_reductions<Reduce, Sharding>(walk);
     walk.arena.pop_to(r.end);
     if (walk.arena.top != r.end || walk.arena.transients.count != 0) defect("a step left tensors behind");
@@ -173,7 +173,7 @@ struct Step : Forward<Bound_> {
       Units::update_unit(walk, r, unit, at, {options, scalars}, path);
     });
     if constexpr (Units::Groups::count > 1) walk.arena.give(scalars.offset);
-    gather_values<true>(walk, r);
+    if constexpr (!Sharding::alone) gather_values<true>(walk, r);
     if constexpr (moves_apart) sum_buffers(walk, r.sum_of_moved, r.buffers, {1.0 / double(micro_batches)}, {});
     if constexpr (Bound::layout.buffer_bytes > 0 && !Sharding::alone) average_buffers(walk, r);
     if constexpr (steps > 1) walk.run(op::KeepResults{r.scalars, r.results + step});

@@ -103,13 +103,13 @@ struct Iterations {
                                           .buffer_bytes = body_layout.buffer_bytes * iterations};
 
   /// The unit of iteration i, for prefetching.
-  static constexpr NextUnit unit(const auto& walk, WeightPlaces weights, std::size_t i, LayerPath path) {
+  static constexpr NextUnit unit(const auto& walk, const WeightPlaces& weights, std::size_t i, const LayerPath& path) {
     if constexpr (holds_units)
       return unit_at<UnitOfIteration>(walk, resident_of(walk, weights, i).values, path.repeated(i, iterations));
     else return {};
   }
   /// Where the parameters and gradients of iteration i are kept.
-  static constexpr WeightPlaces resident_of(const auto& walk, WeightPlaces weights, std::size_t i) {
+  static constexpr WeightPlaces resident_of(const auto& walk, const WeightPlaces& weights, std::size_t i) {
     using Reduce = typename Context::Roles::reduce;
     if constexpr (holds_units) {
       const UnitOffsets size = UnitOfIteration::size(walk.ranks);
@@ -122,13 +122,18 @@ struct Iterations {
     }
   }
 
-  static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
+  static constexpr void place_tensors(TensorPlace*& out, const TensorPlace& at) {
     for (std::size_t i = 0; i < iterations; ++i)
       Body::place_tensors(out, {at.values + i * body_layout.value_bytes, at.master + i * body_layout.count,
                                 at.gradient + i * body_layout.trained});
   }
-  [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
-    for (std::size_t i = 0; i < iterations; ++i) Body::name_tensors(name_inside(prefix, i), false, visit);
+  [[gnu::cold]] static constexpr void name_tensors(auto&& prefix, bool, auto& visit) {
+    const auto own = name_mark(prefix);
+    for (std::size_t i = 0; i < iterations; ++i) {
+      extend_name(prefix, i);
+      Body::name_tensors(prefix, false, visit);
+      cut_name(prefix, own);
+    }
   }
 
  protected:
@@ -175,25 +180,27 @@ struct Blocks : Iterations<Of> {
   static constexpr std::size_t footprint(const auto& walk, Place place) {
     return (own - 1) * Body::footprint(walk, between) + Body::footprint(walk, place);
   }
-  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t forward(auto& walk, const Tensor& x, const WeightPlaces& weights, const LayerPath& path,
+                                       const Way& way) {
     return run(walk, all(walk, weights, path), x, way);
   }
   static constexpr void retire_output(auto& walk, Place place) { Body::retire_output(walk, place); }
-  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces weights,
-                                        LayerPath path, Place place) {
+  static constexpr std::size_t backward(auto& walk, const Tensor& d_y, std::size_t x, std::size_t floor,
+                                        const WeightPlaces& weights, const LayerPath& path, Place place) {
     return passed_on(walk, run_back(walk, all(walk, weights, path), d_y, x, floor, place));
   }
   /// The unit that backward uses first, for prefetching.
-  static constexpr NextUnit first_of_backward(const auto& walk, WeightPlaces weights, LayerPath path) {
+  static constexpr NextUnit first_of_backward(const auto& walk, const WeightPlaces& weights, const LayerPath& path) {
     return unit(walk, weights, begin + own - 1, path);
   }
 
   /// All of these blocks.
-  [[gnu::always_inline]] static constexpr BlockRange all(const auto& walk, WeightPlaces weights, LayerPath path) {
+  [[gnu::always_inline]] static constexpr BlockRange all(const auto& walk, const WeightPlaces& weights,
+                                                         const LayerPath& path) {
     return {.first = begin, .count = own, .weights = weights, .path = path, .after = walk.after};
   }
   /// Forward of a range. The output of its last block goes to way.place.
-  static constexpr std::size_t run(auto& walk, const BlockRange& range, Tensor x, Way way) {
+  static constexpr std::size_t run(auto& walk, const BlockRange& range, Tensor x, const Way& way) {
     const Place inner = way.mode == Mode::save ? between : Place::transient;
     const std::size_t stride = way.mode == Mode::save ? Body::footprint(walk, inner) : 0;
     const auto input = [&](std::size_t i) {
@@ -231,7 +238,8 @@ struct Blocks : Iterations<Of> {
   }
 
   /// Forward of block i of a range.
-  static constexpr std::size_t run_block(auto& walk, const BlockRange& range, std::size_t i, Tensor x, Way way) {
+  static constexpr std::size_t run_block(auto& walk, const BlockRange& range, std::size_t i, const Tensor& x,
+                                         const Way& way) {
     const std::size_t block = range.first + i;
     const LayerPath here = range.path.repeated(block, iterations);
     const NextUnit next = i + 1 < range.count ? unit(walk, range.weights, block + 1, range.path) : range.after;
@@ -241,7 +249,7 @@ struct Blocks : Iterations<Of> {
     leave(walk, range, resident, own_weights, next);
     return y;
   }
-  static constexpr std::size_t run_block_back(auto& walk, const BlockRange& range, std::size_t i, Tensor d_y,
+  static constexpr std::size_t run_block_back(auto& walk, const BlockRange& range, std::size_t i, const Tensor& d_y,
                                               std::size_t x, std::size_t floor, Place place) {
     const std::size_t block = range.first + i;
     const LayerPath here = range.path.repeated(block, iterations);
@@ -256,7 +264,7 @@ struct Blocks : Iterations<Of> {
   }
 
  private:
-  static constexpr WeightPlaces enter(auto& walk, const BlockRange& range, std::size_t i, WeightPlaces resident,
+  static constexpr WeightPlaces enter(auto& walk, const BlockRange& range, std::size_t i, const WeightPlaces& resident,
                                       const NextUnit& next) {
     if constexpr (holds_units && Sharding::slices_parameters && Sharding::keeps)
       if (range.gathered != absent) {
@@ -268,8 +276,8 @@ struct Blocks : Iterations<Of> {
       return gather<UnitOfIteration>(walk, resident, range.path.repeated(range.first + i, iterations), next);
     else return resident;
   }
-  static constexpr void leave(auto& walk, const BlockRange& range, WeightPlaces resident, WeightPlaces own_weights,
-                              const NextUnit& next) {
+  static constexpr void leave(auto& walk, const BlockRange& range, const WeightPlaces& resident,
+                              const WeightPlaces& own_weights, const NextUnit& next) {
     if constexpr (holds_units)
       if (range.gathered == absent) release<UnitOfIteration>(walk, resident, own_weights, next);
   }

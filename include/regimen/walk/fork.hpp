@@ -133,7 +133,8 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     return idle;
   }
 
-  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t forward(auto& walk, const Tensor& x, const WeightPlaces& weights, const LayerPath& path,
+                                       const Way& way) {
     std::size_t y = absent;
     if constexpr (adds) y = sum(walk, x, weights, path, way);
     else y = join(walk, x, weights, path, way);
@@ -144,8 +145,8 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     if constexpr (!is_apart) Last::retire_output(walk, place);
     else if (place == Place::saved) pop<Output>(walk);
   }
-  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces weights,
-                                        LayerPath path, Place place) {
+  static constexpr std::size_t backward(auto& walk, const Tensor& d_y, std::size_t x, std::size_t floor,
+                                        const WeightPlaces& weights, const LayerPath& path, Place place) {
     const std::array<std::size_t, count + 1> begins = floors(walk, floor, place);
     std::array<std::size_t, count> d_values{};  // the gradients of their outputs. Of a sum all are that of its output
     if constexpr (adds) d_values.fill(d_y.offset);
@@ -168,11 +169,16 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     return flows ? d_x.offset : absent;
   }
 
-  static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
+  static constexpr void place_tensors(TensorPlace*& out, const TensorPlace& at) {
     for_each_branch([&]<std::size_t i>() { At<i>::place_tensors(out, at + layouts.begins[i]); });
   }
-  [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
-    for_each_branch([&]<std::size_t i>() { At<i>::name_tensors(name_inside(prefix, i), is_residual, visit); });
+  [[gnu::cold]] static constexpr void name_tensors(auto&& prefix, bool, auto& visit) {
+    const auto own = name_mark(prefix);
+    for_each_branch([&]<std::size_t i>() {
+      extend_name(prefix, i);
+      At<i>::name_tensors(prefix, is_residual, visit);
+      cut_name(prefix, own);
+    });
   }
 
  private:
@@ -180,19 +186,22 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   /// Whether the last branch may take x: nobody reads it afterwards.
   static constexpr bool gives_input = input == count;
 
-  static constexpr WeightPlaces weights_of(WeightPlaces weights, std::size_t i) {
+  static constexpr WeightPlaces weights_of(const WeightPlaces& weights, std::size_t i) {
     return layouts.weights_of(weights, i, sizeof(typename Context::Roles::reduce));
   }
 
-  /// body.operator()<i>() for the branches with layers, in their order or in the reverse one.
+  /// body.operator()<i>() for the branches with layers, in their order or in the reverse one. (Inlined also without
+  /// optimisation: see walk/walk.hpp.)
   template <bool reversed = false>
-  static constexpr void for_each_branch(auto&& body) {
-    [&]<std::size_t... i>(std::index_sequence<i...>) {
-      (visit<(reversed ? count - 1 - i : i)>(body), ...);
-    }(std::make_index_sequence<count>{});
+  [[gnu::always_inline]] static constexpr void for_each_branch(auto&& body) {
+    visit_each<reversed>(body, std::make_index_sequence<count>{});
+  }
+  template <bool reversed, std::size_t... i>
+  [[gnu::always_inline]] static constexpr void visit_each(auto& body, std::index_sequence<i...>) {
+    (visit<(reversed ? count - 1 - i : i)>(body), ...);
   }
   template <std::size_t i>
-  static constexpr void visit(auto& body) {
+  [[gnu::always_inline]] static constexpr void visit(auto& body) {
     if constexpr (has_layers[i]) body.template operator()<i>();
   }
   /// Where each branch's part of the saved stack begins; the last entry is the end of all parts.
@@ -207,7 +216,8 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   }
 
   template <std::size_t i>
-  static constexpr std::size_t forward_of(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t forward_of(auto& walk, const Tensor& x, const WeightPlaces& weights,
+                                          const LayerPath& path, const Way& way) {
     return At<i>::forward(walk, Tensor{x.offset, x.owned && gives_input && i == last}, weights_of(weights, i), path,
                           way);
   }
@@ -219,13 +229,14 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
   }
   /// Where the output of branch i goes.
   template <std::size_t i>
-  static constexpr Place place_in(Way way) {
+  static constexpr Place place_in(const Way& way) {
     if (way.mode == Mode::save) return place_of<i>(way.place);
     return way.place == Place::nowhere || (adds && i == last) ? way.place : Place::transient;
   }
 
   // Each branch is added to the sum of those before it. Bits must not depend on what is saved, nor may this order.
-  static constexpr std::size_t sum(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t sum(auto& walk, const Tensor& x, const WeightPlaces& weights, const LayerPath& path,
+                                   const Way& way) {
     Tensor total{input < count ? x.offset : absent, false};
     for_each_branch([&]<std::size_t i>() {
       constexpr bool joins = joins_y<Context::Epilogues::sums, At<i>>;
@@ -246,7 +257,8 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
     });
     return way.place == Place::nowhere ? absent : total.offset;
   }
-  static constexpr std::size_t join(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t join(auto& walk, const Tensor& x, const WeightPlaces& weights, const LayerPath& path,
+                                    const Way& way) {
     std::array<std::size_t, count> values{};
     values.fill(x.offset);
     for_each_branch([&]<std::size_t i>() {
@@ -268,9 +280,9 @@ struct ForkWalker<Join, mp::mp_list<Branch...>, X, Context, flows> {
 
   /// Finds the gradients of all outputs that want one. Consumes d_y.
   ///   begins   where the part of the saved stack of each branch begins
-  static constexpr std::array<std::size_t, count> split(auto& walk, Tensor d_y, std::size_t x,
+  static constexpr std::array<std::size_t, count> split(auto& walk, const Tensor& d_y, std::size_t x,
                                                         const std::array<std::size_t, count + 1>& begins,
-                                                        LayerPath path) {
+                                                        const LayerPath& path) {
     std::array<std::size_t, count> values{}, d_values{};
     values.fill(x);
     d_values.fill(absent);

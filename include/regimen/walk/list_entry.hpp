@@ -19,18 +19,18 @@ namespace mp = boost::mp11;
 /// A child's index in the user's list; names of parameters contain it.
 template <std::size_t I>
 struct Index final {
-  static constexpr auto behind(const auto& path) { return name_inside(path, I); }
+  [[gnu::always_inline]] static constexpr void extend(auto& name) { extend_name(name, I); }
 };
 /// A child with a name of its own, in place of its index.
 template <class Named>
 struct Label final {
-  static constexpr auto behind(const auto& path) { return path + Named::text + "."; }
+  [[gnu::always_inline]] static constexpr void extend(auto& name) { extend_name(name, Named::text); }
 };
 
 /// No part of a name: the layers behind it stand in a Frozen.
 template <bool keeps_statistics>
 struct InFrozen final {
-  static constexpr auto behind(const auto& path) { return path; }
+  static constexpr void extend(auto&) {}
 };
 template <class Labels>
 inline constexpr bool lead_through_frozen =

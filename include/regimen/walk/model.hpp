@@ -110,7 +110,7 @@ struct BoundModel {
   using Body = mp::mp_eval_if<std::is_void<Wrap>, Flat, Grouped, Wrap, Flat, X, Ctx>;  // several may be one unit
   using Output = typename Body::Output;
   static constexpr LayerPath path{};
-  static constexpr std::size_t tied_count = mp::mp_size<Tied>::value;
+  static constexpr std::size_t tied_count = mp::mp_size<Tied>::value, named_count = mp::mp_size<Named>::value;
   static constexpr bool has_sets = mp::mp_any_of<Tied, is_set>::value;
 
   /// The walkers of all places of a set.
@@ -165,34 +165,40 @@ struct BoundModel {
     else return list_units(ranks);
   }
 
-  /// Calls visit(name, parameter, whether it ends a residual branch) in the order of the units' tensors, and
-  /// visit(name, buffer) in that of the buffers. A tied table has the name of the layer that owns it, a set that of its
-  /// first place.
+  /// Calls visit(prefix, parameter, whether it ends a residual branch) in the order of the units' tensors, and
+  /// visit(prefix, buffer) in that of the buffers. A tied table has the name of the layer that owns it, a set that of
+  /// its first place.
   [[gnu::cold]] static void name_tensors(auto&& visit) {
-    Body::name_tensors(std::string(), false, visit);
-    FirstNames first;
-    if constexpr (has_sets) Body::name_tensors(std::string(), false, first);
-    [[maybe_unused]] std::size_t index = 0;
-    for_each_of(Tied{}, [&]<class Table>() {
-      const std::string prefix = is_shared<Table> ? first.names[index] : name_of_table<Table>(index);
-      TableUnit<Table>::Node::name_tensors(prefix, false, visit);
-      ++index;
-    });
+    std::string prefix;
+    Body::name_tensors(prefix, false, visit);
+    if constexpr (tied_count > 0) {
+      FirstNames first;
+      if constexpr (has_sets) Body::name_tensors(prefix, false, first);
+      std::size_t index = 0;
+      for_each_of(Tied{}, [&]<class Table>() {
+        prefix = is_shared<Table> ? first.names[index] : name_of_table<Table>(index);
+        TableUnit<Table>::Node::name_tensors(prefix, false, visit);
+        ++index;
+      });
+    }
   }
 
-  /// name_tensors in constant expressions, where a name is a TensorPath, which tells layers apart.
+  /// name_tensors in constant expressions, where a prefix is a TensorPath, which tells layers apart.
   static constexpr void list_tensors(auto& visit) {
-    Body::name_tensors(TensorPath{}, false, visit);
+    TensorPath prefix{};
+    Body::name_tensors(prefix, false, visit);
     [[maybe_unused]] std::size_t index = 0;
-    for_each_of(Tied{},
-                [&]<class Table>() { TableUnit<Table>::Node::name_tensors(TensorPath{++index, 0}, false, visit); });
+    for_each_of(Tied{}, [&]<class Table>() {
+      prefix = {++index};
+      TableUnit<Table>::Node::name_tensors(prefix, false, visit);
+    });
   }
 
   /// Before forward: gathers tied tables and sets that are kept in slices, and gives their places to their layers; with
   /// gradients, also the places of these. Its memory lies on the saved stack until the end of backward.
-  static constexpr void enter_tied(auto& walk, WeightPlaces base, bool with_gradients) {
+  static constexpr void enter_tied(auto& walk, const WeightPlaces& base, bool with_gradients) {
     [[maybe_unused]] std::size_t buffers = base.buffers + Body::layout.buffer_bytes;
-    for_each_table(walk.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, LayerPath table) {
+    for_each_table(walk.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, const LayerPath& table) {
       WeightPlaces& tied = walk.tied[index];
       tied = {base.values + at.parameters, base.gradients + at.gradients, base.add};
       if constexpr (Unit::layout.buffer_bytes > 0) {
@@ -216,7 +222,7 @@ struct BoundModel {
   }
   /// Before forward: memory for the values with names and for their gradients, on the saved stack above tied tables.
   static constexpr void enter_named(auto& walk, bool with_gradients) {
-    for_each_name(walk, [&]<class V>(NamedTensor& named, std::size_t bytes, LayerPath place, V*) {
+    for_each_name(walk, [&]<class V>(NamedTensor& named, std::size_t bytes, const LayerPath& place, V*) {
       named.value = walk.arena.push(bytes, MemoryKind::saved, place);
       if (Number<typename V::Element> && with_gradients)
         named.gradient = walk.arena.push(bytes, MemoryKind::saved, place);
@@ -224,14 +230,14 @@ struct BoundModel {
   }
   /// Before backward: all who read a value add to its gradient.
   static constexpr void clear_named_gradients(auto& walk) {
-    for_each_name(walk, [&]<class V>(NamedTensor& named, std::size_t, LayerPath, V*) {
+    for_each_name(walk, [&]<class V>(NamedTensor& named, std::size_t, const LayerPath&, V*) {
       if constexpr (Number<typename V::Element>)
         walk.run(op::Zero<typename V::Element>{{named.gradient}, walk.batch * V::size});
     });
   }
   /// After backward: the tables' gradients are complete; reduces them over all ranks.
-  static constexpr void reduce_tied(auto& walk, WeightPlaces base) {
-    for_each_table(walk.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, LayerPath table) {
+  static constexpr void reduce_tied(auto& walk, const WeightPlaces& base) {
+    for_each_table(walk.ranks, [&]<class Unit>(UnitOffsets at, std::size_t index, const LayerPath& table) {
       reduce<Unit>(walk, {base.values + at.parameters, base.gradients + at.gradients, base.add}, walk.tied[index],
                    table, true);
     });
@@ -290,7 +296,7 @@ struct BoundModel {
     std::string name = "tied." + std::to_string(index) + ".";
     for_each_of(Entries{}, [&]<class Entry>() {
       if constexpr (std::is_same_v<typename Entry::Layer, Table>)
-        name = name_inside(std::string(), typename Entry::Labels{});
+        name.clear(), extend_name(name, typename Entry::Labels{});
     });
     return name;
   }

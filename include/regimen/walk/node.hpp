@@ -3,7 +3,7 @@
 // Only walkers allocate and free memory. A tensor lies on the saved stack if a later backward reads it, else on the
 // transient side, and is freed right after its last use. A Node is a layer, or a tree of layers, bound to its input:
 //
-//   forward(..., Way)         consumes x, pushes `footprint(place)` bytes, returns y
+//   forward(..., const Way&)         consumes x, pushes `footprint(place)` bytes, returns y
 //   retire_output(place)     before backward: pops y, unless the node itself reads it
 //   backward(..., place)     consumes d_y, pops the rest down to `floor`, returns d_x (owned, transient), or absent
 //   Output, layout, active, reads_input, reads_output, recomputes_output, reads_weights, keeps_d_y, is_idle(place),
@@ -112,7 +112,8 @@ struct Node {
   /// Whether a recomputation that only serves backward has nothing to do.
   static constexpr bool is_idle(Place place) { return place == Place::nowhere && Saved::count == 0; }
 
-  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t forward(auto& walk, const Tensor& x, const WeightPlaces& weights, const LayerPath& path,
+                                       const Way& way) {
     if (is_idle(way.place)) {
       if (x.owned) walk.arena.give(x.offset);
       return absent;
@@ -143,8 +144,8 @@ struct Node {
     return call.y;
   }
   /// Recomputes the output from the saved input. This writes the layer's saved tensors again, with equal bits.
-  static constexpr std::size_t recompute(auto& walk, std::size_t x, std::size_t floor, WeightPlaces weights,
-                                         LayerPath path) {
+  static constexpr std::size_t recompute(auto& walk, std::size_t x, std::size_t floor, const WeightPlaces& weights,
+                                         const LayerPath& path) {
     ForwardCall<Declared::count, Bound::ForwardScratch::count, 0, parameter_count, buffer_count> call{
         .x = x,
         .y = allocate<Output>(walk, Place::transient, path),
@@ -161,8 +162,8 @@ struct Node {
     if (place == Place::saved && !reads_output) pop<Output>(walk);
   }
 
-  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces weights,
-                                        LayerPath path, Place) {
+  static constexpr std::size_t backward(auto& walk, const Tensor& d_y, std::size_t x, std::size_t floor,
+                                        const WeightPlaces& weights, const LayerPath& path, Place) {
     const std::size_t y = reads_output ? floor + bytes_of_all<Declared>(walk) : absent;
     const WeightPlaces here = locate(walk, weights);
     constexpr bool writes = flows || Bound::always_writes_d_x;
@@ -202,10 +203,10 @@ struct Node {
   }
 
   // The place of each tensor in its unit, from `at` on.
-  static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
+  static constexpr void place_tensors(TensorPlace*& out, const TensorPlace& at) {
     if constexpr (!is_tied) place_own_tensors(out, at);
   }
-  static constexpr void place_own_tensors(TensorPlace*& out, TensorPlace at) {
+  static constexpr void place_own_tensors(TensorPlace*& out, const TensorPlace& at) {
     const std::size_t* begin = begins.data();
     for (const Parameter& parameter : Bound::parameters) {
       *out++ = TensorPlace{.values = at.values + *begin * element_bytes,
@@ -226,22 +227,22 @@ struct Node {
     }
   }
 
-  /// Calls visit(name, parameter, whether its owner ends a residual branch) in the order of place_tensors, and
-  /// visit(name, buffer) in the order in which buffers lie in memory.
-  [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool ends_branch, auto& visit) {
+  /// Calls visit(prefix, parameter, whether its owner ends a residual branch) in the order of place_tensors, and
+  /// visit(prefix, buffer) in the order in which buffers lie in memory. The prefix and the name of both are its name.
+  [[gnu::cold]] static constexpr void name_tensors(auto&& prefix, bool ends_branch, auto& visit) {
     if constexpr (!is_tied) name_own_tensors(prefix, ends_branch, visit);
   }
   static constexpr void name_own_tensors(const auto& prefix, bool ends_branch, auto& visit) {
-    for (const Parameter& parameter : Bound::parameters) visit(prefix + parameter.name, parameter, ends_branch);
+    for (const Parameter& parameter : Bound::parameters) visit(prefix, parameter, ends_branch);
     if constexpr (buffer_count > 0)
-      for (const Parameter& buffer : Bound::buffers) visit(prefix + buffer.name, buffer);
+      for (const Parameter& buffer : Bound::buffers) visit(prefix, buffer);
   }
 
  private:
   static constexpr bool can_reuse =
       Bound::in_place && std::is_same_v<typename X::Element, typename Output::Element> && X::size == Output::size;
 
-  [[gnu::always_inline]] static constexpr WeightPlaces locate(const auto& walk, WeightPlaces weights) {
+  [[gnu::always_inline]] static constexpr WeightPlaces locate(const auto& walk, const WeightPlaces& weights) {
     if constexpr (is_tied) return walk.tied[tied_index];
     else return weights;
   }
@@ -251,7 +252,7 @@ struct Node {
     if constexpr (has_lengths) call.lengths = walk.named[lengths_index].value;
   }
   /// Recomputation belongs to backward, so that a forward moves the buffers once.
-  static constexpr void find_buffers(const auto& walk, WeightPlaces weights, auto& call) {
+  static constexpr void find_buffers(const auto& walk, const WeightPlaces& weights, auto& call) {
     if (weights.buffers == absent) defect("a walker passed no buffers on");
     for (std::size_t i = 0; i < buffer_count; ++i)
       call.buffers[i] = weights.buffers + buffer_begins[i] * sizeof(Buffer);
@@ -276,7 +277,7 @@ constexpr void add(auto& walk, std::size_t from, std::size_t to) {
   walk.run(op::Add<typename V::Element>{{from}, {to}, walk.batch * V::size});
 }
 template <class V>
-constexpr std::size_t copy_of(auto& walk, std::size_t tensor, Place place, LayerPath path) {
+constexpr std::size_t copy_of(auto& walk, std::size_t tensor, Place place, const LayerPath& path) {
   const std::size_t copy = allocate<V>(walk, place, path);
   walk.run(op::Copy<typename V::Element>{{tensor}, {copy}, walk.batch * V::size});
   return copy;
@@ -284,7 +285,8 @@ constexpr std::size_t copy_of(auto& walk, std::size_t tensor, Place place, Layer
 
 /// Whether a walker has the members that the top of this header lists. Instantiates no function.
 template <class Walker, class Walk>
-concept Walks = requires(Walk& walk, Tensor tensor, WeightPlaces weights, Place place, Way way, TensorPlace*& out) {
+concept Walks = requires(Walk& walk, const Tensor& tensor, const WeightPlaces& weights, Place place, const Way& way,
+                         TensorPlace*& out) {
   typename Walker::Output::Shape;
   Walker::layout.count;
   Walker::active&& Walker::reads_input&& Walker::reads_output&& Walker::recomputes_output&& Walker::reads_weights&&

@@ -25,7 +25,8 @@ struct OffloadedBlocks : Blocks<Of, 0, Of::count> {
   static constexpr std::size_t footprint(const auto& walk, Place place) {
     return moved_bytes(walk) + input_bytes(walk) + Body::footprint(walk, place);
   }
-  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t forward(auto& walk, Tensor x, const WeightPlaces& weights, const LayerPath& path,
+                                       const Way& way) {
     if (way.mode == Mode::discard) return All::forward(walk, x, weights, path, way);
     const BlockRange range = All::all(walk, weights, path);
     const std::size_t bytes = moved_bytes(walk), host = walk.host.push((count - 2) * bytes),
@@ -41,8 +42,8 @@ struct OffloadedBlocks : Blocks<Of, 0, Of::count> {
     });
     return run_on_top(walk, range, count - 1, x, way);
   }
-  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t, std::size_t below, WeightPlaces weights,
-                                        LayerPath path, Place place) {
+  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t, std::size_t below,
+                                        const WeightPlaces& weights, const LayerPath& path, Place place) {
     const BlockRange range = All::all(walk, weights, path);
     const std::size_t bytes = moved_bytes(walk), host = walk.host.pop((count - 2) * bytes), top = below + bytes;
     const auto back = [&](std::size_t i, Place here) {
@@ -78,7 +79,8 @@ struct OffloadedBlocks : Blocks<Of, 0, Of::count> {
     walk.path = path;
     walk.run(op::Copy<fp32>{{from}, {to}, bytes / sizeof(fp32)});
   }
-  static constexpr std::size_t run_on_top(auto& walk, const BlockRange& range, std::size_t i, Tensor x, Way way) {
+  static constexpr std::size_t run_on_top(auto& walk, const BlockRange& range, std::size_t i, Tensor x,
+                                          const Way& way) {
     if constexpr (Body::reads_input) {
       const LayerPath here = range.path.repeated(i, count);
       const std::size_t kept = walk.arena.push(bytes_of<X>(walk), MemoryKind::saved, here);

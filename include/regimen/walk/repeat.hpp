@@ -57,7 +57,8 @@ struct KeptLast : WalkerOfBlocks<Of, begin, Of::count - begin - Of::Context::Che
   static constexpr std::size_t footprint(const auto& walk, Place place) {
     return First::footprint(walk, seam) + Last::footprint(walk, place);
   }
-  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t forward(auto& walk, const Tensor& x, const WeightPlaces& weights, const LayerPath& path,
+                                       const Way& way) {
     BlockRange range = First::all(walk, weights, path);
     if (way.mode == Mode::discard) {
       range.count += last;
@@ -69,8 +70,8 @@ struct KeptLast : WalkerOfBlocks<Of, begin, Of::count - begin - Of::Context::Che
     return Last::forward(walk, Tensor{y, seam == Place::transient}, weights, path, way);
   }
   static constexpr void retire_output(auto& walk, Place place) { Last::retire_output(walk, place); }
-  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces weights,
-                                        LayerPath path, Place place) {
+  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor,
+                                        const WeightPlaces& weights, const LayerPath& path, Place place) {
     const NextUnit after = walk.after;
     const std::size_t bottom = floor + First::footprint(walk, seam);
     walk.after = First::first_of_backward(walk, weights, path);
@@ -81,7 +82,7 @@ struct KeptLast : WalkerOfBlocks<Of, begin, Of::count - begin - Of::Context::Che
     walk.after = after;
     return First::backward(walk, d_y, x, floor, weights, path, seam);
   }
-  static constexpr NextUnit first_of_backward(const auto& walk, WeightPlaces weights, LayerPath path) {
+  static constexpr NextUnit first_of_backward(const auto& walk, const WeightPlaces& weights, const LayerPath& path) {
     return Last::first_of_backward(walk, weights, path);
   }
 };

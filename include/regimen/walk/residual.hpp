@@ -28,7 +28,8 @@ struct Node<Residual<Layers...>, X, Context, flows> : Inner<X, Context, flows, L
   }
   static constexpr bool is_idle(Place place) { return Branch::is_idle(branch_place(place)); }
 
-  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t forward(auto& walk, const Tensor& x, const WeightPlaces& weights, const LayerPath& path,
+                                       const Way& way) {
     const bool apart = keeps_branch && way.mode == Mode::save;
     std::size_t y = Branch::forward(walk, Tensor{x.offset, false}, weights, path,
                                     {way.mode, apart ? Place::saved : way.place, joins_forward ? x.offset : absent});
@@ -42,8 +43,8 @@ struct Node<Residual<Layers...>, X, Context, flows> : Inner<X, Context, flows, L
     if constexpr (!keeps_branch) Branch::retire_output(walk, place);
     else if (place == Place::saved) pop<X>(walk);
   }
-  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces weights,
-                                        LayerPath path, Place place) {
+  static constexpr std::size_t backward(auto& walk, const Tensor& d_y, std::size_t x, std::size_t floor,
+                                        const WeightPlaces& weights, const LayerPath& path, Place place) {
     const std::size_t d_x = Branch::backward(walk, Tensor{d_y.offset, false, joins_backward ? d_y.offset : absent}, x,
                                              floor, weights, path, branch_place(place));
     if constexpr (flows && !joins_backward) add<X>(walk, d_y.offset, d_x);
@@ -51,7 +52,7 @@ struct Node<Residual<Layers...>, X, Context, flows> : Inner<X, Context, flows, L
     return d_x;
   }
 
-  [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
+  [[gnu::cold]] static constexpr void name_tensors(auto&& prefix, bool, auto& visit) {
     Branch::name_tensors(prefix, true, visit);
   }
 };

@@ -31,7 +31,8 @@ struct SecondWalk {
   }
   static constexpr bool is_idle(Place place) { return place == Place::nowhere; }
 
-  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t forward(auto& walk, const Tensor& x, const WeightPlaces& weights, const LayerPath& path,
+                                       const Way& way) {
     const Way once{Mode::discard, way.place, way.onto};
     if (way.mode == Mode::discard || !active) {
       return Inside::forward(walk, x, weights, path, once);
@@ -45,14 +46,14 @@ struct SecondWalk {
   static constexpr void retire_output(auto& walk, Place place) {
     if (place == Place::saved) pop<Output>(walk);
   }
-  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces weights,
-                                        LayerPath path, Place) {
+  static constexpr std::size_t backward(auto& walk, const Tensor& d_y, std::size_t x, std::size_t floor,
+                                        const WeightPlaces& weights, const LayerPath& path, Place) {
     Inside::forward(walk, Tensor{x, false}, weights, path, {Mode::save, inner_place});
     return Inside::backward(walk, d_y, x, floor, weights, path, inner_place);
   }
 
-  static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) { Inside::place_tensors(out, at); }
-  [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool ends_branch, auto& visit) {
+  static constexpr void place_tensors(TensorPlace*& out, const TensorPlace& at) { Inside::place_tensors(out, at); }
+  [[gnu::cold]] static constexpr void name_tensors(auto&& prefix, bool ends_branch, auto& visit) {
     Inside::name_tensors(prefix, ends_branch, visit);
   }
 };

@@ -25,7 +25,8 @@ struct Segments : Blocks<Of, begin, own> {
   static constexpr std::size_t footprint(const auto& walk, Place place) {
     return (segments - (place == Place::saved ? 0 : 1)) * bytes_of<X>(walk);
   }
-  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t forward(auto& walk, const Tensor& x, const WeightPlaces& weights, const LayerPath& path,
+                                       const Way& way) {
     if (way.mode == Mode::discard) return All::forward(walk, x, weights, path, way);
     const NextUnit after = walk.after;
     const auto discard = [&](std::size_t s, Place place) {
@@ -41,8 +42,8 @@ struct Segments : Blocks<Of, begin, own> {
   static constexpr void retire_output(auto& walk, Place place) {
     if (place == Place::saved) pop<X>(walk);
   }
-  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t, WeightPlaces weights,
-                                        LayerPath path, Place) {
+  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t, const WeightPlaces& weights,
+                                        const LayerPath& path, Place) {
     const NextUnit after = walk.after;
     const auto back = [&](std::size_t s) {
       const NextUnit next = s > 0 ? unit(walk, weights, begin_of(s - 1), path) : after;
@@ -55,7 +56,7 @@ struct Segments : Blocks<Of, begin, own> {
     });
     return passed_on(walk, d_y.offset);
   }
-  static constexpr NextUnit first_of_backward(const auto& walk, WeightPlaces weights, LayerPath path) {
+  static constexpr NextUnit first_of_backward(const auto& walk, const WeightPlaces& weights, const LayerPath& path) {
     if constexpr (keeps_units) return {};  // it is gathered with its segment
     else return unit(walk, weights, begin_of(segments - 1), path);
   }
@@ -64,14 +65,15 @@ struct Segments : Blocks<Of, begin, own> {
   using All::passed_on, All::run_back, All::unit_bytes;
 
   static constexpr std::size_t begin_of(std::size_t s) { return begin + s * segment; }
-  static constexpr BlockRange range_of(std::size_t s, WeightPlaces weights, LayerPath path, const NextUnit& next) {
+  static constexpr BlockRange range_of(std::size_t s, const WeightPlaces& weights, const LayerPath& path,
+                                       const NextUnit& next) {
     const std::size_t count = s + 1 < segments ? segment : last_segment;
     return {.first = begin_of(s), .count = count, .weights = weights, .path = path, .after = next};
   }
   static constexpr Tensor input_of(const auto& walk, std::size_t s, std::size_t x) {
     return {s == 0 ? x : just_below<X>(walk, walk.arena.top), false};
   }
-  static constexpr std::size_t run_again_and_back(auto& walk, BlockRange range, Tensor d_y, Tensor x) {
+  static constexpr std::size_t run_again_and_back(auto& walk, BlockRange range, const Tensor& d_y, const Tensor& x) {
     constexpr Place place =
         Body::reads_output ? Place::saved : Place::nowhere;  // only tensors before the output are needed
     const std::size_t bottom = walk.arena.top;

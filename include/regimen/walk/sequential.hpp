@@ -50,20 +50,22 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, begin, computed_again, 
     return i;
   }
   /// The path of child i, which names its unit; and the path with which it is walked.
-  static constexpr LayerPath unit_path(LayerPath path, std::size_t i) { return path.child(places[i], names[i]); }
-  static constexpr LayerPath path_of(LayerPath path, std::size_t i) {
+  static constexpr LayerPath unit_path(const LayerPath& path, std::size_t i) { return path.child(places[i], names[i]); }
+  static constexpr LayerPath path_of(const LayerPath& path, std::size_t i) {
     return are_groups[i] ? path : unit_path(path, i);
   }
 
   static constexpr NeighbourLayouts<count> layouts{At<each>::layout...};
   static constexpr ParameterLayout layout = layouts.all;
 
-  static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) {
+  static constexpr void place_tensors(TensorPlace*& out, const TensorPlace& at) {
     (At<each>::place_tensors(out, at + layouts.begins[each]), ...);
   }
-  [[gnu::cold]] static constexpr void name_tensors(const auto& prefix, bool ends_branch, auto& visit) {
-    (At<each>::name_tensors(name_inside(prefix, typename Entries::Labels{}),
-                            ends_branch && each >= first_of_last_layer() && each < last_with_parameters(), visit),
+  [[gnu::cold]] static constexpr void name_tensors(auto&& prefix, bool ends_branch, auto& visit) {
+    const auto own = name_mark(prefix);
+    ((extend_name(prefix, typename Entries::Labels{}),
+      At<each>::name_tensors(prefix, ends_branch && each >= first_of_last_layer && each < last_with_parameters, visit),
+      cut_name(prefix, own)),
      ...);
   }
 
@@ -77,7 +79,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, begin, computed_again, 
   static constexpr std::size_t unit_count() { return unit_order.members; }
   /// The unit, or units, of the k-th child that has parameters.
   template <std::size_t k>
-  static constexpr UnitRecord unit(std::size_t ranks, LayerPath path) {
+  static constexpr UnitRecord unit(std::size_t ranks, const LayerPath& path) {
     constexpr std::size_t i = unit_order.index[k];
     const UnitOffsets first = unit_offset(i, ranks);
     if constexpr (requires { At<i>::iterations; })
@@ -152,22 +154,23 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, begin, computed_again, 
   }
   static constexpr std::size_t footprint(const auto& walk, Place place) { return floors(walk, 0, place)[count]; }
 
-  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr std::size_t forward(auto& walk, Tensor x, const WeightPlaces& weights, const LayerPath& path,
+                                       const Way& way) {
     ((x = forward_of<each>(walk, x, weights, path, way)), ...);
     return x.offset;
   }
 
   static constexpr void retire_output(auto& walk, Place place) { At<count - 1>::retire_output(walk, place); }
 
-  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces weights,
-                                        LayerPath path, Place place) {
+  static constexpr std::size_t backward(auto& walk, const Tensor& d_y, std::size_t x, std::size_t floor,
+                                        const WeightPlaces& weights, const LayerPath& path, Place place) {
     Values values{.input = x, .floors = floors(walk, floor, place), .weights = weights, .path = path, .onto = d_y.onto};
     return backward_from<count - 1>(walk, Tensor{d_y.offset, d_y.owned, count == 1 ? d_y.onto : absent}, values, place);
   }
 
   /// Recomputes the output of a Group.
-  static constexpr std::size_t recompute(auto& walk, std::size_t x, std::size_t floor, WeightPlaces weights,
-                                         LayerPath path) {
+  static constexpr std::size_t recompute(auto& walk, std::size_t x, std::size_t floor, const WeightPlaces& weights,
+                                         const LayerPath& path) {
     constexpr std::size_t last = count - 1;
     Values values{.input = x, .floors = floors(walk, floor, Place::transient), .weights = weights, .path = path};
     const std::size_t input = value<last>(walk, values);
@@ -180,7 +183,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, begin, computed_again, 
 
  private:
   /// Where child i's parameters and gradients are kept.
-  static constexpr WeightPlaces resident_of(const auto& walk, WeightPlaces weights, std::size_t i) {
+  static constexpr WeightPlaces resident_of(const auto& walk, const WeightPlaces& weights, std::size_t i) {
     if constexpr (!Context::units) {
       return layouts.weights_of(weights, i, sizeof(typename Context::Roles::reduce));
     } else {
@@ -188,18 +191,6 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, begin, computed_again, 
       return {weights.values + at.parameters, weights.gradients + at.gradients, weights.add,
               layout.buffer_bytes > 0 ? weights.buffers + layouts.begins[i].buffer : absent};
     }
-  }
-
-  static constexpr std::size_t last_with_parameters() {  // one past the last child with parameters; 0 if none
-    return unit_order.members > 0 ? unit_order.index[unit_order.members - 1] + 1 : 0;
-  }
-  /// The child where that layer begins: its bias may be a child of its own.
-  static constexpr std::size_t first_of_last_layer() {
-    std::size_t first = last_with_parameters();
-    if (first > 0) --first;
-    const bool begins_before = ((each == first && has_bias_of_layer_before<typename Entries::Layer>) || ...);
-    if (begins_before) --first;
-    return first;
   }
 
   template <std::size_t i>
@@ -226,6 +217,17 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, begin, computed_again, 
     ((At<each>::layout.count > 0 ? void(result.index[result.members++] = each) : void()), ...);
     return result;
   }();
+  /// One past the last child with parameters; 0 if none.
+  static constexpr std::size_t last_with_parameters =
+      unit_order.members > 0 ? unit_order.index[unit_order.members - 1] + 1 : 0;
+  /// The child where that layer begins: its bias may be a child of its own.
+  static constexpr std::size_t first_of_last_layer = [] {
+    std::size_t first = last_with_parameters;
+    if (first > 0) --first;
+    const bool begins_before = ((each == first && has_bias_of_layer_before<typename Entries::Layer>) || ...);
+    if (begins_before) --first;
+    return first;
+  }();
 
   // Among the model's own children each child is a unit, except a Repeat, whose iterations are units.
   template <std::size_t i>
@@ -237,7 +239,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, begin, computed_again, 
 
   /// The first unit of child i or of a later child.
   template <std::size_t i>
-  static constexpr NextUnit first_from(const auto& walk, WeightPlaces weights, LayerPath path) {
+  static constexpr NextUnit first_from(const auto& walk, const WeightPlaces& weights, const LayerPath& path) {
     if constexpr (i >= count) return {};
     else if constexpr (is_unit<i>)
       return unit_at<UnitOf<i>>(walk, resident_of(walk, weights, i).values, unit_path(path, i));
@@ -246,7 +248,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, begin, computed_again, 
   }
   /// The first unit of a backward that begins with child i.
   template <std::size_t i>
-  static constexpr NextUnit last_from(const auto& walk, WeightPlaces weights, LayerPath path) {
+  static constexpr NextUnit last_from(const auto& walk, const WeightPlaces& weights, const LayerPath& path) {
     constexpr bool goes_on = i > 0 && At<i>::active;
     if constexpr (is_unit<i> && At<i>::active && At<i>::reads_weights)
       return unit_at<UnitOf<i>>(walk, resident_of(walk, weights, i).values, unit_path(path, i));
@@ -257,27 +259,29 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, begin, computed_again, 
   }
   /// The unit after child i in forward; after the last child, the first unit of backward, if backward follows.
   template <std::size_t i>
-  static constexpr NextUnit behind(const auto& walk, WeightPlaces weights, LayerPath path, Mode mode) {
+  static constexpr NextUnit behind(const auto& walk, const WeightPlaces& weights, const LayerPath& path, Mode mode) {
     const NextUnit next = first_from<i + 1>(walk, weights, path);
     return mode == Mode::save && next.is_absent() ? last_from<count - 1>(walk, weights, path) : next;
   }
   static constexpr bool slices_parameters = Context::units && Context::Sharding::slices_parameters;
 
   template <std::size_t i>
-  static constexpr WeightPlaces enter(auto& walk, WeightPlaces weights, LayerPath path, const NextUnit& next) {
+  static constexpr WeightPlaces enter(auto& walk, const WeightPlaces& weights, const LayerPath& path,
+                                      const NextUnit& next) {
     const WeightPlaces resident = resident_of(walk, weights, i);
     if constexpr (is_unit<i>) return gather<UnitOf<i>>(walk, resident, unit_path(path, i), next);
     if constexpr (holds_units<i>) walk.after = next;
     return resident;
   }
   template <std::size_t i>
-  static constexpr void leave(auto& walk, WeightPlaces weights, WeightPlaces own, const NextUnit& next) {
+  static constexpr void leave(auto& walk, const WeightPlaces& weights, const WeightPlaces& own, const NextUnit& next) {
     if constexpr (is_unit<i>) release<UnitOf<i>>(walk, resident_of(walk, weights, i), own, next);
   }
 
   /// Child i; its output is the input of the next.
   template <std::size_t i>
-  static constexpr Tensor forward_of(auto& walk, Tensor x, WeightPlaces weights, LayerPath path, Way way) {
+  static constexpr Tensor forward_of(auto& walk, const Tensor& x, const WeightPlaces& weights, const LayerPath& path,
+                                     const Way& way) {
     const Way here{way.mode, i + 1 < count && way.mode == Mode::discard ? Place::transient : output_place<i>(way.place),
                    i + 1 < count ? absent : way.onto};
     std::size_t y = absent;
@@ -319,7 +323,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, begin, computed_again, 
     }
   }
   template <std::size_t i>
-  static constexpr std::size_t backward_of(auto& walk, Tensor d_y, std::size_t x, Values& values, Place here) {
+  static constexpr std::size_t backward_of(auto& walk, const Tensor& d_y, std::size_t x, Values& values, Place here) {
     const WeightPlaces resident = resident_of(walk, values.weights, i);
     WeightPlaces own = resident;
     [[maybe_unused]] NextUnit next{};
@@ -334,7 +338,7 @@ struct Chain<mp::mp_list<Entries...>, X, Context, flows, begin, computed_again, 
     return d_x;
   }
   template <std::size_t i>
-  static constexpr std::size_t backward_from(auto& walk, Tensor d_y, Values& values, Place place) {
+  static constexpr std::size_t backward_from(auto& walk, const Tensor& d_y, Values& values, Place place) {
     if constexpr (!At<i>::active) {  // no child before trains either
       if (d_y.owned && d_y.offset != absent) walk.arena.give(d_y.offset);
       walk.arena.pop_to(values.floors[0]);

@@ -26,19 +26,20 @@ struct Node<Shared<Name, Layers...>, X, Context, flows> : SharedBranch<X, Contex
   static constexpr ParameterLayout layout{};
   static constexpr bool reads_weights = false;
 
-  static constexpr std::size_t forward(auto& walk, Tensor x, WeightPlaces, LayerPath path, Way way) {
+  static constexpr std::size_t forward(auto& walk, const Tensor& x, const WeightPlaces&, const LayerPath& path,
+                                       const Way& way) {
     return Branch::forward(walk, x, walk.tied[index], path, way);
   }
-  static constexpr std::size_t backward(auto& walk, Tensor d_y, std::size_t x, std::size_t floor, WeightPlaces,
-                                        LayerPath path, Place place) {
+  static constexpr std::size_t backward(auto& walk, const Tensor& d_y, std::size_t x, std::size_t floor,
+                                        const WeightPlaces&, const LayerPath& path, Place place) {
     const std::size_t d_x = Branch::backward(walk, d_y, x, floor, walk.tied[index], path, place);
     if constexpr (Branch::layout.trained > 0) walk.tied[index].add = true;
     return d_x;
   }
 
-  static constexpr void place_tensors(TensorPlace*&, TensorPlace) {}
+  static constexpr void place_tensors(TensorPlace*&, const TensorPlace&) {}
   /// The parameters have no place here. A visitor may ask for the places of sets.
-  static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
+  static constexpr void name_tensors(auto&& prefix, bool, auto& visit) {
     if constexpr (requires { visit.found(index, prefix); }) {
       visit.found(index, prefix);
       Branch::name_tensors(prefix, false, visit);

@@ -66,7 +66,7 @@ constexpr auto offsets_from(std::size_t samples, auto&& next) {
 }
 /// Allocates tensors: saved ones on their stack, scratch on the transient side.
 template <class Declared, MemoryKind kind>
-constexpr auto allocate_all(auto& walk, LayerPath path) {
+constexpr auto allocate_all(auto& walk, const LayerPath& path) {
   std::array<std::size_t, Declared::count> offsets = Declared::bytes(walk.capacity);
   for (std::size_t& at : offsets)
     at = kind == MemoryKind::saved ? walk.arena.push(at, kind, path) : walk.arena.take(at, kind, path);
@@ -78,7 +78,7 @@ constexpr void give_all(auto& walk, const std::array<std::size_t, Count>& offset
 }
 
 template <class V>
-constexpr std::size_t allocate(auto& walk, Place place, LayerPath path) {
+constexpr std::size_t allocate(auto& walk, Place place, const LayerPath& path) {
   if (place == Place::saved) return walk.arena.push(bytes_of<V>(walk), MemoryKind::saved, path);
   return walk.arena.take(bytes_of<V>(walk), MemoryKind::transient, path);
 }

@@ -126,7 +126,7 @@ struct Unit final {
                                         : (shares_master ? 0 : layout.gaps * sizeof(Master)) +
                                               layout.trained_gaps * (sizeof(Reduce) + states * sizeof(Master)));
 
-  static constexpr UnitRecord record(UnitOffsets first, std::size_t count, LayerPath path, std::size_t ranks) {
+  static constexpr UnitRecord record(UnitOffsets first, std::size_t count, const LayerPath& path, std::size_t ranks) {
     return {.first = first,
             .size = size(ranks),
             .count = count,
@@ -169,16 +169,14 @@ struct Unit final {
 template <class N>
 struct TiedTable final {
   static constexpr ParameterLayout layout = N::own_layout;
-  static constexpr void place_tensors(TensorPlace*& out, TensorPlace at) { N::place_own_tensors(out, at); }
-  static constexpr void name_tensors(const auto& prefix, bool, auto& visit) {
-    N::name_own_tensors(prefix, false, visit);
-  }
+  static constexpr void place_tensors(TensorPlace*& out, const TensorPlace& at) { N::place_own_tensors(out, at); }
+  static constexpr void name_tensors(auto&& prefix, bool, auto& visit) { N::name_own_tensors(prefix, false, visit); }
 };
 
 // ---- parameters: gathered before their first use, freed after the last
 
 template <class Unit>
-constexpr NextUnit unit_at(const auto& walk, std::size_t values, LayerPath path) {
+constexpr NextUnit unit_at(const auto& walk, std::size_t values, const LayerPath& path) {
   if constexpr (Unit::Sharding::slices_parameters) {
     if (walk.ranks > 1) return {values, Unit::values_slice_bytes(walk.ranks), path};
   }
@@ -198,34 +196,43 @@ constexpr GatheredUnit start_all_gather(auto& walk, const NextUnit& unit) {
   return {unit.values, whole, start_all_gather<Sharding>(walk, unit, whole)};
 }
 
+// Functions that know a unit by its numbers alone are compiled once for all units of all models; those that ask the unit
+// for them are inlined, also without optimisation.
+
+template <class Sharding>
+constexpr WeightPlaces gathered(auto& walk, const WeightPlaces& resident, const NextUnit& own, const NextUnit& next) {
+  GatheredUnit here{};
+  if (walk.ahead.is_of(resident.values)) {
+    here = walk.ahead;
+    walk.ahead = {};
+  } else {
+    here = start_all_gather<Sharding>(walk, own);
+  }
+  if (here.ticket != no_ticket) walk.await(here.ticket);
+  if (Sharding::prefetches && !next.is_absent() && next.values != resident.values)
+    walk.ahead = start_all_gather<Sharding>(walk, next);
+  return {here.values, resident.gradients, resident.add, resident.buffers};
+}
 /// Before a unit computes: gathers its parameters for the kernels, and starts to gather the next unit.
 template <class Unit>
-constexpr WeightPlaces gather(auto& walk, WeightPlaces resident, LayerPath path, const NextUnit& next) {
-  if constexpr (!Unit::Sharding::slices_parameters) {
-    return resident;
-  } else {
-    if (walk.ranks == 1) return resident;
-    GatheredUnit here{};
-    if (walk.ahead.is_of(resident.values)) {
-      here = walk.ahead;
-      walk.ahead = {};
-    } else {
-      here = start_all_gather<typename Unit::Sharding>(walk, unit_at<Unit>(walk, resident.values, path));
-    }
-    if (here.ticket != no_ticket) walk.await(here.ticket);
-    if (Unit::Sharding::prefetches && !next.is_absent() && next.values != resident.values)
-      walk.ahead = start_all_gather<typename Unit::Sharding>(walk, next);
-    return {here.values, resident.gradients, resident.add, resident.buffers};
-  }
+[[gnu::always_inline]] constexpr WeightPlaces gather(auto& walk, const WeightPlaces& resident,
+                                                     [[maybe_unused]] const LayerPath& path,
+                                                     [[maybe_unused]] const NextUnit& next) {
+  if constexpr (Unit::Sharding::slices_parameters)
+    if (walk.ranks > 1)
+      return gathered<typename Unit::Sharding>(walk, resident, unit_at<Unit>(walk, resident.values, path), next);
+  return resident;
 }
 /// After a unit's last use in a pass: frees it, unless it is the next unit, too.
 template <class Unit>
-constexpr void release(auto& walk, WeightPlaces resident, WeightPlaces gathered, const NextUnit& next) {
-  if constexpr (Unit::Sharding::slices_parameters) {
-    if (walk.ranks == 1) return;
-    if (next.values == resident.values) walk.ahead = {resident.values, gathered.values, no_ticket};
-    else walk.arena.give(gathered.values);
-  }
+[[gnu::always_inline]] constexpr void release(auto& walk, [[maybe_unused]] const WeightPlaces& resident,
+                                              [[maybe_unused]] const WeightPlaces& own,
+                                              [[maybe_unused]] const NextUnit& next) {
+  if constexpr (Unit::Sharding::slices_parameters)
+    if (walk.ranks > 1) {
+      if (next.values == resident.values) walk.ahead = {resident.values, own.values, no_ticket};
+      else walk.arena.give(own.values);
+    }
 }
 
 // ---- gradients: reduced after their unit's backward, while the next one runs
@@ -238,15 +245,15 @@ constexpr void clear_gaps(auto& walk, std::size_t gradients) {
 }
 /// Before backward: where the gradients are written.
 template <class Unit>
-constexpr WeightPlaces open_gradients(auto& walk, WeightPlaces gathered, LayerPath path) {
-  if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each) {
-    if (walk.ranks == 1) return gathered;
-    const std::size_t whole = walk.arena.take(Unit::whole_gradient_bytes(walk.ranks), MemoryKind::gradient, path);
-    clear_gaps<Unit>(walk, whole);
-    return {gathered.values, whole, false, gathered.buffers};
-  } else {
-    return gathered;
-  }
+[[gnu::always_inline]] constexpr WeightPlaces open_gradients(auto& walk, const WeightPlaces& own,
+                                                             [[maybe_unused]] const LayerPath& path) {
+  if constexpr (Unit::layout.trained > 0 && Unit::Sharding::reduces_each)
+    if (walk.ranks > 1) {
+      const std::size_t whole = walk.arena.take(Unit::whole_gradient_bytes(walk.ranks), MemoryKind::gradient, path);
+      clear_gaps<Unit>(walk, whole);
+      return {own.values, whole, false, own.buffers};
+    }
+  return own;
 }
 
 /// Awaits the running reduction.
@@ -282,11 +289,8 @@ constexpr void send_bucket(auto& walk) {
   bucket.bytes = 0;
 }
 /// After a unit's backward: adds its gradients to the bucket, which has those of the next unit, directly above them.
-template <class Unit>
-constexpr void reduce_in_bucket(auto& walk, std::size_t gradients, LayerPath path) {
-  using Reduce = typename Unit::Reduce;
-  using Sharding = typename Unit::Sharding;
-  const std::size_t bytes = Unit::whole_gradient_bytes(walk.ranks);
+template <class Reduce, class Sharding>
+constexpr void reduce_in_bucket(auto& walk, std::size_t gradients, std::size_t bytes, const LayerPath& path) {
   GradientBucket& bucket = walk.bucket;
   if (gradients + bytes != bucket.begin) send_bucket<Reduce, Sharding>(walk);
   bucket.begin = gradients;
@@ -306,62 +310,86 @@ constexpr void finish_reductions(auto& walk) {
   }
 }
 
+/// A unit's gradients that a reduction sums over the ranks.
+///   whole, own    where they lie, and where this rank keeps their sum
+///   slice, part   elements of a rank's slice, and of a part of it
+///   add           the sum is added to what is kept
+///   on_stack      `whole` lies on the saved stack
+struct UnitGradients {
+  std::size_t whole, own, slice, part;
+  bool add, on_stack;
+};
+template <class Reduce, class Sharding>
+constexpr void start_reduction(auto& walk, const UnitGradients& unit, const LayerPath& path) {
+  finish_reduction<Reduce, Sharding>(walk);
+  const std::size_t slice = unit.slice, part = unit.part, groups = Sharding::groups(walk.ranks),
+                    of_shards =
+                        Sharding::Transport::staging_bytes(Sharding::slices(walk.ranks), slice * sizeof(Reduce)),
+                    of_replicas = Sharding::Transport::staging_bytes(groups, part * sizeof(Reduce)),
+                    staging_bytes = of_shards > of_replicas ? of_shards : of_replicas;
+  ReducingUnit& under_way = walk.reducing;
+  under_way.whole = unit.whole;
+  under_way.slice = slice;
+  under_way.add = unit.add;
+  under_way.on_stack = unit.on_stack;
+  if (staging_bytes > 0)
+    under_way.staging = walk.arena.take(TensorArena::align(staging_bytes), MemoryKind::communication, path);
+  if constexpr (Sharding::reduces_each)
+    under_way.own =
+        unit.own + (Sharding::slices_gradients ? 0 : Sharding::slice_of(walk.rank) * slice * sizeof(Reduce));
+  under_way.ticket = walk.reduce_scatter({.all = under_way.whole,
+                                          .bytes = slice * sizeof(Reduce),
+                                          .element = element_type_of<Reduce>,
+                                          .staging = under_way.staging,
+                                          .teams = Sharding::shard_group,
+                                          .path = path});
+  if (groups >
+      1) {  // then, in order: sums over the groups, part by part, and their all-gather among the ranks of the slice
+    const View<Reduce> own = View<Reduce>{under_way.whole} + Sharding::slice_of(walk.rank) * slice,
+                       summed = own + Sharding::copy_of(walk.rank) * part;
+    const std::size_t bytes = part * sizeof(Reduce);
+    walk.reduce_scatter({.all = own.offset,
+                         .bytes = bytes,
+                         .element = element_type_of<Reduce>,
+                         .staging = under_way.staging,
+                         .teams = Sharding::replica_group(walk.ranks),
+                         .path = path});
+    under_way.ticket = walk.all_gather({.own = summed.offset,
+                                        .all = own.offset,
+                                        .bytes = bytes,
+                                        .teams = Sharding::replica_group(walk.ranks),
+                                        .path = path});
+  }
+  if constexpr (Sharding::stage == 0 && !Sharding::reduces_each)  // then, in order: every rank gets all sums
+    under_way.ticket = walk.all_gather({.own = under_way.whole + walk.rank * slice * sizeof(Reduce),
+                                        .all = under_way.whole,
+                                        .bytes = slice * sizeof(Reduce),
+                                        .path = path});
+}
 /// After backward: starts the reduction over all ranks.
 ///   resident   where the unit's gradients are kept
 ///   written    the result of open_gradients, or a place on the saved stack
 template <class Unit>
-constexpr void reduce(auto& walk, WeightPlaces resident, WeightPlaces written, LayerPath path, bool on_stack = false) {
+[[gnu::always_inline]] constexpr void reduce(auto& walk, [[maybe_unused]] const WeightPlaces& resident,
+                                             [[maybe_unused]] const WeightPlaces& written,
+                                             [[maybe_unused]] const LayerPath& path,
+                                             [[maybe_unused]] bool on_stack = false) {
   using Reduce = typename Unit::Reduce;
   using Sharding = typename Unit::Sharding;
-  if constexpr (Unit::layout.trained > 0 && !Sharding::alone) {
-    if (walk.ranks == 1 || !walk.reduces) return;
-    if constexpr (Sharding::bucket > 0) return reduce_in_bucket<Unit>(walk, written.gradients, path);
-    finish_reduction<Reduce, Sharding>(walk);
-    const std::size_t slice = Unit::gradient_slice(walk.ranks), part = Unit::gradient_part(walk.ranks),
-                      groups = Sharding::groups(walk.ranks),
-                      of_shards =
-                          Sharding::Transport::staging_bytes(Sharding::slices(walk.ranks), slice * sizeof(Reduce)),
-                      of_replicas = Sharding::Transport::staging_bytes(groups, part * sizeof(Reduce)),
-                      staging_bytes = of_shards > of_replicas ? of_shards : of_replicas;
-    ReducingUnit& under_way = walk.reducing;
-    under_way.whole = written.gradients;
-    under_way.slice = slice;
-    under_way.add = resident.add;
-    under_way.on_stack = on_stack;
-    if (staging_bytes > 0)
-      under_way.staging = walk.arena.take(TensorArena::align(staging_bytes), MemoryKind::communication, path);
-    if constexpr (Sharding::reduces_each)
-      under_way.own = resident.gradients +
-                      (Sharding::slices_gradients ? 0 : Sharding::slice_of(walk.rank) * slice * sizeof(Reduce));
-    under_way.ticket = walk.reduce_scatter({.all = under_way.whole,
-                                            .bytes = slice * sizeof(Reduce),
-                                            .element = element_type_of<Reduce>,
-                                            .staging = under_way.staging,
-                                            .teams = Sharding::shard_group,
-                                            .path = path});
-    if (groups >
-        1) {  // then, in order: sums over the groups, part by part, and their all-gather among the ranks of the slice
-      const View<Reduce> own = View<Reduce>{under_way.whole} + Sharding::slice_of(walk.rank) * slice,
-                         summed = own + Sharding::copy_of(walk.rank) * part;
-      const std::size_t bytes = part * sizeof(Reduce);
-      walk.reduce_scatter({.all = own.offset,
-                           .bytes = bytes,
-                           .element = element_type_of<Reduce>,
-                           .staging = under_way.staging,
-                           .teams = Sharding::replica_group(walk.ranks),
-                           .path = path});
-      under_way.ticket = walk.all_gather({.own = summed.offset,
-                                          .all = own.offset,
-                                          .bytes = bytes,
-                                          .teams = Sharding::replica_group(walk.ranks),
-                                          .path = path});
+  if constexpr (Unit::layout.trained > 0 && !Sharding::alone)
+    if (walk.ranks > 1 && walk.reduces) {
+      if constexpr (Sharding::bucket > 0)
+        reduce_in_bucket<Reduce, Sharding>(walk, written.gradients, Unit::whole_gradient_bytes(walk.ranks), path);
+      else
+        start_reduction<Reduce, Sharding>(walk,
+                                          {.whole = written.gradients,
+                                           .own = resident.gradients,
+                                           .slice = Unit::gradient_slice(walk.ranks),
+                                           .part = Unit::gradient_part(walk.ranks),
+                                           .add = resident.add,
+                                           .on_stack = on_stack},
+                                          path);
     }
-    if constexpr (Sharding::stage == 0 && !Sharding::reduces_each)  // then, in order: every rank gets all sums
-      under_way.ticket = walk.all_gather({.own = under_way.whole + walk.rank * slice * sizeof(Reduce),
-                                          .all = under_way.whole,
-                                          .bytes = slice * sizeof(Reduce),
-                                          .path = path});
-  }
 }
 
 }  // namespace regimen::walk

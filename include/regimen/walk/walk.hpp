@@ -45,6 +45,7 @@ struct HostStack {
 template <class E>
 struct Walk {
   using Engine = E;
+  static constexpr bool prepares = requires(E& device) { device.prepare(regimen::engines::NoOperations{}); };
 
   E engine;
   std::size_t capacity = 1, batch = 1;
@@ -123,7 +124,7 @@ struct Walk {
   /// body() runs operations that will run later, so that an engine with prepare() has all that they need. Leaves the
   /// walk unchanged.
   constexpr void prepare(auto&& body) {
-    if constexpr (requires { engine.prepare(regimen::engines::NoOperations{}); }) {
+    if constexpr (prepares) {
       const std::size_t peak = arena.peak, host_peak = host.peak;
       engine.prepare(body);
       arena.peak = peak;  // no memory was used
