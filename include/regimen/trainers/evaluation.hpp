@@ -40,7 +40,8 @@ Evaluation evaluate(Session& session, const Source& source, std::size_t workers,
   Loader<typename Session::Input, typename Session::Label, SourceReference<Source>> loader(
       {&source}, Session::sample_shape(), options);
   const typename Session::Mode mode(session);
-  session.guarded([&] { Preparation<Session>::evaluation_of(session, loader.size()); });
+  if constexpr (Preparation<Session>::prepares)
+    session.guarded([&] { Preparation<Session>::evaluation_of(session, loader.size()); });
   const Scalars kept = session.scalars();
   Scalars found{};
   session.walk.run(op::Begin{session.resident.scalars});

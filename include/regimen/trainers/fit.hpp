@@ -29,28 +29,30 @@
 namespace regimen::trainers {
 
 /// A hash of the number of samples, and of the first, the middle and the last sample. Error if there is none.
-template <class Trainer, class Source>
-[[gnu::cold]] std::uint64_t fingerprint_of_source(const Source& source) {
-  const std::size_t size = source.size(Trainer::sample_shape());
+template <class Input, class Label, class Source>
+[[gnu::cold]] std::uint64_t fingerprint_of_source(const Source& source, const SampleShape& shape) {
+  const std::size_t size = source.size(shape);
   if (size == 0) throw Error(regimen::detail::name_of_source(source), "at least one sample", "none");
-  std::vector<typename Trainer::Input> input(Trainer::input_size);
-  std::vector<typename Trainer::Label> target(Trainer::target_size);
+  std::vector<Input> input(shape.input);
+  std::vector<Label> target(shape.target);
   std::uint64_t print = size;
   for (const std::size_t index : {std::size_t{0}, size / 2, size - 1}) {
-    regimen::detail::read_sample(source, {.index = index},
-                                 Sample<typename Trainer::Input, typename Trainer::Label>{input, target});
+    regimen::detail::read_sample(source, {.index = index}, Sample<Input, Label>{input, target});
     for (const auto& value : input) print = Philox::mix(print, bits_of_number(value));
     for (const auto& value : target) print = Philox::mix(print, bits_of_number(value));
   }
   return print;
 }
-/// Throws Error if the source cannot serve this model, or its first or last sample cannot be read.
 template <class Trainer, class Source>
-void expect_readable(const Source& source) {
+[[gnu::cold]] std::uint64_t fingerprint_of_source(const Source& source) {
+  return fingerprint_of_source<typename Trainer::Input, typename Trainer::Label>(source, Trainer::sample_shape());
+}
+/// Throws Error if the source cannot serve a model, or its first or last sample cannot be read.
+template <class Input, class Label, class Source>
+[[gnu::cold]] void expect_readable(const Source& source, const SampleShape& shape) {
   LoaderOptions options{.order = Order::Sequential, .workers = 0};
   for (const bool last : {false, true}) {
-    Loader<typename Trainer::Input, typename Trainer::Label, SourceReference<Source>> loader(
-        {&source}, Trainer::sample_shape(), options);
+    Loader<Input, Label, SourceReference<Source>> loader({&source}, shape, options);
     if (last || loader.size() > 1) loader.next();
     options.first.samples = loader.size() - 1;
   }
@@ -170,11 +172,12 @@ class FitOf final : public FitProgram {
     if constexpr (!Step::Sharding::alone)
       if (session_.ranks() > 1) agree();
     if (!session_.is_between_steps()) out_of_order(session_.waiting, "step");
-    session_.guarded([&] {
-      Preparation<Session>::run(session_, loader_.batching(), micro_batches());
-      if (validation != nullptr)
-        Preparation<Session>::evaluation_of(session_, validation->size(Trainer::sample_shape()));
-    });
+    if constexpr (Preparation<Session>::prepares)
+      session_.guarded([&] {
+        Preparation<Session>::run(session_, loader_.batching(), micro_batches());
+        if (validation != nullptr)
+          Preparation<Session>::evaluation_of(session_, validation->size(Trainer::sample_shape()));
+      });
     if (session_.rank() == 0)
       say_if_short(session_.ranks(), Trainer::batch, Trainer::micro_batches, loader_.size(), session_.fit.run);
   }
@@ -299,8 +302,9 @@ Fitted fit(Trainer& trainer, const Source& source, const Validation* validation,
     ~AtTheEnd() { is_running = false; }
   } at_the_end{session.fit.is_running};
   session.guarded([&] {  // finds unreadable data now, not after hours
-    (void)source.size(Trainer::sample_shape());
-    if (validation != nullptr) expect_readable<Trainer>(*validation);
+    constexpr SampleShape shape = Trainer::sample_shape();
+    (void)source.size(shape);
+    if (validation != nullptr) expect_readable<typename Trainer::Input, typename Trainer::Label>(*validation, shape);
   });
   return FitOf<Trainer, Source, Validation, Callbacks...>(trainer, source, validation, callbacks...).run();
 }

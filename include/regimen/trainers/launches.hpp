@@ -3,6 +3,7 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/function_ref.hpp>
 #include <regimen/core/one_thread.hpp>
 #include <regimen/core/operation.hpp>
 #include <regimen/data/batching.hpp>
@@ -22,6 +23,11 @@ enum class Waiting { forward, backward, apply, average };
 
 [[noreturn, gnu::cold]] void in_average(const std::string& who);
 [[noreturn, gnu::cold]] void out_of_order(Waiting waiting, const char* what);
+
+[[noreturn, gnu::cold]] void in_callback(const char* who);
+
+/// Runs body(), and throws what it throws; before that, gives the words of it to give_up.
+void guard(FunctionRef<void()> body, FunctionRef<void(const std::string&)> give_up);
 
 /// Held while a member of a Trainer runs.   failure   Error, if another thread is in one
 [[nodiscard]] inline OneThread::Scope enter_trainer(OneThread& one, const char* who) {
@@ -44,6 +50,10 @@ struct Entry final {
 
 /// Throws Error unless Hybrid's groups divide the ranks.   group   ranks of one; 0: there are none
 void check_groups(std::size_t group, std::size_t ranks);
+/// Throws Error unless there are as many ranks as World says.
+[[gnu::cold]] void check_world(std::size_t world, std::size_t ranks);
+/// Says with which kernels and libraries this rank computes.
+[[gnu::cold]] void say_arithmetic(std::size_t rank, std::size_t ranks, const std::string& description);
 
 /// The number of samples of a batch; throws Error unless it is 1 to `limit` whole samples.
 template <class Session>
@@ -58,6 +68,9 @@ std::size_t check_batch(const char* where, std::size_t inputs, std::size_t targe
                   regimen::detail::counted(target_size, "target"),
               regimen::detail::counted(inputs, "input") + " and " + regimen::detail::counted(targets, "target"));
 }
+
+/// A batch of so many samples for which the device lacks something.
+[[noreturn, gnu::cold]] void refuse_rows(std::size_t rows, std::size_t batch, const Error& error, const char* cure);
 
 /// Throws Error if Debug<Anomaly> found something.
 void expect_finite(const Scalars& s);

@@ -3,12 +3,14 @@
 
 #include <regimen/core/compiled.hpp>
 #include <regimen/core/file.hpp>
+#include <regimen/core/say.hpp>
 #include <regimen/trainers/launches.hpp>
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <exception>
 
 namespace regimen::trainers {
 
@@ -31,6 +33,36 @@ REGIMEN_INLINE void check_groups(std::size_t group, std::size_t ranks) {
   if (group > 0 && ranks % group != 0)
     throw Error("Trainer", "a multiple of " + std::to_string(group) + " ranks, as Hybrid says", std::to_string(ranks),
                 "start that many, or write Hybrid<N> with an N that divides them");
+}
+
+REGIMEN_INLINE void in_callback(const char* who) {
+  throw Error(who, "a call outside of fit", "one in a callback of fit",
+              "let the callback return false, which ends fit, and call it then");
+}
+
+REGIMEN_INLINE void guard(FunctionRef<void()> body, FunctionRef<void(const std::string&)> give_up) {
+  try {
+    body();
+  } catch (...) {
+    give_up(regimen::detail::words_of(std::current_exception()));
+    throw;
+  }
+}
+
+REGIMEN_INLINE void check_world(std::size_t world, std::size_t ranks) {
+  if (ranks != world)
+    throw Error("Trainer", std::to_string(world) + " ranks, as World says", std::to_string(ranks),
+                "start that many, or leave World out");
+}
+
+REGIMEN_INLINE void say_arithmetic(std::size_t rank, std::size_t ranks, const std::string& description) {
+  regimen::detail::say("regimen: " + (ranks > 1 ? "rank " + std::to_string(rank) + ": " : std::string()) + description +
+                       "\n");
+}
+
+REGIMEN_INLINE void refuse_rows(std::size_t rows, std::size_t batch, const Error& error, const char* cure) {
+  throw Error("a shorter batch, of " + std::to_string(rows) + " in place of " + std::to_string(batch),
+              "what it needs before the run begins", error.what(), cure);
 }
 
 REGIMEN_INLINE void expect_finite(const Scalars& s) {

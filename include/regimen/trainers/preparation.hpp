@@ -2,12 +2,13 @@
 #pragma once
 
 #include <regimen/core/error.hpp>
+#include <regimen/core/function_ref.hpp>
 #include <regimen/data/batching.hpp>
+#include <regimen/trainers/launches.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace regimen::trainers {
@@ -18,16 +19,19 @@ struct PreparedRows final {
 };
 
 /// Walks the programs of batches that will come. So an engine with prepare() makes everything that their operations
-/// need, and throws if the device lacks an operation. It walks each number of samples once, between two steps; for
-/// other engines it does nothing.
+/// need, and throws if the device lacks an operation. It walks each number of samples once, between two steps.
 ///
 ///   rows   samples of a micro-batch on this rank
 template <class Session>
 struct Preparation final {
+  /// Whether there is anything to do; else nothing of this may be called.
+  static constexpr bool prepares = decltype(Session::walk)::prepares;
+
   static void step(Session& session, std::size_t rows) {
     prepare(session, session.prepared.steps, rows, "Remainder::Drop and Remainder::Wrap read no such batch", [&] {
+      const auto always = [](std::size_t) { return true; };
       Session::Step::step(session.walk, session.resident, Session::Recipe::loss_scaling, Session::Recipe::clip,
-                          session.options.optimizer, [](std::size_t) { return true; });
+                          session.options.optimizer, FunctionRef<bool(std::size_t)>(always));
     });
   }
   static void evaluation(Session& session, std::size_t rows) {
@@ -71,8 +75,7 @@ struct Preparation final {
       session.walk.prepare(body);
     } catch (const Error& error) {
       if (rows == Session::batch) throw;
-      throw Error("a shorter batch, of " + std::to_string(rows) + " in place of " + std::to_string(Session::batch),
-                  "what it needs before the run begins", error.what(), cure);
+      refuse_rows(rows, Session::batch, error, cure);
     }
     known.push_back(rows);
   }

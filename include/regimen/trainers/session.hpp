@@ -5,6 +5,7 @@
 #include <regimen/comm/agreement.hpp>
 #include <regimen/comm/ranks_of.hpp>
 #include <regimen/core/error.hpp>
+#include <regimen/core/function_ref.hpp>
 #include <regimen/core/now.hpp>
 #include <regimen/core/one_thread.hpp>
 #include <regimen/core/say.hpp>
@@ -47,6 +48,35 @@ struct Position final {
   saves::Patience patience{};
 };
 
+/// The connection of all ranks.
+struct Peers final {
+  std::unique_ptr<comm::Ranks> all_ranks;  // null: a single rank
+  std::vector<std::uint64_t> hashes{};     // of all ranks' weights, for compare_weights
+  bool has_left = false;                   // the other ranks know that this one has failed
+};
+/// Bytes, planned and measured.
+struct MemoryOfRun final {
+  std::size_t resident_at_start = resident_bytes();  // of the process, before the arena is allocated
+  MemoryPlan plan;
+  std::size_t library = 0;  // bytes of libraries beside the arena, measured at the first step
+};
+/// The micro-batches of the step that a loop by hand has begun, and the number of its latest result.
+struct StepByHand final {
+  std::size_t output = 0, batches = 0, samples = 0;
+  std::uint64_t ticket = 0;
+};
+/// The call of fit, the present one or the last.
+struct CallOfFit final {
+  FitOptions run{};
+  bool is_running = false;  // a callback of fit may be running
+};
+/// The save in the background.
+struct Saving final {
+  std::unique_ptr<saves::BackgroundSave> running;  // null: none
+  double evaluated = no_value;                     // the loss of the evaluation for which a state is saved; else NaN
+  int exceptions = std::uncaught_exceptions();     // in flight at construction
+};
+
 /// The Session of a Trainer: of its network and its policies.
 template <class Self>
 struct SessionOf;
@@ -80,27 +110,12 @@ struct Session final {
   using Launch = trainers::Launch<Engine, steps>;
   using Batch = MicroBatch<Input, Label>;
 
-  /// The micro-batches of the step that a loop by hand has begun, and the number of its latest result.
-  struct ByHand {
-    std::size_t output = 0, batches = 0, samples = 0;
-    std::uint64_t ticket = 0;
-  };
   mutable OneThread one{};
   Options options;
   std::uint64_t seed;
 
-  /// The connection of all ranks. The engine borrows it: it is made before the walk, and closed after leave_ranks.
-  struct Peers {
-    std::unique_ptr<comm::Ranks> all_ranks;  // null: a single rank
-    std::vector<std::uint64_t> hashes{};     // of all ranks' weights, for compare_weights
-    bool has_left = false;                   // the other ranks know that this one has failed
-  } peers;
-  /// Bytes, planned and measured. The engine allocates what the plan says: the plan is made before the walk.
-  struct Memory {
-    std::size_t resident_at_start = resident_bytes();  // of the process, before the arena is allocated
-    MemoryPlan plan;
-    std::size_t library = 0;  // bytes of libraries beside the arena, measured at the first step
-  } memory;
+  Peers peers;         // the engine borrows them: they are made before the walk, and closed after leave_ranks
+  MemoryOfRun memory;  // the engine allocates what its plan says: the plan is made before the walk
 
   // The arena, and what lies where in it.
   walk::Walk<Engine> walk;
@@ -114,19 +129,10 @@ struct Session final {
   Feed<Engine> feed;
   Launches<Engine, steps> launches;
   Waiting waiting = Waiting::forward;
-  ByHand by_hand;
+  StepByHand by_hand;
 
-  /// The call of fit, the present one or the last.
-  struct Fit {
-    FitOptions run{};
-    bool is_running = false;  // a callback of fit may be running
-  } fit;
-  /// The save in the background. The last member: its thread ends before the other members are destroyed.
-  struct Saving {
-    std::unique_ptr<saves::BackgroundSave> running;  // null: none
-    double evaluated = no_value;                     // the loss of the evaluation for which a state is saved; else NaN
-    int exceptions = std::uncaught_exceptions();     // in flight at construction
-  } saving;
+  CallOfFit fit;
+  Saving saving;  // the last member: its thread ends before the other members are destroyed
 
   [[gnu::noinline]] Session(std::unique_ptr<comm::Ranks> given_ranks, const Options& given_options)
       : options(given_options),
@@ -140,10 +146,7 @@ struct Session final {
                                                         .captures = Configuration::graph::captures && !waits,
                                                         .waits = waits,
                                                         .host_bytes = memory.plan.host}) {
-    if constexpr (Configuration::world::ranks > 0)
-      if (ranks() != Configuration::world::ranks)
-        throw Error("Trainer", std::to_string(Configuration::world::ranks) + " ranks, as World says",
-                    std::to_string(ranks()), "start that many, or leave World out");
+    if constexpr (Configuration::world::ranks > 0) check_world(Configuration::world::ranks, ranks());
     check_options<Master, UpdateRule>(options);
     tensors = programs::list_tensors<typename Recipe::Bound>(rank(), ranks());
     programs::check_decay<UpdateRule>(tensors, options.optimizer);
@@ -160,13 +163,15 @@ struct Session final {
     walk.checks_finite = Recipe::checks_finite;
     resident = Step::setup(walk);
     feed.pin(walk.engine, resident.ring);
-    Preparation<Session>::step(*this, batch);
-    Preparation<Session>::evaluation(*this, batch);
-    if (Configuration::debug::checks && rank() == 0)
-      regimen::detail::say("regimen: Debug<...> is on: this run is checked, and slower; do not time it\n");
+    if constexpr (Preparation<Session>::prepares) {
+      Preparation<Session>::step(*this, batch);
+      Preparation<Session>::evaluation(*this, batch);
+    }
+    if constexpr (Configuration::debug::checks)
+      if (rank() == 0)
+        regimen::detail::say("regimen: Debug<...> is on: this run is checked, and slower; do not time it\n");
     if (options.verbose && (rank() == 0 || connects_gpus<typename Configuration::communicator::ranks>))
-      regimen::detail::say("regimen: " + (ranks() > 1 ? "rank " + std::to_string(rank()) + ": " : std::string()) +
-                           walk.engine.template description<typename Recipe::Roles::computed>() + "\n");
+      say_arithmetic(rank(), ranks(), walk.engine.template description<typename Recipe::Roles::computed>());
     Scalars scalars{};
     scalars.loss_scale = Recipe::loss_scaling.initial;
     write_scalars(scalars);
@@ -196,9 +201,10 @@ struct Session final {
     if constexpr (requires { walk.engine.library_bytes(); }) return walk.engine.library_bytes();
     else return memory.library;
   }
-  std::size_t rank() const { return walk.rank; }
-  std::size_t ranks() const { return walk.ranks; }
-  bool is_sliced() const { return Sharding::slices_state && ranks() > 1; }
+  // (Inlined also without optimisation: see walk/walk.hpp.)
+  [[gnu::always_inline]] std::size_t rank() const { return walk.rank; }
+  [[gnu::always_inline]] std::size_t ranks() const { return walk.ranks; }
+  [[gnu::always_inline]] bool is_sliced() const { return Sharding::slices_state && ranks() > 1; }
   /// The control interface of the ranks, after all earlier operations, since both may use one connection. Null: a
   /// single rank.
   comm::Control* control() {
@@ -244,14 +250,8 @@ struct Session final {
 
   /// Runs body(), a step or other common work of all ranks. After an exception only the persistent regions stay
   /// allocated, and the other ranks get the reason.
-  template <class Body>
-  void guarded(const Body& body) {
-    try {
-      body();
-    } catch (...) {
-      give_up(regimen::detail::words_of(std::current_exception()));
-      throw;
-    }
+  void guarded(FunctionRef<void()> body) {
+    guard(body, [this](const std::string& reason) { give_up(reason); });
   }
   [[gnu::cold]] void give_up(const std::string& reason) {
     if (saving.running) saving.running->give_up();
@@ -265,17 +265,15 @@ struct Session final {
   void abandon() {
     walk.abandon(resident.end);
     if (!is_in_average()) waiting = Waiting::forward;  // with_average alone ends it
-    by_hand = ByHand{.ticket = by_hand.ticket};
+    by_hand = StepByHand{.ticket = by_hand.ticket};
     feed.recount();
   }
-  bool is_between_steps() const { return waiting == Waiting::forward; }
-  bool is_in_average() const { return waiting == Waiting::average; }
+  [[gnu::always_inline]] bool is_between_steps() const { return waiting == Waiting::forward; }
+  [[gnu::always_inline]] bool is_in_average() const { return waiting == Waiting::average; }
   /// Refuses a change of the state while fit runs: fit continues at its own place in the data, with its own counts.
   void expect_no_fit(const char* who) const {
     if (waiting == Waiting::average) in_average(who);
-    if (fit.is_running)
-      throw Error(who, "a call outside of fit", "one in a callback of fit",
-                  "let the callback return false, which ends fit, and call it then");
+    if (fit.is_running) in_callback(who);
   }
   /// Sets the walk to evaluation or prediction for the lifetime of this object.
   struct Mode {
@@ -300,36 +298,33 @@ struct Session final {
     }
   }
   /// load(m) gives micro-batch m and returns its number of samples; 0: no more, at least for this rank.
-  template <class Load>
-  StepResult run_step(Load&& load) {
+  StepResult run_step(FunctionRef<std::size_t(std::size_t)> load) {
     Launch& now_running = start_step(load);
     guarded([&] { finish(now_running); });
     return launches.results[0];
   }
   /// Starts a step. At most two started steps may be without their finish().
   ///   see(output)   gets the place of each micro-batch's output, before its loss
-  template <class Load, class See = programs::NoViewer>
-  Launch& start_step(Load&& load, const See& see = {}) {
+  template <class See = programs::NoViewer>
+  Launch& start_step(FunctionRef<std::size_t(std::size_t)> load, const See& see = {}) {
     if (!is_between_steps()) out_of_order(waiting, "step");
     [[maybe_unused]] const auto scope = walk.engine.scope();
     launches.started = regimen::detail::now();
     std::size_t samples = 0;
+    const auto load_next = [&](std::size_t micro_batch) {
+      const std::size_t loaded = load(micro_batch);
+      samples += loaded;
+      return loaded > 0 || ranks() > 1;
+    };
     guarded([&] {
-      Step::step(
-          walk, resident, Recipe::loss_scaling, Recipe::clip, options.optimizer,
-          [&](std::size_t micro_batch) {
-            const std::size_t loaded = load(micro_batch);
-            samples += loaded;
-            return loaded > 0 || ranks() > 1;
-          },
-          see);
+      Step::step(walk, resident, Recipe::loss_scaling, Recipe::clip, options.optimizer,
+                 FunctionRef<bool(std::size_t)>(load_next), see);
       trainers::compare_weights(*this, 1);
     });
     return note_steps(1, samples);
   }
   /// Starts a launch of several steps with full batches. load(m, step) gives micro-batch m of a step of the launch.
-  template <class Load>
-  Launch& start_launch(Load&& load) {
+  Launch& start_launch(FunctionRef<void(std::size_t, std::size_t)> load) {
     if (!is_between_steps()) out_of_order(waiting, "step");
     [[maybe_unused]] const auto scope = walk.engine.scope();
     launches.started = regimen::detail::now();
@@ -351,7 +346,7 @@ struct Session final {
     const View<Scalars> from = steps > 1 ? resident.results : resident.scalars;
     noted.read = walk.engine.download(from.offset, std::as_writable_bytes(std::span(noted.scalars).first(count)));
     waiting = Waiting::forward;
-    by_hand = ByHand{.ticket = by_hand.ticket};
+    by_hand = StepByHand{.ticket = by_hand.ticket};
     return noted;
   }
   /// Waits for started steps; their results, the oldest first.

@@ -38,28 +38,13 @@ struct Weights final {
   static constexpr bool is_host_memory = Session::Engine::Traits::is_host_memory;
 
   [[gnu::cold]] static void initialise(Session& session) {
-    ParameterContext context{};
-    for (const programs::TensorRecord& tensor : session.tensors)
-      context.residuals += tensor.ends_branch && tensor.parameter.role == ParameterRole::matrix;
-    std::uint64_t index = 0;
-    std::string layer;
+    programs::InitialOrder order(session.tensors, session.seed);
     for (const programs::TensorRecord& tensor : session.tensors) {
-      context.ends_branch = tensor.ends_branch;
-      if (std::string own = tensor.name.substr(0, tensor.name.rfind('.')); own != layer)
-        layer = std::move(own), context.fan_in = 0;
-      if (tensor.parameter.role == ParameterRole::matrix)
-        context.fan_in = tensor.parameter.size() / tensor.parameter.extents[0];
+      order.enter(tensor);
       const InitialValue value =
-          detail::initial_value<typename Session::Configuration::init::scheme>(tensor.parameter, context);
-      const std::uint64_t key = Philox::mix(Philox::mix(session.seed, 0x1417), index++);
+          detail::initial_value<typename Session::Configuration::init::scheme>(tensor.parameter, order.context);
       if (tensor.count == 0) continue;
-      std::vector<Master> whole(tensor.place.count);
-      detail::fill_initial(whole.data(), whole.size(), value, key);
-      if (tensor.parameter.zero_row >= 0) {
-        const std::size_t row = static_cast<std::size_t>(tensor.parameter.zero_row),
-                          columns = tensor.parameter.extents[1];
-        std::fill_n(whole.begin() + static_cast<std::ptrdiff_t>(row * columns), columns, Master{});
-      }
+      const std::vector<Master> whole = programs::initial_values<Master>(tensor, value, order.key);
       session.write(session.master_view(tensor), std::span<const Master>(whole).subspan(tensor.first, tensor.count));
     }
     update_copies(session);
@@ -73,16 +58,17 @@ struct Weights final {
   }
   /// Updates the copies in the compute type from the master weights, on every rank.
   static void update_copies(Session& session) {
-    for (const programs::TensorRecord& tensor : session.tensors)
-      if (!tensor.shares_master && tensor.count > 0)
-        with_element(tensor.place.element, [&]<class T>(T) {
-          const std::size_t values =
-              session.resident.parameters + tensor.unit.parameters +
-              (tensor.value_slice > 0 ? (tensor.place.master - tensor.value_slice) * sizeof(T) : tensor.place.values) +
-              tensor.first * sizeof(T);
-          if constexpr (std::is_same_v<Master, fp64> && sizeof(T) == 2) defect("16-bit weights under fp64 masters");
-          else session.walk.run(op::Cast<Master, T>{session.master_view(tensor), {values}, tensor.count});
-        });
+    if constexpr (!Layout::layout.all_master)
+      for (const programs::TensorRecord& tensor : session.tensors)
+        if (!tensor.shares_master && tensor.count > 0)
+          with_element(tensor.place.element, [&]<class T>(T) {
+            const std::size_t values = session.resident.parameters + tensor.unit.parameters +
+                                       (tensor.value_slice > 0 ? (tensor.place.master - tensor.value_slice) * sizeof(T)
+                                                               : tensor.place.values) +
+                                       tensor.first * sizeof(T);
+            if constexpr (std::is_same_v<Master, fp64> && sizeof(T) == 2) defect("16-bit weights under fp64 masters");
+            else session.walk.run(op::Cast<Master, T>{session.master_view(tensor), {values}, tensor.count});
+          });
     if (session.is_sliced()) Step::template gather_values<false>(session.walk, session.resident);
   }
 

@@ -39,9 +39,13 @@ struct SharedArray final {
   T* data;
 
   Element operator[](std::size_t i) const {
-    if (i >= count)
-      throw Error("an array in shared memory", "an element below " + std::to_string(count), std::to_string(i));
+    if (i >= count) beyond(i);
     return {*this, i};
+  }
+
+ private:
+  [[noreturn, gnu::cold]] void beyond(std::size_t i) const {
+    throw Error("an array in shared memory", "an element below " + std::to_string(count), std::to_string(i));
   }
 };
 

@@ -128,9 +128,7 @@ class BlockRunner final {
   }
   void on_read(unsigned me, std::size_t at) {
     Cell& cell = cells_[at / 4];
-    if (cell.write_epoch < first_epoch_)
-      throw Error(who(me), "shared memory that was written", "byte " + std::to_string(at) + ", which was not",
-                  "write it, and sync()");
+    if (cell.write_epoch < first_epoch_) unwritten(me, at);
     if (cell.write_epoch == epoch_ && cell.writer != me) race(cell.writer, "wrote", me, "reads", at);
     cell.reader = cell.read_epoch == epoch_ && cell.reader != me ? many : me;
     cell.read_epoch = epoch_;
@@ -220,9 +218,7 @@ class BlockRunner final {
 
   /// Thread t may go on, if it waits where `me` is.
   void go_on(unsigned t, unsigned me, const char* expected) {
-    if (threads_[t].line != threads_[me].line || threads_[t].file != threads_[me].file)
-      throw Error(where(t), expected,
-                  "thread " + std::to_string(me) + " at " + where(me) + ", thread " + std::to_string(t) + " here");
+    if (threads_[t].line != threads_[me].line || threads_[t].file != threads_[me].file) elsewhere(t, me, expected);
     threads_[t].state = State::ready;
   }
 
@@ -336,7 +332,17 @@ class BlockRunner final {
   std::string who(unsigned t) const {
     return (t == many ? "several threads" : "thread " + std::to_string(t)) + " of block " + std::to_string(block_);
   }
-  [[noreturn]] void race(unsigned first, const char* did, unsigned second, const char* does, std::size_t at) const {
+  // (Apart from the checks, which so are as small as what they check.)
+  [[noreturn, gnu::cold]] void unwritten(unsigned me, std::size_t at) const {
+    throw Error(who(me), "shared memory that was written", "byte " + std::to_string(at) + ", which was not",
+                "write it, and sync()");
+  }
+  [[noreturn, gnu::cold]] void elsewhere(unsigned t, unsigned me, const char* expected) const {
+    throw Error(where(t), expected,
+                "thread " + std::to_string(me) + " at " + where(me) + ", thread " + std::to_string(t) + " here");
+  }
+  [[noreturn, gnu::cold]] void race(unsigned first, const char* did, unsigned second, const char* does,
+                                    std::size_t at) const {
     throw Error("byte " + std::to_string(at) + " of shared memory", "a barrier between two threads that touch it",
                 who(first) + " " + did + " it, " + who(second) + " " + does + " it, and none between", "sync()");
   }
