@@ -1,3 +1,4 @@
+// compiled with -O1
 // Products of whole numbers are exact, on the emulated device as the CUDA engine asks for them, and on the CPU.
 #include <regimen/engine/cpu/engine.hpp>
 #include <regimen/engine/cpu/kernels.hpp>
