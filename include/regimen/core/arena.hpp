@@ -76,32 +76,37 @@ struct LiveTensors {
 
 }  // namespace detail
 
-/// The saved tensors, for a plan that was asked for a report. An entry stands for `copies` tensors, `stride` bytes
-/// apart: so iterations of a Repeat that the plan skips appear in the report, too.
+/// What is live at the peak, for a plan. It follows the saved tensors; an entry stands for `copies` tensors, `stride`
+/// bytes apart: so iterations of a Repeat that the plan skips appear in the report, too.
+///
+/// The peak is known when the walk has ended. So the report of the highest point so far is written when the first of
+/// its tensors goes, which most points never see: the next one is higher.
 struct TensorLog {
   /// Without default values: an array gives them to each of its elements, which costs steps of a constant expression.
+  ///   counted   the report that has counted it
   struct Entry {
     std::size_t offset, bytes;
     MemoryKind kind;
     const char* name;
     std::uint64_t digits, iteration;
     bool in_repeat;
-    std::size_t stride, copies;
+    std::size_t stride, copies, counted;
 
     constexpr ArenaTensor item() const { return {offset, bytes, kind, {name, digits, iteration, in_repeat}}; }
   };
   static constexpr std::size_t limit = 4096;
   Entry entries[limit]{};
-  std::size_t count = 0, snapshot_at = 0;
+  std::size_t count = 0;
   detail::LiveTensors report{};
 
   constexpr void push(const ArenaTensor& item) {
     if (count == limit) defect("more saved tensors than a report can hold");
     const LayerPath& path = item.path;
     entries[count++] = {item.offset,    item.bytes,     item.kind, path.name, path.digits,
-                        path.iteration, path.in_repeat, 1,         1};
+                        path.iteration, path.in_repeat, 1,         1,         0};
   }
-  constexpr void pop_to(std::size_t mark) {
+  constexpr void pop_to(std::size_t mark, const TransientTensors& now) {
+    if (mark < top_) write(now);
     // Entries are sorted by offset. Of those that stay, the last ones may stand for
     // several copies and straddle the mark.
     while (count > 0 && entries[count - 1].offset >= mark) --count;
@@ -111,23 +116,59 @@ struct TensorLog {
       if (below < entry.copies) entry.copies = below;
     }
   }
-  constexpr void snapshot(const TransientTensors& transients) {
-    for (std::size_t i = 0; i < transients.count; ++i) report.add(transients.items[i], 1);
-    for (std::size_t i = 0; i < count; ++i) {  // the same tensor of several iterations is one line
+  /// Entries from `first` on stand for `more` tensors more.
+  constexpr void repeat(std::size_t first, std::size_t stride, std::size_t more, const TransientTensors& now) {
+    write(now);
+    for (std::size_t i = first; i < count; ++i) {
+      entries[i].stride = stride;
+      entries[i].copies += more;
+    }
+  }
+  /// All is higher than before.
+  constexpr void reach_peak(std::size_t top) {
+    at_peak_ = count;
+    top_ = top;
+    unwritten_ = Unwritten::all;
+  }
+  /// Before the transient tensors change; or after one of them, `added`, came.
+  constexpr void keep(const TransientTensors& now, std::size_t added = TransientTensors::limit) {
+    if (unwritten_ != Unwritten::all) return;
+    unwritten_ = Unwritten::saved;
+    kept_.count = 0;
+    for (std::size_t i = 0; i < now.count; ++i)
+      if (i != added) kept_.items[kept_.count++] = now.items[i];
+  }
+  /// Writes the report, if it is not written. At the end of a walk.
+  constexpr void write(const TransientTensors& now) {
+    if (unwritten_ == Unwritten::nothing) return;
+    keep(now);
+    unwritten_ = Unwritten::nothing;
+    top_ = 0;
+    ++reports_;
+    report = {};
+    for (std::size_t i = 0; i < kept_.count; ++i) report.add(kept_.items[i], 1);
+    for (std::size_t i = 0; i < at_peak_; ++i) {  // the same tensor of several iterations is one line
       const Entry& first = entries[i];
+      if (first.counted == reports_) continue;
       std::size_t copies = first.copies;
-      if (copies == 0) continue;
-      for (std::size_t j = i + 1; first.in_repeat && j < count; ++j) {
+      for (std::size_t j = i + 1; first.in_repeat && j < at_peak_; ++j) {
         Entry& other = entries[j];
         if (other.digits != first.digits || other.bytes != first.bytes || other.kind != first.kind ||
             other.name != first.name)
           continue;
         copies += other.copies;
-        other.copies = 0;  // counted
+        other.counted = reports_;
       }
       report.add(first.item(), copies);
     }
   }
+
+ private:
+  enum class Unwritten : unsigned char { nothing, saved, all };  // saved: the transient tensors are kept
+
+  std::size_t at_peak_ = 0, top_ = 0, reports_ = 0;
+  Unwritten unwritten_ = Unwritten::nothing;
+  TransientTensors kept_{};
 };
 
 /// From the bottom up: persistent tensors, then the stack of saved tensors, which backward reads. From the end down:
@@ -144,7 +185,7 @@ struct TensorArena {
     void (*lives)(void* self, std::size_t offset, std::size_t bytes) = nullptr;
   };
 
-  std::size_t capacity = unlimited, top = 0, peak = 0, peak_of_live = 0, events = 0, peak_event = 0;
+  std::size_t capacity = unlimited, top = 0, peak = 0, peak_of_live = 0;
   TransientTensors transients{};
   TensorLog* log = nullptr;
   const Witness* witness = nullptr;
@@ -160,7 +201,7 @@ struct TensorArena {
   constexpr void pop_to(std::size_t mark) {
     if (mark > top) defect("pop above the top of the saved stack");
     if (witness && top > mark) witness->dies(witness->self, mark, top - mark);
-    if (log) log->pop_to(mark);
+    if (log) log->pop_to(mark, transients);
     top = mark;
   }
   constexpr std::size_t take(std::size_t bytes, MemoryKind kind, const LayerPath& path) {
@@ -175,7 +216,7 @@ struct TensorArena {
     transients.items[place] = {ceiling - bytes, bytes, kind, path};
     ++transients.count;
     transients.bytes += bytes;
-    note_peak();
+    if (!note_peak() && log) log->keep(transients, place);
     if (witness) witness->lives(witness->self, ceiling - bytes, bytes);
     return ceiling - bytes;
   }
@@ -185,23 +226,23 @@ struct TensorArena {
     if (place == transients.count) defect("given back a tensor that is not a live transient");
     const std::size_t bytes = transients.items[place].bytes;
     if (witness) witness->dies(witness->self, offset, bytes);
+    if (log) log->keep(transients);
     for (std::size_t i = place + 1; i < transients.count; ++i) transients.items[i - 1] = transients.items[i];
     --transients.count;
     transients.bytes -= bytes;
   }
 
  private:
-  constexpr void note_peak() {
-    ++events;
+  /// Whether it is higher than before.
+  constexpr bool note_peak() {
     const std::size_t lowest = transients.count ? transients.items[transients.count - 1].offset : capacity;
     if (top > lowest) defect("out of memory: the two sides of the arena meet");
     const std::size_t height = top + (capacity - lowest), live = top + transients.bytes;
-    if (height > peak) {
-      peak = height;
-      peak_event = events;
-    }
     if (live > peak_of_live) peak_of_live = live;
-    if (log && events == log->snapshot_at) log->snapshot(transients);
+    if (height <= peak) return false;
+    peak = height;
+    if (log) log->reach_peak(top);
+    return true;
   }
 };
 

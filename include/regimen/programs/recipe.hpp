@@ -62,9 +62,9 @@ struct Recipe {
     walk.checks_finite = checks_finite;
     walk.arena.log = log;
     walk.engine.wire = wire;
-    walk.engine.counts = log == nullptr;
     const Resident resident = Step::setup(walk);
     Step::step(walk, resident, loss_scaling, clip, {}, [](std::size_t) { return true; });
+    if (log) log->write(walk.arena.transients);
     return walk;
   }
   static constexpr PlanWalk walk_evaluation(std::size_t samples, bool full = false, TensorLog* log = nullptr,
@@ -73,9 +73,9 @@ struct Recipe {
     walk.checks_finite = checks_finite;
     walk.training = false;
     walk.arena.log = log;
-    walk.engine.counts = log == nullptr;
     const Resident resident = Step::setup(walk);
     Step::evaluate(walk, resident);
+    if (log) log->write(walk.arena.transients);
     return walk;
   }
 
@@ -112,34 +112,27 @@ struct Recipe {
 
   /// The results of a walk.
   struct WalkSummary {
-    std::size_t peak = 0, peak_of_live = 0, peak_event = 0, host = 0;
+    std::size_t peak = 0, peak_of_live = 0, host = 0;
     std::array<Cost, 3> cost{};
     typename PlanWalk::Engine::MissingForm lacking{};
     planning::ProductRows rows{};
+    regimen::detail::LiveTensors tensors{};
   };
-  static constexpr WalkSummary summary(const PlanWalk& walk) {
+  static constexpr WalkSummary summary_of(bool of_step, std::size_t batch_size, std::size_t world) {
+    TensorLog log{};
+    const PlanWalk walk =
+        of_step ? walk_step(batch_size, false, &log, world) : walk_evaluation(batch_size, false, &log, world);
     return {.peak = walk.arena.peak,
             .peak_of_live = walk.arena.peak_of_live,
-            .peak_event = walk.arena.peak_event,
             .host = walk.host.peak,
             .cost = walk.engine.cost,
             .lacking = walk.engine.lacking,
-            .rows = walk.engine.rows};
+            .rows = walk.engine.rows,
+            .tensors = log.report};
   }
 
-  /// A second pass over the larger of step and evaluation: the first pass found the time of the peak, this one logs the
-  /// live tensors at that time.
-  static constexpr regimen::detail::LiveTensors live_at_peak(std::size_t batch_size, std::size_t world,
-                                                             const WalkSummary& step, const WalkSummary& evaluation) {
-    const bool training = step.peak >= evaluation.peak;
-    TensorLog log{};
-    log.snapshot_at = (training ? step : evaluation).peak_event;
-    if (training) walk_step(batch_size, false, &log, world);
-    else walk_evaluation(batch_size, false, &log, world);
-    return log.report;
-  }
   static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world, const WalkSummary& step,
-                                        const WalkSummary& evaluation, const regimen::detail::LiveTensors& tensors) {
+                                        const WalkSummary& evaluation) {
     MemoryPlan made{};
     made.batch = batch_size;
     made.micro_batches = micro_batches;
@@ -150,7 +143,8 @@ struct Recipe {
     made.trained = Bound::layout.trained_weights();
     made.gaps = Bound::gap_bytes();
     made.padding = padding_of<typename Bound::Output>(batch_size);
-    describe_peak(made, step.peak >= evaluation.peak ? step : evaluation, tensors);
+    const WalkSummary& larger = step.peak >= evaluation.peak ? step : evaluation;
+    describe_peak(made, larger, larger.tensors);
     made.forward = step.cost[static_cast<std::size_t>(op::Phase::forward)];
     made.backward = step.cost[static_cast<std::size_t>(op::Phase::backward)];
     made.update = step.cost[static_cast<std::size_t>(op::Phase::update)];
@@ -159,17 +153,13 @@ struct Recipe {
     return made;
   }
   static constexpr MemoryPlan make_plan(std::size_t batch_size, std::size_t world = planned_ranks) {
-    const WalkSummary step = summary(walk_step(batch_size, false, nullptr, world)),
-                      evaluation = summary(walk_evaluation(batch_size, false, nullptr, world));
-    return make_plan(batch_size, world, step, evaluation, live_at_peak(batch_size, world, step, evaluation));
+    return make_plan(batch_size, world, summary_of(true, batch_size, world), summary_of(false, batch_size, world));
   }
 
   // Constants of their own: compilers count the steps of each constant expression apart.
-  static constexpr WalkSummary step_walked = summary(walk_step(batch, false, nullptr, planned_ranks, nullptr)),
-                               evaluation_walked = summary(walk_evaluation(batch, false, nullptr, planned_ranks));
-  static constexpr regimen::detail::LiveTensors live =
-      live_at_peak(batch, planned_ranks, step_walked, evaluation_walked);
-  static constexpr MemoryPlan plan = make_plan(batch, planned_ranks, step_walked, evaluation_walked, live);
+  static constexpr WalkSummary step_walked = summary_of(true, batch, planned_ranks),
+                               evaluation_walked = summary_of(false, batch, planned_ranks);
+  static constexpr MemoryPlan plan = make_plan(batch, planned_ranks, step_walked, evaluation_walked);
   /// An operation that the device lacks, of a step, or of an evaluation alone.
   static constexpr typename PlanWalk::Engine::MissingForm lacking =
       step_walked.lacking.any ? step_walked.lacking : evaluation_walked.lacking;
@@ -224,7 +214,6 @@ struct InferenceRecipe {
     PlanWalk walk(batch_size, std::size_t{1}, std::size_t{0}, std::size_t{1}, full);
     walk.training = false;
     walk.arena.log = log;
-    walk.engine.counts = log == nullptr;
     return walk;
   }
   static constexpr std::size_t cache_bytes = [] {
@@ -248,6 +237,7 @@ struct InferenceRecipe {
     const Resident resident = Step::setup_inference(walk, cache_bytes, borrows);
     if (!decoding) walk.arena.give(Step::predict(walk, resident));
     else if constexpr (decodes) walk.arena.give(Walk<1>::walk_on(walk, resident, 0));
+    if (log) log->write(walk.arena.transients);
     return walk;
   }
 
@@ -271,12 +261,11 @@ struct InferenceRecipe {
   /// `decoding_peak`: the peak of incremental decoding, which is larger only for short windows.
   static constexpr MemoryPlan make_plan(std::size_t batch_size, bool full, std::size_t decoding_peak,
                                         bool borrows = false) {
-    const PlanWalk walk = walk_forward(batch_size, full, nullptr, borrows);
-    const bool is_larger = decoding_peak > walk.arena.peak;
-    const PlanWalk larger = is_larger ? walk_forward(batch_size, full, nullptr, borrows, true) : walk;
     TensorLog log{};
-    log.snapshot_at = larger.arena.peak_event;
-    walk_forward(batch_size, full, &log, borrows, is_larger);
+    const PlanWalk walk = walk_forward(batch_size, full, &log, borrows);
+    const bool is_larger = decoding_peak > walk.arena.peak;
+    if (is_larger) log = {};
+    const PlanWalk larger = is_larger ? walk_forward(batch_size, full, &log, borrows, true) : walk;
     MemoryPlan made{};
     made.batch = batch_size;
     made.parameters = Bound::layout.weights();

@@ -108,7 +108,6 @@ struct Engine {
   std::size_t ranks = 1;
   std::array<Cost, 3> cost{};  // by phase
   WireLog* wire = nullptr;     // null: not requested
-  bool counts = true;          // costs; a walk that only logs tensors need not
 
   /// The first operation that the device has no form of.
   struct MissingForm {
@@ -127,8 +126,7 @@ struct Engine {
 
   template <class Operation>
   constexpr void run(const Operation& operation, std::size_t /*scratch*/) {
-    if constexpr (engines::SaysNameAndCost<Operation>)
-      if (counts) cost[static_cast<std::size_t>(phase)] += operation.cost();
+    if constexpr (engines::SaysNameAndCost<Operation>) cost[static_cast<std::size_t>(phase)] += operation.cost();
   }
 
   /// Before an operation runs: what the device lacks. A device that is not checked has a form of each operation of the
@@ -191,10 +189,7 @@ struct Engine {
     TensorArena& arena = walk.arena;
     const std::size_t distance = periods * stride;
     if (TensorLog* log = arena.log; log && growing && distance > 0)
-      for (std::size_t i = then.logged; i < log->count; ++i) {
-        log->entries[i].stride = stride;
-        log->entries[i].copies += periods;
-      }
+      log->repeat(then.logged, stride, periods, arena.transients);
     if (wire) wire->multiply(then.called, periods + 1);
     walk.cache += periods * (walk.cache - then.cache);
     if (growing) arena.top += distance;
