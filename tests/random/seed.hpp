@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string_view>
 
 namespace regimen::random {
@@ -55,13 +56,17 @@ void check_plan(Findings& findings) {
     if (ranks == 2 && Train::Step::Sharding::alone) continue;
     constexpr std::size_t group = Train::Step::Sharding::group > 0 ? Train::Step::Sharding::group : 1;
     if (ranks % group != 0) continue;
-    const typename Recipe::PlanWalk step = Recipe::walk_step(hidden, false, nullptr, ranks),
-                                    full = Recipe::walk_step(hidden, true, nullptr, ranks);
-    const typename Recipe::PlanWalk evaluation = Recipe::walk_evaluation(hidden, false, nullptr, ranks),
-                                    whole = Recipe::walk_evaluation(hidden, true, nullptr, ranks);
+    const auto logs = std::make_unique<TensorLog[]>(4);
+    const typename Recipe::PlanWalk step = Recipe::walk_step(hidden, false, &logs[0], ranks),
+                                    full = Recipe::walk_step(hidden, true, &logs[1], ranks);
+    const typename Recipe::PlanWalk evaluation = Recipe::walk_evaluation(hidden, false, &logs[2], ranks),
+                                    whole = Recipe::walk_evaluation(hidden, true, &logs[3], ranks);
     findings.expect(same(step, full), "a plan that skips iterations is not the plan that walks them");
     findings.expect(same(evaluation, whole),
                     "a plan of evaluation that skips iterations is not the one that walks them");
+    findings.expect(logs[0].report.bytes_by_kind == logs[1].report.bytes_by_kind &&
+                        logs[2].report.bytes_by_kind == logs[3].report.bytes_by_kind,
+                    "the report of a plan that skips iterations is not that of one that walks them");
     if (ranks == Recipe::planned_ranks)
       findings.expect(constant.peak == (std::max)(step.arena.peak, evaluation.arena.peak) &&
                           same(constant.forward, step.engine.cost[0]) && same(constant.backward, step.engine.cost[1]) &&
