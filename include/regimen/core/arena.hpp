@@ -28,11 +28,12 @@ inline constexpr std::size_t memory_kinds = 10;
 inline constexpr std::array<const char*, memory_kinds> memory_kind_names{
     "parameter", "gradient", "optimizer", "saved", "transient", "scratch", "communication", "input", "cache", "buffer"};
 
-/// A tensor that lives in the arena.
+/// A tensor that lives in the arena.   number   of a transient one: the count of those that were taken until then
 struct ArenaTensor {
   std::size_t offset = 0, bytes = 0;
   MemoryKind kind = MemoryKind::transient;
   LayerPath path{};
+  std::size_t number = 0;
 };
 
 /// The live transient tensors, from the end of the arena downwards. (A plain array: an access to a std::array costs
@@ -61,16 +62,20 @@ struct LiveTensors {
   };
   std::array<std::size_t, memory_kinds> bytes_by_kind{};
   std::array<Line, 10> largest{};
+  std::size_t least = 0;  // bytes of the last line
 
   /// By pointers: an access to a std::array costs several steps of a constant expression.
   constexpr void add(const ArenaTensor& item, std::size_t copies) {
-    const std::size_t bytes = item.bytes * copies;
-    bytes_by_kind.data()[static_cast<std::size_t>(item.kind)] += bytes;
-    Line *const first = largest.data(), *const last = first + largest.size() - 1;
-    if (last->item.bytes * last->copies >= bytes) return;
-    Line* place = last;
-    for (; place > first && place[-1].item.bytes * place[-1].copies < bytes; --place) *place = place[-1];
+    bytes_by_kind.data()[static_cast<std::size_t>(item.kind)] += item.bytes * copies;
+    if (item.bytes * copies > least) insert(item, copies);
+  }
+
+ private:
+  constexpr void insert(const ArenaTensor& item, std::size_t copies) {
+    Line *const first = largest.data(), *const last = first + largest.size() - 1, *place = last;
+    for (; place > first && place[-1].item.bytes * place[-1].copies < item.bytes * copies; --place) *place = place[-1];
     *place = {item, copies};
+    least = last->item.bytes * last->copies;
   }
 };
 
@@ -79,8 +84,9 @@ struct LiveTensors {
 /// What is live at the peak, for a plan. It follows the saved tensors; an entry stands for `copies` tensors, `stride`
 /// bytes apart: so iterations of a Repeat that the plan skips appear in the report, too.
 ///
-/// The peak is known when the walk has ended. So the report of the highest point so far is written when the first of
-/// its tensors goes, which most points never see: the next one is higher.
+/// The peak is known when the walk has ended. So the report of the highest point so far is written then, or when one of
+/// its entries is about to be lost: most points are never reported, as the next one is higher. (Each statement is a step
+/// of a constant expression, and compilers limit those.)
 struct TensorLog {
   /// Without default values: an array gives them to each of its elements, which costs steps of a constant expression.
   ///   counted   the report that has counted it
@@ -99,76 +105,82 @@ struct TensorLog {
   std::size_t count = 0;
   detail::LiveTensors report{};
 
-  constexpr void push(const ArenaTensor& item) {
-    if (count == limit) defect("more saved tensors than a report can hold");
-    const LayerPath& path = item.path;
-    entries[count++] = {item.offset,    item.bytes,     item.kind, path.name, path.digits,
-                        path.iteration, path.in_repeat, 1,         1,         0};
+  constexpr void push(const ArenaTensor& item, const TransientTensors& now) {
+    if (count < at_peak_ || count == limit) make_room(now);
+    entries[count++] = {
+        item.offset, item.bytes, item.kind, item.path.name, item.path.digits, item.path.iteration, item.path.in_repeat,
+        1,           1,          0};
   }
   constexpr void pop_to(std::size_t mark, const TransientTensors& now) {
-    if (mark < top_) write(now);
     // Entries are sorted by offset. Of those that stay, the last ones may stand for
     // several copies and straddle the mark.
     while (count > 0 && entries[count - 1].offset >= mark) --count;
     for (std::size_t i = count; i > 0 && entries[i - 1].stride > 1; --i) {
-      Entry& entry = entries[i - 1];
-      const std::size_t below = (mark - entry.offset + entry.stride - 1) / entry.stride;
-      if (below < entry.copies) entry.copies = below;
+      const std::size_t below = (mark - entries[i - 1].offset + entries[i - 1].stride - 1) / entries[i - 1].stride;
+      if (below >= entries[i - 1].copies) continue;
+      write(now);
+      entries[i - 1].copies = below;
     }
   }
   /// Entries from `first` on stand for `more` tensors more.
   constexpr void repeat(std::size_t first, std::size_t stride, std::size_t more, const TransientTensors& now) {
     write(now);
-    for (std::size_t i = first; i < count; ++i) {
-      entries[i].stride = stride;
-      entries[i].copies += more;
-    }
+    for (std::size_t i = first; i < count; ++i) entries[i].stride = stride, entries[i].copies += more;
   }
-  /// All is higher than before.
-  constexpr void reach_peak(std::size_t top) {
-    at_peak_ = count;
-    top_ = top;
-    unwritten_ = Unwritten::all;
+  /// All is higher than before.   taken   transient tensors until now
+  constexpr void reach_peak(std::size_t taken) {
+    at_peak_ = count, taken_ = taken, gone_.count = 0, is_written_ = false;
   }
-  /// Before the transient tensors change; or after one of them, `added`, came.
-  constexpr void keep(const TransientTensors& now, std::size_t added = TransientTensors::limit) {
-    if (unwritten_ != Unwritten::all) return;
-    unwritten_ = Unwritten::saved;
-    kept_.count = 0;
-    for (std::size_t i = 0; i < now.count; ++i)
-      if (i != added) kept_.items[kept_.count++] = now.items[i];
-  }
+  /// Whether a transient tensor belongs to the report; and that it goes.
+  constexpr bool has(const ArenaTensor& item) const { return item.number <= taken_; }
+  constexpr void give(const ArenaTensor& item) { gone_.items[gone_.count++] = item; }
   /// Writes the report, if it is not written. At the end of a walk.
   constexpr void write(const TransientTensors& now) {
-    if (unwritten_ == Unwritten::nothing) return;
-    keep(now);
-    unwritten_ = Unwritten::nothing;
-    top_ = 0;
-    ++reports_;
+    if (is_written_) return;
     report = {};
-    for (std::size_t i = 0; i < kept_.count; ++i) report.add(kept_.items[i], 1);
-    for (std::size_t i = 0; i < at_peak_; ++i) {  // the same tensor of several iterations is one line
-      const Entry& first = entries[i];
-      if (first.counted == reports_) continue;
-      std::size_t copies = first.copies;
-      for (std::size_t j = i + 1; first.in_repeat && j < at_peak_; ++j) {
-        Entry& other = entries[j];
-        if (other.digits != first.digits || other.bytes != first.bytes || other.kind != first.kind ||
-            other.name != first.name)
-          continue;
-        copies += other.copies;
-        other.counted = reports_;
-      }
-      report.add(first.item(), copies);
+    ++reports_;
+    for (std::size_t i = 0; i < now.count; ++i)
+      if (has(now.items[i])) give(now.items[i]);
+    for (; gone_.count > 0; --gone_.count) {  // as they lie, from the end of the arena downwards
+      ArenaTensor *const last = gone_.items + gone_.count - 1, *next = last;
+      for (ArenaTensor* item = gone_.items; item != last; ++item)
+        if (item->offset > next->offset) next = item;
+      report.add(*next, 1);
+      *next = *last;
     }
+    for (std::size_t i = 0; i < at_peak_; ++i)
+      if (entries[i].counted != reports_)
+        report.add(entries[i].item(), entries[i].in_repeat ? count_copies(i) : entries[i].copies);
+    at_peak_ = taken_ = 0;
+    is_written_ = true;
   }
 
  private:
-  enum class Unwritten : unsigned char { nothing, saved, all };  // saved: the transient tensors are kept
+  constexpr void make_room(const TransientTensors& now) {
+    if (count == limit) defect("more saved tensors than a report can hold");
+    write(now);
+  }
 
-  std::size_t at_peak_ = 0, top_ = 0, reports_ = 0;
-  Unwritten unwritten_ = Unwritten::nothing;
-  TransientTensors kept_{};
+  /// Of an entry and those that are the same tensor in other iterations: they are one line.
+  constexpr std::size_t count_copies(std::size_t i) {
+    const Entry& first = entries[i];
+    std::size_t copies = first.copies;
+    for (std::size_t j = i + 1; j < at_peak_; ++j) {
+      Entry& other = entries[j];
+      if (other.digits != first.digits || other.bytes != first.bytes || other.kind != first.kind ||
+          other.name != first.name)
+        continue;
+      copies += other.copies;
+      other.counted = reports_;
+    }
+    return copies;
+  }
+
+  // Of the highest point so far, if it is not written: saved tensors; how many transient ones were taken until then; and
+  // those of them that have gone.
+  std::size_t at_peak_ = 0, taken_ = 0, reports_ = 0;
+  TransientTensors gone_{};
+  bool is_written_ = true;
 };
 
 /// From the bottom up: persistent tensors, then the stack of saved tensors, which backward reads. From the end down:
@@ -185,15 +197,14 @@ struct TensorArena {
     void (*lives)(void* self, std::size_t offset, std::size_t bytes) = nullptr;
   };
 
-  std::size_t capacity = unlimited, top = 0, peak = 0, peak_of_live = 0;
+  std::size_t capacity = unlimited, top = 0, peak = 0, peak_of_live = 0, taken = 0;
   TransientTensors transients{};
   TensorLog* log = nullptr;
   const Witness* witness = nullptr;
 
   constexpr std::size_t push(std::size_t bytes, MemoryKind kind, const LayerPath& path) {
-    const std::size_t offset = top;
-    top += bytes;
-    if (log) log->push({offset, bytes, kind, path});
+    const std::size_t offset = (top += bytes) - bytes;
+    if (log) log->push({offset, bytes, kind, path}, transients);
     note_peak();
     if (witness) witness->lives(witness->self, offset, bytes);
     return offset;
@@ -206,17 +217,13 @@ struct TensorArena {
   }
   constexpr std::size_t take(std::size_t bytes, MemoryKind kind, const LayerPath& path) {
     std::size_t ceiling = capacity, place = 0;
-    for (; place < transients.count; ++place) {
-      const ArenaTensor& item = transients.items[place];
-      if (ceiling - (item.offset + item.bytes) >= bytes) break;
-      ceiling = item.offset;
-    }
+    while (place < transients.count &&
+           ceiling - (transients.items[place].offset + transients.items[place].bytes) < bytes)
+      ceiling = transients.items[place++].offset;
     if (transients.count == TransientTensors::limit) defect("too many live transient tensors");
     for (std::size_t i = transients.count; i > place; --i) transients.items[i] = transients.items[i - 1];
-    transients.items[place] = {ceiling - bytes, bytes, kind, path};
-    ++transients.count;
-    transients.bytes += bytes;
-    if (!note_peak() && log) log->keep(transients, place);
+    transients.items[place] = {ceiling - bytes, bytes, kind, path, ++taken};
+    ++transients.count, transients.bytes += bytes, note_peak();
     if (witness) witness->lives(witness->self, ceiling - bytes, bytes);
     return ceiling - bytes;
   }
@@ -226,23 +233,18 @@ struct TensorArena {
     if (place == transients.count) defect("given back a tensor that is not a live transient");
     const std::size_t bytes = transients.items[place].bytes;
     if (witness) witness->dies(witness->self, offset, bytes);
-    if (log) log->keep(transients);
+    if (log && log->has(transients.items[place])) log->give(transients.items[place]);
     for (std::size_t i = place + 1; i < transients.count; ++i) transients.items[i - 1] = transients.items[i];
-    --transients.count;
-    transients.bytes -= bytes;
+    --transients.count, transients.bytes -= bytes;
   }
 
  private:
-  /// Whether it is higher than before.
-  constexpr bool note_peak() {
-    const std::size_t lowest = transients.count ? transients.items[transients.count - 1].offset : capacity;
+  constexpr void note_peak() {
+    const std::size_t lowest = transients.count ? transients.items[transients.count - 1].offset : capacity,
+                      height = top + (capacity - lowest), live = top + transients.bytes;
     if (top > lowest) defect("out of memory: the two sides of the arena meet");
-    const std::size_t height = top + (capacity - lowest), live = top + transients.bytes;
     if (live > peak_of_live) peak_of_live = live;
-    if (height <= peak) return false;
-    peak = height;
-    if (log) log->reach_peak(top);
-    return true;
+    if (height > peak) peak = height, log ? log->reach_peak(taken) : void();
   }
 };
 

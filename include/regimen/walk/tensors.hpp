@@ -48,33 +48,37 @@ constexpr std::size_t bytes_of(const auto& walk) {
 }
 
 template <class Declared>
-constexpr std::size_t bytes_of_all(const auto& walk) {
+constexpr std::size_t bytes_of_all([[maybe_unused]] const auto& walk) {
   std::size_t sum = 0;
-  for (std::size_t bytes : Declared::bytes(walk.capacity)) sum += bytes;
+  if constexpr (Declared::count > 0)
+    for (std::size_t bytes : Declared::bytes(walk.capacity)) sum += bytes;
   return sum;
 }
 /// Offsets of tensors for so many samples, one after the other from `next` on, which moves behind the last.
 template <class Declared>
-constexpr auto offsets_from(std::size_t samples, auto&& next) {
-  std::array<std::size_t, Declared::count> offsets = Declared::bytes(samples);
-  for (std::size_t& at : offsets) {
-    const std::size_t bytes = at;
-    at = next;
-    next += bytes;
+constexpr auto offsets_from([[maybe_unused]] std::size_t samples, [[maybe_unused]] auto&& next) {
+  if constexpr (Declared::count == 0) return std::array<std::size_t, 0>{};
+  else {
+    std::array<std::size_t, Declared::count> offsets = Declared::bytes(samples);
+    for (std::size_t& at : offsets) at = (next += at) - at;
+    return offsets;
   }
-  return offsets;
 }
 /// Allocates tensors: saved ones on their stack, scratch on the transient side.
 template <class Declared, MemoryKind kind>
-constexpr auto allocate_all(auto& walk, const LayerPath& path) {
-  std::array<std::size_t, Declared::count> offsets = Declared::bytes(walk.capacity);
-  for (std::size_t& at : offsets)
-    at = kind == MemoryKind::saved ? walk.arena.push(at, kind, path) : walk.arena.take(at, kind, path);
-  return offsets;
+constexpr auto allocate_all([[maybe_unused]] auto& walk, [[maybe_unused]] const LayerPath& path) {
+  if constexpr (Declared::count == 0) return std::array<std::size_t, 0>{};
+  else {
+    std::array<std::size_t, Declared::count> offsets = Declared::bytes(walk.capacity);
+    for (std::size_t& at : offsets)
+      at = kind == MemoryKind::saved ? walk.arena.push(at, kind, path) : walk.arena.take(at, kind, path);
+    return offsets;
+  }
 }
 template <std::size_t Count>
-constexpr void give_all(auto& walk, const std::array<std::size_t, Count>& offsets) {
-  for (std::size_t offset : offsets) walk.arena.give(offset);
+constexpr void give_all([[maybe_unused]] auto& walk, [[maybe_unused]] const std::array<std::size_t, Count>& offsets) {
+  if constexpr (Count > 0)
+    for (std::size_t offset : offsets) walk.arena.give(offset);
 }
 
 template <class V>

@@ -85,10 +85,8 @@ struct Walk {
   constexpr void run(const Operation& operation) {
     if constexpr (requires { engine.look_at(operation, path); }) engine.look_at(operation, path);
     if constexpr (requires { engine.name_layer(path); }) engine.name_layer(path);
-    const std::size_t bytes = E::Traits::scratch(operation);
-    if (bytes == 0) {
-      engine.run(operation, View<char>::absent);
-    } else {
+    if (const std::size_t bytes = E::Traits::scratch(operation); bytes == 0) engine.run(operation, View<char>::absent);
+    else {
       const std::size_t scratch = arena.take(TensorArena::align(bytes), MemoryKind::scratch, path);
       engine.run(operation, scratch);
       arena.give(scratch);
