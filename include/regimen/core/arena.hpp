@@ -84,9 +84,9 @@ struct LiveTensors {
 /// What is live at the peak, for a plan. It follows the saved tensors; an entry stands for `copies` tensors, `stride`
 /// bytes apart: so iterations of a Repeat that the plan skips appear in the report, too.
 ///
-/// The peak is known when the walk has ended. So the report of the highest point so far is written then, or when one of
-/// its entries is about to be lost: most points are never reported, as the next one is higher. (Each statement is a step
-/// of a constant expression, and compilers limit those.)
+/// The peak is known when the walk has ended. So the report of the highest point so far is written then, or when one
+/// of its entries is about to be lost: most points are never reported, as the next one is higher. (Each statement is a
+/// step of a constant expression, and compilers limit those.)
 struct TensorLog {
   /// Without default values: an array gives them to each of its elements, which costs steps of a constant expression.
   ///   counted   the report that has counted it
@@ -176,8 +176,8 @@ struct TensorLog {
     return copies;
   }
 
-  // Of the highest point so far, if it is not written: saved tensors; how many transient ones were taken until then; and
-  // those of them that have gone.
+  // Of the highest point so far, if it is not written: saved tensors; how many transient ones were taken until then;
+  // and those of them that have gone.
   std::size_t at_peak_ = 0, taken_ = 0, reports_ = 0;
   TransientTensors gone_{};
   bool is_written_ = true;

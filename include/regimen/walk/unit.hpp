@@ -196,8 +196,8 @@ constexpr GatheredUnit start_all_gather(auto& walk, const NextUnit& unit) {
   return {unit.values, whole, start_all_gather<Sharding>(walk, unit, whole)};
 }
 
-// Functions that know a unit by its numbers alone are compiled once for all units of all models; those that ask the unit
-// for them are inlined, also without optimisation.
+// Functions that know a unit by its numbers alone are compiled once for all units of all models; those that ask the
+// unit for them are inlined, also without optimisation.
 
 template <class Sharding>
 constexpr WeightPlaces gathered(auto& walk, const WeightPlaces& resident, const NextUnit& own, const NextUnit& next) {
