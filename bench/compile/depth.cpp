@@ -1,4 +1,4 @@
-// A GPT of DEPTH blocks: what it costs to compile must not depend on DEPTH. (The tests compile it with 12 and
+// A GPT of DEPTH blocks: what it costs to compile must not depend on DEPTH. (The tests compile it with 12, 96 and
 // 1000; nvcc for a GPU.)
 #include <regimen/regimen.hpp>
 
